@@ -1,0 +1,74 @@
+# Needs make and Python 3.11 or newer, nothing else. The environment is .venv/; it is made the first time and reused.
+
+VENV  := .venv
+BIN   := $(VENV)/bin
+# The name holds this folder's path: a checkout that was moved or copied makes its own environment again.
+STAMP := $(VENV)/.ready-$(shell pwd | cksum | cut -d ' ' -f 1)
+
+# The first suitable Python; looked for only when the environment is made. `make setup PYTHON=...` overrides it.
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && exit; done; echo python3)
+
+# Further arguments, for example: make test ARGS="-k ledger -x"
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-all check bench clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: $(STAMP) ## Make the environment in .venv/ (every other command does this by itself)
+
+demo: $(STAMP) ## Show what joader does, in about 20 seconds
+	@$(BIN)/joader demo $(ARGS)
+
+test: $(STAMP) ## Run the tests, without the slow ones
+	@$(BIN)/pytest -m "not slow" $(ARGS)
+
+test-all: $(STAMP) ## Run all tests
+	@$(BIN)/pytest $(ARGS)
+
+check: $(STAMP) ## Lint, format, docstring coverage, strict types, import rules
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+bench: $(STAMP) ## Run every benchmarks/bench_*.py
+	@failed=; \
+	for script in $(sort $(wildcard benchmarks/bench_*.py)); do \
+		echo "== $$script"; \
+		$(BIN)/python $$script $(ARGS) || failed="$$failed $$script"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
+
+clean: ## Remove the environment, caches and build results
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { \
+		echo "joader needs Python 3.11 or newer; '$(PYTHON)' was not found." >&2; \
+		echo "Install it (Debian, Ubuntu: apt install python3 python3-venv) or name it: make setup PYTHON=/path/to/python3.11" >&2; \
+		exit 1; }
+	@$(PYTHON) -c '$(NEW_ENOUGH)' || { \
+		echo "joader needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1)." >&2; \
+		echo "Install a newer one or name it: make setup PYTHON=/path/to/python3.11" >&2; \
+		exit 1; }
+	@if ls $(VENV)/.ready-* >/dev/null 2>&1 && [ ! -e $(STAMP) ]; then rm -rf $(VENV); fi
+	@if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+		echo "Making the environment in $(VENV)/ (once; a minute or two)"; \
+		if $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null; then \
+			$(PYTHON) -m venv --clear $(VENV); \
+		elif $(PYTHON) -m virtualenv --version >/dev/null 2>&1; then \
+			$(PYTHON) -m virtualenv --clear $(VENV); \
+		else \
+			echo "'$(PYTHON)' cannot make virtual environments: its venv module is a package of its own." >&2; \
+			echo "Debian, Ubuntu: apt install $$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])') (or python3-venv); elsewhere: pip install --user virtualenv" >&2; \
+			exit 1; \
+		fi; \
+	fi
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@

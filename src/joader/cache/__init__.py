@@ -1,0 +1,25 @@
+"""Decides what stays in memory: who needs a sample, who uses it, what leaves, which bytes are free.
+
+Reading order: `ledger` (pins and needs; `needs` keeps one job's), `slots` (byte ranges),
+`eviction` (who leaves first), `window` (which neighbours leave together when one is too small),
+`cache` (joins them).
+Not here: the bytes themselves (memory/), what to prepare next (engine/).
+"""
+
+from joader.cache.cache import Cache
+from joader.cache.eviction import ExpectedUse, Fifo, Lru, Policy, RandomReplacement, RefCount
+from joader.cache.ledger import Job, Ledger
+from joader.cache.slots import Slots
+
+__all__ = [
+    "Cache",
+    "ExpectedUse",
+    "Fifo",
+    "Job",
+    "Ledger",
+    "Lru",
+    "Policy",
+    "RandomReplacement",
+    "RefCount",
+    "Slots",
+]

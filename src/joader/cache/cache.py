@@ -1,0 +1,270 @@
+"""Joins ledger, slots and policy: which samples are here, where their bytes are, who leaves for whom.
+
+A sample is
+- *absent*: not kept here at all;
+- *preparing*: its bytes are reserved and being written, it is in `_preparing`; never evicted;
+- *leased*: written, and pinned in the ledger by at least one job; never evicted;
+- *evictable*: written and pinned by nobody; it is in the policy.
+
+Invariants: the policy holds exactly the evictable samples, each with its current need mask; every
+taken range belongs to one sample. A call that raises changes nothing. To keep a new sample until
+its jobs have consumed it (paper, E.3), lease it for them before `prepared`.
+
+Making room: if a hole is large enough, nobody leaves. Else the policy's victim leaves, if with the
+free bytes beside it that is enough (always so with equal sizes). Else the window of neighbours
+that window.py finds leaves.
+Not here: the bytes (memory/), and who waits for a preparation (engine/).
+"""
+
+from collections.abc import Collection
+
+import numpy as np
+import numpy.typing as npt
+
+from joader.cache.eviction import Policy
+from joader.cache.eviction.expected_use import DEFAULT_RATE
+from joader.cache.ledger import Job, Ledger
+from joader.cache.needs import SAMPLE_LIMIT, as_samples
+from joader.cache.slots import Slots, round_up
+from joader.cache.window import find_window
+from joader.errors import BadArgument, BadRows, CacheFull
+
+
+class Cache:
+    """Prepared samples within a budget of bytes."""
+
+    def __init__(self, capacity_bytes: int, policy: Policy) -> None:
+        """Start empty; the policy must be new, and is from now on the cache's own."""
+        self._slots = Slots(capacity_bytes)
+        self._policy = policy
+        self._ledger = Ledger()
+        self._offset: dict[int, int] = {}  # of every sample that is not absent
+        self._sample_at: dict[int, int] = {}  # by offset
+        self._admitted: dict[int, int] = {}  # which reservation brought it, counted from 1
+        self._admissions = 0
+        self._preparing: set[int] = set()
+        self._pinned_bytes = 0
+
+    def __len__(self) -> int:
+        """Return the number of samples that are not absent."""
+        return len(self._offset)
+
+    @property
+    def capacity_bytes(self) -> int:
+        """Bytes that can be taken: the budget, rounded down to a multiple of 64."""
+        return self._slots.capacity_bytes
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes taken by samples, each rounded up to a multiple of 64."""
+        return self._slots.capacity_bytes - self._slots.free_bytes
+
+    @property
+    def pinned_bytes(self) -> int:
+        """Bytes of samples that cannot be evicted now: leased, or in preparation."""
+        return self._pinned_bytes
+
+    def begin(self, job: Job, samples: npt.ArrayLike) -> None:
+        """Start a pass of the job over these distinct samples; the residents among them are needed anew."""
+        self._ledger.begin(job, samples)
+        self._renew(self._residents_needed(job))
+
+    def leave(self, job: Job) -> None:
+        """Forget the job, its needs and its leases; its number may be given to another."""
+        number, needed = self._ledger.number(job), self._residents_needed(job)
+        released = self._ledger.leave(job)
+        self._policy.rate(number, DEFAULT_RATE)
+        self._renew(needed)
+        for sample in released:
+            if sample not in self._preparing:
+                self._let_go(sample)
+
+    def read(self, job: Job, sample: int) -> None:
+        """Note that the job asked for the sample, here or not: it needs it no longer in this pass."""
+        self._ledger.read(job, sample)
+        if sample in self._offset and self._evictable(sample):
+            self._policy.change(sample, self._ledger.needs(sample))
+
+    def read_each(self, job: Job, samples: npt.ArrayLike) -> None:
+        """Do as `read` for each of these distinct samples, all or none."""
+        array = as_samples(samples)
+        self._ledger.read_each(job, array)
+        self._renew([sample for sample in array.tolist() if sample in self._offset])
+
+    def has(self, sample: int) -> bool:
+        """Tell whether the sample is not absent: ready, or in preparation."""
+        return sample in self._offset
+
+    def preparing(self, sample: int) -> bool:
+        """Tell whether the sample is in preparation."""
+        return sample in self._preparing
+
+    def unread(self, job: Job) -> int:
+        """Return how many samples the job still needs in its pass."""
+        return self._ledger.unread(job)
+
+    def needs(self, sample: int) -> int:
+        """Return the bit mask, over job numbers, of the jobs that will still ask for the sample."""
+        return self._ledger.needs(sample)
+
+    def reserve(self, sample: int, size_bytes: int) -> tuple[int, list[int]]:
+        """Make room for an absent sample, now preparing; return its offset and who was evicted.
+
+        SampleTooLarge where it can never fit; CacheFull where it cannot while others are pinned.
+        """
+        evicted = self._admit(sample, size_bytes)
+        self._preparing.add(sample)
+        offset = self._offset[sample]
+        self._pinned_bytes += self._slots.size_bytes(offset)
+        return offset, evicted
+
+    def prepared(self, sample: int) -> None:
+        """Note that the sample's bytes are written; without a lease it may be evicted from now on."""
+        self._check_preparing(sample)
+        self._preparing.remove(sample)
+        if not self._ledger.pinned(sample):
+            self._let_go(sample)
+
+    def abandon(self, sample: int) -> None:
+        """Give up a preparation: the sample is absent again; all its leases must have ended."""
+        self._check_preparing(sample)
+        self.drop(sample)
+
+    def lease(self, job: Job, sample: int) -> int:
+        """Pin a sample, ready or preparing, for the job; return its offset."""
+        offset = self._check_present(sample)
+        held = not self._evictable(sample)
+        self._ledger.pin(job, sample)
+        if not held:
+            self._policy.discard(sample)
+            self._pinned_bytes += self._slots.size_bytes(offset)
+        return offset
+
+    def release(self, job: Job, sample: int) -> None:
+        """End one lease of the job on the sample."""
+        self._ledger.unpin(job, sample)
+        if self._evictable(sample):
+            self._let_go(sample)
+
+    def drop(self, sample: int) -> None:
+        """Make a sample absent, as its data is no longer good; all its leases must have ended."""
+        offset = self._check_present(sample)
+        if self._ledger.pinned(sample):
+            raise BadArgument(f"sample {sample} is leased; let its jobs release it before it goes")
+        if sample in self._preparing:
+            self._preparing.remove(sample)
+            self._pinned_bytes -= self._slots.size_bytes(offset)
+        else:
+            self._policy.discard(sample)
+        self._forget(sample)
+
+    def request(self, jobs: Collection[Job], sample: int, size_bytes: int) -> bool:
+        """Do all that happens when these jobs ask together for a sample; True where it was there.
+
+        The same as reserve and prepared (on a miss), then lease, read and release of each job, in one cheap step.
+        """
+        needs, asked = self._ledger.needs(sample), 0
+        for job in jobs:
+            bit = 1 << self._ledger.number(job)
+            if not needs & bit & ~asked:
+                raise BadArgument(
+                    f"job {job!r} does not need sample {sample}, or asks for it twice"
+                )
+            asked |= bit
+        hit = sample in self._offset
+        evictable = not hit or self._evictable(sample)
+        if not hit:
+            self._admit(sample, size_bytes)
+        elif evictable:
+            self._policy.discard(sample)
+        for job in jobs:
+            self._ledger.read(job, sample)
+        if evictable:
+            self._policy.add(sample, needs ^ asked, self._admitted[sample])
+        return hit
+
+    def rate(self, job: Job, value: float) -> None:
+        """Tell the policy the job's speed / |unread|, for those that ask (ExpectedUse)."""
+        self._policy.rate(self._ledger.number(job), value)
+
+    def plan(self, sample: int, when: float) -> None:
+        """Tell the policy when a sample will be asked for next, in place of what it was told before."""
+        self._policy.plan(sample, when)
+
+    def unplan(self, sample: int) -> None:
+        """Tell the policy that no use of the sample is known any more."""
+        self._policy.unplan(sample)
+
+    def _evictable(self, sample: int) -> bool:
+        """Tell whether a sample that is not absent could leave now."""
+        return sample not in self._preparing and not self._ledger.pinned(sample)
+
+    def _let_go(self, sample: int) -> None:
+        """Hand a sample that nothing holds any more to the policy."""
+        self._pinned_bytes -= self._slots.size_bytes(self._offset[sample])
+        self._policy.add(sample, self._ledger.needs(sample), self._admitted[sample])
+
+    def _residents_needed(self, job: Job) -> list[int]:
+        residents = np.fromiter(self._offset, np.int64, len(self._offset))
+        needed: list[int] = residents[self._ledger.needed(job, residents)].tolist()
+        return needed
+
+    def _renew(self, samples: list[int]) -> None:
+        """Tell the policy the needs of those of these residents that it holds."""
+        held = [sample for sample in samples if self._evictable(sample)]
+        masks = self._ledger.needs_each(np.array(held, np.int64))
+        for sample, needs in zip(held, masks, strict=True):
+            self._policy.change(sample, needs)
+
+    def _admit(self, sample: int, size_bytes: int) -> list[int]:
+        """Give an absent sample its bytes, in nobody's hands yet; return who was evicted for it."""
+        if sample in self._offset:
+            raise BadArgument(f"sample {sample} is here already; ask `has` before reserving")
+        if not 0 <= sample < SAMPLE_LIMIT:
+            raise BadRows(f"sample {sample} is out of range; samples lie in [0, 2**32)")
+        evicted: list[int] = []
+        offset = self._slots.allocate(size_bytes)
+        if offset is None:
+            evicted = self._victims(round_up(size_bytes))
+            for victim in evicted:
+                self._policy.discard(victim)
+                self._forget(victim)
+            offset = self._slots.allocate(size_bytes)
+            assert offset is not None
+        self._admissions += 1
+        self._offset[sample] = offset
+        self._sample_at[offset] = sample
+        self._admitted[sample] = self._admissions
+        return evicted
+
+    def _victims(self, size_bytes: int) -> list[int]:
+        """Choose who leaves so that a hole of this size appears; CacheFull where there is no such choice."""
+        offsets: list[int] | None = None
+        if self._slots.capacity_bytes - self._pinned_bytes >= size_bytes:
+            victim = self._policy.victim()
+            start, end = self._slots.hole_around(self._offset[victim])
+            if end - start >= size_bytes:
+                return [victim]
+            leaving = (self._offset[sample] for sample in self._policy.order())
+            offsets = find_window(self._slots, leaving, size_bytes)
+        if offsets is None:
+            raise CacheFull(
+                f"{size_bytes} bytes in one piece are needed, but {self._pinned_bytes} of "
+                f"{self._slots.capacity_bytes} bytes are pinned; release leases, or give the cache more memory"
+            )
+        return [self._sample_at[offset] for offset in offsets]
+
+    def _forget(self, sample: int) -> None:
+        offset = self._offset.pop(sample)
+        del self._sample_at[offset], self._admitted[sample]
+        self._slots.free(offset)
+
+    def _check_present(self, sample: int) -> int:
+        offset = self._offset.get(sample)
+        if offset is None:
+            raise BadArgument(f"sample {sample} is not here; reserve it first")
+        return offset
+
+    def _check_preparing(self, sample: int) -> None:
+        if sample not in self._preparing:
+            raise BadArgument(f"sample {sample} is not in preparation; reserve it first")

@@ -1,0 +1,14 @@
+"""Policies that say which sample leaves first, behind one interface, one a file.
+
+`RefCount` is the paper's, `ExpectedUse` ours; `Lru`, `Fifo` and `RandomReplacement` are there for
+comparison.
+"""
+
+from joader.cache.eviction.expected_use import ExpectedUse
+from joader.cache.eviction.fifo import Fifo
+from joader.cache.eviction.lru import Lru
+from joader.cache.eviction.policy import Policy
+from joader.cache.eviction.random_replacement import RandomReplacement
+from joader.cache.eviction.ref_count import RefCount
+
+__all__ = ["ExpectedUse", "Fifo", "Lru", "Policy", "RandomReplacement", "RefCount"]

@@ -1,0 +1,137 @@
+"""Expected use (DESIGN section 3): what will be asked for latest, as far as one can know, leaves
+first.
+
+*Unplanned* samples leave before all planned ones, least valuable first; the value is the rate at
+which they will be asked for, the sum of rate_j over the jobs j that need them, with rate_j =
+speed_j / |unread_j|. They are kept in one group per need mask. *Planned* samples, whose next use
+is known, leave farthest use first. Residents win ties: of equals the one admitted last leaves. A
+job whose rate was not told counts 1; with no rates and no plans this is `RefCount`. Cost: O(log
+n), and O(number of distinct need masks) for a victim.
+"""
+
+from collections.abc import Iterator
+from heapq import merge
+from itertools import chain, groupby
+from math import fsum, isfinite
+
+from joader.cache.eviction.policy import Policy
+from joader.cache.eviction.ranking import Ranking
+from joader.errors import BadArgument
+
+DEFAULT_RATE = 1.0
+
+
+class ExpectedUse(Policy):
+    """Lowest rate of expected requests first; known next uses last, the farthest first."""
+
+    def __init__(self) -> None:
+        """Start empty, with no rates and no plans."""
+        self._rates: dict[int, float] = {}
+        self._plans: dict[int, float] = {}  # also of samples that are not here, or pinned
+        self._needs: dict[int, int] = {}
+        self._admitted: dict[int, int] = {}
+        self._groups: dict[int, Ranking[int]] = {}  # unplanned, by need mask; no empty group
+        self._planned: Ranking[tuple[float, int]] = Ranking()
+        self._values: dict[int, float] = {}  # of need masks, at the current rates
+
+    def add(self, sample: int, needs: int, admitted: int) -> None:
+        """Rank a sample by its plan, or else by its needs."""
+        self._needs[sample] = needs
+        self._admitted[sample] = admitted
+        self._insert(sample)
+
+    def discard(self, sample: int) -> None:
+        """Take a sample out; its plan stays."""
+        self._remove(sample)
+        del self._needs[sample], self._admitted[sample]
+
+    def change(self, sample: int, needs: int) -> None:
+        """Rank a sample anew."""
+        self._remove(sample)
+        self._needs[sample] = needs
+        self._insert(sample)
+
+    def rate(self, number: int, value: float) -> None:
+        """Set speed / |unread| of the job with this number: its requests for any one sample per second."""
+        if not (isfinite(value) and value >= 0):
+            raise BadArgument(
+                f"a rate of {value} for job number {number}; rates are finite and >= 0"
+            )
+        if self._rates.get(number, DEFAULT_RATE) != value:
+            self._rates[number] = value
+            self._values.clear()
+
+    def plan(self, sample: int, when: float) -> None:
+        """Set the next use of a sample, in any unit as long as it is the same for all."""
+        if not isfinite(when):
+            raise BadArgument(f"a use of sample {sample} planned for {when}; give a finite number")
+        self._move(sample, when)
+
+    def unplan(self, sample: int) -> None:
+        """Forget the next use of a sample, if one is known."""
+        if sample in self._plans:
+            self._move(sample, None)
+
+    def victim(self) -> int:
+        """Return the unplanned sample of the least value, or the planned one used latest."""
+        if not self._groups:
+            return self._planned.first()
+        lowest = min(map(self._value, self._groups))
+        equals = [group for needs, group in self._groups.items() if self._values[needs] == lowest]
+        return min(equals, key=Ranking.first_key).first()
+
+    def order(self) -> Iterator[int]:
+        """Go through the unplanned samples by value, then the planned ones."""
+        by_value = sorted(self._groups, key=self._value)
+        equals = (
+            merge(*(self._groups[needs].order() for needs in masks), key=self._newest_first)
+            for _, masks in groupby(by_value, key=self._value)
+        )
+        return chain(chain.from_iterable(equals), self._planned.order())
+
+    def _newest_first(self, sample: int) -> int:
+        return -self._admitted[sample]
+
+    def _value(self, needs: int) -> float:
+        """Sum the rates of the jobs in a need mask."""
+        value = self._values.get(needs)
+        if value is None:
+            numbers = (place for place in range(needs.bit_length()) if needs >> place & 1)
+            # fsum does not depend on the order of the jobs, so equals stay equal
+            value = fsum(self._rates.get(number, DEFAULT_RATE) for number in numbers)
+            self._values[needs] = value
+        return value
+
+    def _move(self, sample: int, when: float | None) -> None:
+        present = sample in self._needs
+        if present:
+            self._remove(sample)
+        if when is None:
+            del self._plans[sample]
+        else:
+            self._plans[sample] = when
+        if present:
+            self._insert(sample)
+
+    def _insert(self, sample: int) -> None:
+        admitted = self._admitted[sample]
+        when = self._plans.get(sample)
+        if when is not None:
+            self._planned.put(sample, (-when, -admitted))
+            return
+        needs = self._needs[sample]
+        group = self._groups.get(needs)
+        if group is None:
+            self._groups[needs] = group = Ranking()
+        group.put(sample, -admitted)
+
+    def _remove(self, sample: int) -> None:
+        if sample in self._plans:
+            self._planned.remove(sample)
+            return
+        needs = self._needs[sample]
+        group = self._groups[needs]
+        group.remove(sample)
+        if not group:
+            del self._groups[needs]
+            self._values.pop(needs, None)

@@ -1,0 +1,53 @@
+"""The interface of all policies.
+
+A policy sees only *evictable* samples: present, pinned by nobody, not in preparation. It knows no
+sizes and no jobs other than as bits of need masks. Only the cache calls it, with `add` and
+`discard` of a sample in turn, so that a policy checks nothing. The same calls give the same order
+on any machine.
+"""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from joader.errors import OurError
+
+
+class Policy(Protocol):
+    """Say who leaves first."""
+
+    def add(self, sample: int, needs: int, admitted: int) -> None:
+        """Note that a sample became evictable: newly consumed, or its last pin is gone.
+
+        `needs` is the bit mask of the jobs that will still ask for it. `admitted` says when it came into the cache:
+        a later admission has a larger number; it stays the same while the sample is pinned and unpinned.
+        """
+        ...
+
+    def discard(self, sample: int) -> None:
+        """Note that a sample is evictable no longer: pinned again, or gone."""
+        ...
+
+    def victim(self) -> int:
+        """Return who leaves first, and leave it where it is; OurError where nobody can."""
+        ...
+
+    def order(self) -> Iterator[int]:
+        """Go through all evictable samples, first to leave first; no other call may come between."""
+        ...
+
+    def change(self, sample: int, needs: int) -> None:
+        """Note that the needs of an evictable sample changed; does nothing where needs do not count."""
+
+    def rate(self, number: int, value: float) -> None:
+        """Note how fast the job of this number goes through what it needs; most policies do not ask."""
+
+    def plan(self, sample: int, when: float) -> None:
+        """Note when a sample, here or not, will be asked for next; most policies do not ask."""
+
+    def unplan(self, sample: int) -> None:
+        """Note that no use of the sample is known any more."""
+
+
+def nobody() -> OurError:
+    """Return the error of asking an empty policy for a victim."""
+    return OurError("nothing is evictable, yet a victim was asked for; please report this")

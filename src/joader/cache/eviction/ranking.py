@@ -1,0 +1,75 @@
+"""Samples by key, smallest first: a heap whose outdated entries are skipped when they come up.
+
+Every sample has a key of its own, so the heap holds bare keys, which compare fastest. A key that
+is taken away stays in the heap until it reaches the top or outdated keys outnumber the others.
+"""
+
+from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
+from typing import Generic, TypeVar
+
+from joader.cache.eviction.policy import nobody
+
+Key = TypeVar("Key", int, tuple[float, int])
+
+# Outdated keys allowed beyond as many as there are valid ones, so that small rankings are not rebuilt all the time.
+SLACK = 64
+
+
+class Ranking(Generic[Key]):
+    """Samples, each with a key that no other has, in ascending order of keys."""
+
+    __slots__ = ("_heap", "_key", "_sample")
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._heap: list[Key] = []
+        self._key: dict[int, Key] = {}
+        self._sample: dict[Key, int] = {}
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self._key)
+
+    def put(self, sample: int, key: Key) -> None:
+        """Give a sample, here or not, this key."""
+        old = self._key.get(sample)
+        if old is not None:
+            del self._sample[old]
+        self._key[sample] = key
+        self._sample[key] = sample
+        heappush(self._heap, key)
+        if len(self._heap) > 2 * len(self._key) + SLACK:
+            self._heap = list(self._sample)
+            heapify(self._heap)
+
+    def remove(self, sample: int) -> None:
+        """Take a sample out."""
+        del self._sample[self._key.pop(sample)]
+
+    def first(self) -> int:
+        """Return the sample with the smallest key; OurError where there is none."""
+        return self._sample[self.first_key()]
+
+    def first_key(self) -> Key:
+        """Return the smallest key; OurError where there is none."""
+        heap = self._heap
+        while heap:
+            if heap[0] in self._sample:
+                return heap[0]
+            heappop(heap)
+        raise nobody()
+
+    def order(self) -> Iterator[int]:
+        """Go through the samples; the first k cost O(k log k), whatever the size."""
+        heap = self._heap
+        reached = [(heap[0], 0)] if heap else []
+        last: Key | None = None
+        while reached:
+            key, place = heappop(reached)
+            for child in (2 * place + 1, 2 * place + 2):
+                if child < len(heap):
+                    heappush(reached, (heap[child], child))
+            if key != last and key in self._sample:  # a key may lie in the heap twice
+                yield self._sample[key]
+            last = key

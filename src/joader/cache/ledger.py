@@ -1,0 +1,171 @@
+"""Counts who is using each prepared sample now, and who will still ask for it.
+
+*Pins*: jobs that hold a lease on it, each as often as it leased; a pinned sample is never evicted.
+*Needs*: jobs that have not read it in their current pass; they decide who leaves first. Invariant:
+pins == leases given and not yet ended. Only `Ledger` changes either, and a call that raises
+changes nothing.
+
+A job is known from its first `begin` until `leave`. It has a small number, its bit in the need
+masks; the number of a job that left is given to the next one that comes.
+Not here: which sample goes first (eviction/), where its bytes are (slots.py).
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from joader.cache.needs import Flags, Needs, Samples, as_samples, needs_of
+from joader.errors import BadArgument, BadRows, JobExists, UnknownJob
+
+Job: TypeAlias = Hashable
+
+
+@dataclass(slots=True)
+class _Member:
+    """A job as the ledger knows it: its number, what it has to read, how often it pins what."""
+
+    number: int
+    needs: Needs
+    pins: dict[int, int] = field(default_factory=dict)
+
+
+class Ledger:
+    """Pins and needs of all jobs."""
+
+    def __init__(self) -> None:
+        """Start with no jobs."""
+        self._members: dict[Job, _Member] = {}
+        self._vacant: list[int] = []  # numbers below len(members) + len(vacant) that no job has
+        self._reading: dict[int, Needs] = {}  # by the job's bit; only jobs that need something
+        self._pins: dict[int, int] = {}  # over all jobs; only pinned samples
+
+    def begin(self, job: Job, samples: npt.ArrayLike) -> None:
+        """Start a pass of the job over these distinct samples; the job may be new."""
+        member = self._members.get(job)
+        if member is not None and member.needs.count:
+            raise JobExists(
+                f"job {job!r} still has {member.needs.count} samples to read in its pass; "
+                "let it read them, or leave first"
+            )
+        needs = needs_of(samples)
+        if member is None:
+            number = heappop(self._vacant) if self._vacant else len(self._members)
+            self._members[job] = member = _Member(number, needs)
+        else:
+            member.needs = needs
+        if needs.count:
+            self._reading[1 << member.number] = needs
+
+    def read(self, job: Job, sample: int) -> None:
+        """Note that the job asked for the sample: it needs it no longer in this pass."""
+        member = self._member(job)
+        if not member.needs.remove(sample):
+            raise BadArgument(
+                f"job {job!r} does not need sample {sample}: it is not in its pass, or was read before"
+            )
+        if not member.needs.count:
+            del self._reading[1 << member.number]
+
+    def read_each(self, job: Job, samples: npt.ArrayLike) -> None:
+        """Do as `read` for each of these distinct samples, all or none."""
+        member, array = self._member(job), as_samples(samples)
+        needed = member.needs.has_each(array)
+        if not needed.all():
+            raise BadArgument(
+                f"job {job!r} does not need sample {array[~needed][0]}: "
+                "it is not in its pass, or was read before"
+            )
+        if len(np.unique(array)) != len(array):
+            raise BadRows(f"some of the {len(array)} samples read come twice; give each once")
+        member.needs.remove_each(array)
+        if not member.needs.count:
+            self._reading.pop(1 << member.number, None)
+
+    def leave(self, job: Job) -> list[int]:
+        """Drop the job's needs and pins; return the samples that nobody pins any more."""
+        member = self._member(job)
+        del self._members[job]
+        self._reading.pop(1 << member.number, None)
+        heappush(self._vacant, member.number)
+        return [sample for sample, count in member.pins.items() if not self._drop(sample, count)]
+
+    def pin(self, job: Job, sample: int) -> None:
+        """Note that the job was given a lease on the sample."""
+        pins = self._member(job).pins
+        pins[sample] = pins.get(sample, 0) + 1
+        self._pins[sample] = self._pins.get(sample, 0) + 1
+
+    def unpin(self, job: Job, sample: int) -> None:
+        """Note that one of the job's leases on the sample ended."""
+        pins = self._member(job).pins
+        count = pins.get(sample, 0)
+        if not count:
+            raise BadArgument(f"job {job!r} holds no lease on sample {sample}; release each once")
+        if count == 1:
+            del pins[sample]
+        else:
+            pins[sample] = count - 1
+        self._drop(sample, 1)
+
+    def pinned(self, sample: int) -> bool:
+        """Tell whether any job holds a lease on the sample."""
+        return sample in self._pins
+
+    def needs(self, sample: int) -> int:
+        """Return the bit mask, over job numbers, of the jobs that will still ask for the sample."""
+        mask = 0
+        for bit, needs in self._reading.items():
+            if needs.has(sample):
+                mask |= bit
+        return mask
+
+    def needs_each(self, samples: Samples) -> list[int]:
+        """Return the need mask of each sample."""
+        width = max((bit.bit_length() for bit in self._reading), default=0) + 7 >> 3
+        flags = np.zeros((len(samples), width * 8), np.bool_)
+        for bit, needs in self._reading.items():
+            flags[:, bit.bit_length() - 1] = needs.has_each(samples)
+        masks = np.packbits(flags, axis=1, bitorder="little").tobytes()
+        return (
+            [
+                int.from_bytes(masks[start : start + width], "little")
+                for start in range(0, width * len(samples), width)
+            ]
+            if width
+            else [0] * len(samples)
+        )
+
+    def need_count(self, sample: int) -> int:
+        """Return how many jobs will still ask for the sample."""
+        return self.needs(sample).bit_count()
+
+    def needed(self, job: Job, samples: Samples) -> Flags:
+        """Tell for each sample whether the job will still ask for it."""
+        return self._member(job).needs.has_each(samples)
+
+    def unread(self, job: Job) -> int:
+        """Return how many samples the job still needs in its pass."""
+        return self._member(job).needs.count
+
+    def number(self, job: Job) -> int:
+        """Return the job's number: the position of its bit in the need masks."""
+        return self._member(job).number
+
+    def _member(self, job: Job) -> _Member:
+        member = self._members.get(job)
+        if member is None:
+            raise UnknownJob(f"job {job!r} never began a pass, or has left; begin one first")
+        return member
+
+    def _drop(self, sample: int, count: int) -> int:
+        """Take away pins and return how many are left."""
+        left = self._pins[sample] - count
+        if left:
+            self._pins[sample] = left
+        else:
+            del self._pins[sample]
+        return left

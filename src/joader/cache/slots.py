@@ -1,0 +1,125 @@
+"""Which byte ranges are free: best fit at 64-byte multiples, neighbouring free ranges always one.
+
+Invariants: taken and free ranges alternate without gap or overlap over [0, capacity); no two free
+ranges touch. So `allocate` succeeds whenever any contiguous free range is large enough. Nothing is
+written into the bytes; this is bookkeeping only, and knows no samples. The free ranges are kept by
+size, with the distinct sizes sorted: finding, inserting and removing one are a bisection of that
+list, short even where there are many ranges.
+Not here: who has to leave so that a range becomes free (window.py, eviction/).
+"""
+
+from bisect import bisect_left, insort
+
+from joader.errors import BadArgument, SampleTooLarge
+
+# A cache line, and what one gather over slots of a shared arena strides by (DESIGN section 3, memfd).
+UNIT_BYTES = 64
+
+
+def round_up(size_bytes: int) -> int:
+    """Return the bytes a sample takes: the next multiple of 64, and one unit where it is empty."""
+    if size_bytes < 0:
+        raise BadArgument(f"a sample of {size_bytes} bytes; sizes are 0 or more")
+    return max(UNIT_BYTES, size_bytes + UNIT_BYTES - 1 & -UNIT_BYTES)
+
+
+class Slots:
+    """Byte ranges of one arena, taken or free."""
+
+    def __init__(self, capacity_bytes: int) -> None:
+        """Start with one free range; bytes beyond the last multiple of 64 are not used."""
+        if capacity_bytes < UNIT_BYTES:
+            raise BadArgument(f"a capacity of {capacity_bytes} bytes; give at least {UNIT_BYTES}")
+        self.capacity_bytes = capacity_bytes & -UNIT_BYTES
+        self.free_bytes = 0
+        self._taken: dict[int, int] = {}  # offset -> end
+        self._free: dict[int, int] = {}  # offset -> end
+        self._free_ending: dict[int, int] = {}  # end -> offset
+        self._sizes: list[int] = []  # distinct sizes of free ranges, ascending
+        self._of_size: dict[int, dict[int, None]] = {}  # size -> offsets of free ranges, in order
+        self._insert(0, self.capacity_bytes)
+
+    @property
+    def largest_free_bytes(self) -> int:
+        """Size of the largest contiguous free range."""
+        return self._sizes[-1] if self._sizes else 0
+
+    def allocate(self, size_bytes: int) -> int | None:
+        """Take the start of the smallest free range that is large enough; None where there is none."""
+        size = round_up(size_bytes)
+        if size > self.capacity_bytes:
+            raise SampleTooLarge(
+                f"a sample of {size_bytes} bytes does not fit into {self.capacity_bytes} bytes, "
+                "even empty; give the cache more memory or make samples smaller"
+            )
+        place = bisect_left(self._sizes, size)
+        if place == len(self._sizes):
+            return None
+        offset = next(reversed(self._of_size[self._sizes[place]]))
+        end = self._free[offset]
+        self._remove(offset)
+        if offset + size < end:
+            self._insert(offset + size, end)
+        self._taken[offset] = offset + size
+        return offset
+
+    def free(self, offset: int) -> None:
+        """Give a taken range back and join it with its free neighbours."""
+        end = self._taken_end(offset)
+        del self._taken[offset]
+        before, after = self._free_ending.get(offset), self._free.get(end)
+        if before is not None:
+            self._remove(before)
+            offset = before
+        if after is not None:
+            self._remove(end)
+            end = after
+        self._insert(offset, end)
+
+    def size_bytes(self, offset: int) -> int:
+        """Return the size of the taken range at this offset."""
+        return self._taken_end(offset) - offset
+
+    def hole_around(self, offset: int) -> tuple[int, int]:
+        """Return start and end of the free range there would be if this taken range were freed."""
+        end = self._taken_end(offset)
+        return self._free_ending.get(offset, offset), self._free.get(end, end)
+
+    def ranges(self, start: int, end: int) -> list[tuple[int, int, bool]]:
+        """List what lies from `start` to `end`, both borders of ranges, as (offset, end, taken)."""
+        found = []
+        while start < end:
+            taken = start in self._taken
+            stop = self._taken[start] if taken else self._free[start]
+            found.append((start, stop, taken))
+            start = stop
+        return found
+
+    def _taken_end(self, offset: int) -> int:
+        end = self._taken.get(offset)
+        if end is None:
+            raise BadArgument(f"no taken range starts at offset {offset}; free each range once")
+        return end
+
+    def _insert(self, offset: int, end: int) -> None:
+        size = end - offset
+        self._free[offset] = end
+        self._free_ending[end] = offset
+        self.free_bytes += size
+        same = self._of_size.get(size)
+        if same is None:
+            self._of_size[size] = {offset: None}
+            insort(self._sizes, size)
+        else:
+            same[offset] = None
+
+    def _remove(self, offset: int) -> None:
+        end = self._free.pop(offset)
+        size = end - offset
+        del self._free_ending[end]
+        self.free_bytes -= size
+        same = self._of_size[size]
+        del same[offset]
+        if not same:
+            del self._of_size[size]
+            del self._sizes[bisect_left(self._sizes, size)]

@@ -1,0 +1,53 @@
+"""Which taken ranges to free together when no single one makes a hole that is large enough.
+
+Ranges are set free, in thought only, in the order in which their samples should leave, until some
+of them form with their free neighbours one hole of the size asked for. So the most valuable range
+inside the window is the least valuable possible. Of that hole the part with the fewest taken
+ranges is chosen; all other ranges stay. With equal sizes the first range is always enough, and
+this module is not asked.
+"""
+
+from collections.abc import Iterable
+
+from joader.cache.slots import Slots
+
+
+def find_window(slots: Slots, offsets: Iterable[int], size_bytes: int) -> list[int] | None:
+    """Return the offsets of the ranges to free, or None where freeing all of `offsets` is not enough.
+
+    `offsets` are taken ranges, first to leave first. `size_bytes` is a size as `round_up` gives it.
+    """
+    end_of: dict[int, int] = {}  # holes there would be, each with the free ranges beside it
+    start_of: dict[int, int] = {}
+    for offset in offsets:
+        border = offset + slots.size_bytes(offset)
+        start, end = slots.hole_around(offset)
+        # A hole made before has taken in the free range beside it, so it ends where this range starts.
+        if offset in start_of:
+            start = start_of.pop(offset)
+        if border in end_of:
+            end = end_of.pop(border)
+        if end - start >= size_bytes:
+            return _cheapest_part(slots.ranges(start, end), size_bytes)
+        end_of[start] = end
+        start_of[end] = start
+    return None
+
+
+def _cheapest_part(ranges: list[tuple[int, int, bool]], size_bytes: int) -> list[int]:
+    """Choose neighbours that are large enough together: fewest taken, then fewest taken bytes."""
+    best: tuple[int, int, int, int] | None = None
+    last = taken = taken_bytes = 0
+    for first, (start, end, is_taken) in enumerate(ranges):
+        while last < len(ranges) and (last == first or ranges[last - 1][1] - start < size_bytes):
+            taken += ranges[last][2]
+            taken_bytes += (ranges[last][1] - ranges[last][0]) * ranges[last][2]
+            last += 1
+        if ranges[last - 1][1] - start < size_bytes:
+            break
+        if best is None or (taken, taken_bytes) < best[:2]:
+            best = (taken, taken_bytes, first, last)
+        taken -= is_taken
+        taken_bytes -= (end - start) * is_taken
+    assert best is not None
+    return [offset for offset, _, is_taken in ranges[best[2] : best[3]] if is_taken]

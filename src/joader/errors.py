@@ -1,0 +1,70 @@
+"""Every error joader raises on purpose, in one tree.
+
+    JoaderError
+    ├── UserError              the caller asked for something that cannot be
+    │   ├── BadRows            (ValueError)  rows that are not distinct integers in [0, 2**32)
+    │   ├── BadArgument        (ValueError)  any other value out of its range
+    │   ├── UnknownJob         (KeyError)    a job that never joined, or has left
+    │   ├── JobExists          (ValueError)  a job that joined twice without finishing its pass
+    │   ├── NotEnoughRows      (ValueError)  a draw larger than what the job has left
+    │   └── MissingExtra       (ImportError) an optional package that is not installed
+    ├── WorldError             the machine cannot give what was asked
+    │   ├── SampleTooLarge     (ValueError)  a sample larger than the whole budget
+    │   └── CacheFull          (MemoryError) all that could be freed is in use now
+    └── OurError               a broken invariant: a bug in joader, please report it
+
+The leaf says whose fault it is. A message says what happened, the value, what was allowed and what to do next.
+Leaves also derive from the built-in error a Python user would expect, so `except ValueError` keeps working.
+"""
+
+
+class JoaderError(Exception):
+    """Be the root of everything joader raises on purpose."""
+
+    def __str__(self) -> str:
+        """Show the message as written (KeyError would show its repr)."""
+        return str(self.args[0]) if len(self.args) == 1 else super().__str__()
+
+
+class UserError(JoaderError):
+    """Say that the caller asked for something that cannot be."""
+
+
+class WorldError(JoaderError):
+    """Say that the machine cannot give what was asked."""
+
+
+class OurError(JoaderError):
+    """Say that an invariant of joader is broken: a bug, please report it."""
+
+
+class BadRows(UserError, ValueError):
+    """Say that rows are not distinct integers in [0, 2**32)."""
+
+
+class BadArgument(UserError, ValueError):
+    """Say that a value is out of its range."""
+
+
+class UnknownJob(UserError, KeyError):
+    """Say that a job never joined, or has left."""
+
+
+class JobExists(UserError, ValueError):
+    """Say that a job joined twice without finishing its pass."""
+
+
+class NotEnoughRows(UserError, ValueError):
+    """Say that a draw is larger than what the job has left."""
+
+
+class MissingExtra(UserError, ImportError):
+    """Say that an optional package is not installed, and how to get it."""
+
+
+class SampleTooLarge(WorldError, ValueError):
+    """Say that a sample is larger than the whole budget."""
+
+
+class CacheFull(WorldError, MemoryError):
+    """Say that all memory that could be freed is in use now."""

@@ -1,0 +1,21 @@
+"""Which row next, for whom.
+
+Samplers are pure: rows and a seed in, rows out. `DependentSampler` is the one joader runs; the others are there for users
+who want them and for comparison.
+"""
+
+from joader.sampling.dependent import DependentSampler
+from joader.sampling.lockstep import LockstepSampler
+from joader.sampling.own_order import IndependentSampler, SeededSampler, SequentialSampler
+from joader.sampling.sampler import Draws, Job, Sampler
+
+__all__ = [
+    "DependentSampler",
+    "Draws",
+    "IndependentSampler",
+    "Job",
+    "LockstepSampler",
+    "Sampler",
+    "SeededSampler",
+    "SequentialSampler",
+]

@@ -1,0 +1,189 @@
+"""Rows kept by who still needs them: one cell per need-mask.
+
+A *cell* holds the rows that exactly the jobs of its mask have not read yet. Every row that anybody needs lies in
+exactly one cell, so what a job has not read is the union of the cells with its bit, and what several jobs share is the
+union of the cells with all their bits. A row read by some of its jobs moves to the cell of the others (the paper's
+"compensation"); a row read by all is gone.
+
+This replaces the paper's dependent sampling tree (§4): the tree keeps n-1 nested intersections in the order of the
+jobs' sizes and has to be rebuilt whenever two jobs overtake each other; cells know no order. Any vertex of the tree is
+a union of cells. Cost: 4 bytes a row, whatever the number of jobs.
+
+Rows of a cell are in no particular order; a draw picks a random place and fills the hole with the last row, so it
+costs the same in a cell of ten rows and of ten million.
+"""
+
+from array import array
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joader.sampling.bits import Bits
+from joader.sampling.rows import Membership, Rows
+
+
+class Cell:
+    """The rows that exactly the jobs of `mask` still need."""
+
+    __slots__ = ("_rest", "mask", "rows")
+
+    def __init__(self, mask: int, rows: "array[int]") -> None:
+        """Make a cell of these rows."""
+        self.mask = mask
+        self.rows = rows
+        self._rest: dict[int, Cell] = {}  # takers -> the cell their rows move to
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.rows)
+
+    def view(self) -> Rows:
+        """Return the rows without copying; drop the view before the cell changes."""
+        return np.frombuffer(self.rows, np.uint32)
+
+
+class Cells:
+    """All cells of some jobs that can share work.
+
+    `version` changes when jobs join or leave or empty cells are swept: whoever keeps a reference to a `Cell` has to
+    drop it then. Draws only move rows and add cells.
+    """
+
+    def __init__(self) -> None:
+        """Start without rows."""
+        self._by_mask: dict[int, Cell] = {}
+        self.version = 0
+
+    def __iter__(self) -> Iterator[Cell]:
+        """Go through the cells, in the order they came to be."""
+        return iter(self._by_mask.values())
+
+    def __len__(self) -> int:
+        """Return the number of cells, empty ones included."""
+        return len(self._by_mask)
+
+    def join(self, bit: int, rows: Rows) -> None:
+        """Add a job, under a bit no cell has yet, that needs these rows."""
+        members = Membership(rows)
+        split: dict[int, Cell] = {}
+        for cell in self:
+            inside = members.contains(cell.view())
+            shared = cell.view()[inside]
+            members.strike(shared)
+            _keep(split, cell.mask, cell.view()[~inside])
+            _keep(split, cell.mask | bit, shared)
+        _keep(split, bit, members.left())
+        self._by_mask = split
+        self.version += 1
+
+    def leave(self, bit: int) -> None:
+        """Take a job away; rows that others need stay with them."""
+        merged: dict[int, Cell] = {}
+        for cell in self:
+            mask = cell.mask & ~bit
+            if mask and cell.rows:
+                _merge(merged, mask, cell.rows)
+        self._by_mask = merged
+        self.version += 1
+
+    def restricted(self, jobs: int) -> "Cells":
+        """Return a copy that knows these jobs only."""
+        copy = Cells()
+        for cell in self:
+            if cell.mask & jobs and cell.rows:
+                _merge(copy._by_mask, cell.mask & jobs, array("I", cell.rows))
+        return copy
+
+    def absorb(self, other: "Cells", shift: int) -> None:
+        """Take over cells that have no row in common with these, under bits moved up by `shift`."""
+        for cell in other:
+            mask = cell.mask << shift
+            self._by_mask[mask] = Cell(mask, cell.rows)
+        self.version += 1
+
+    def sweep(self) -> None:
+        """Drop empty cells."""
+        self._by_mask = {mask: cell for mask, cell in self._by_mask.items() if cell.rows}
+        for cell in self:
+            cell._rest.clear()
+        self.version += 1
+
+    def unread(self, bit: int) -> Rows:
+        """Return the rows the job of this bit still needs, ascending."""
+        parts = [cell.view() for cell in self if cell.mask & bit]
+        return np.sort(np.concatenate(parts)) if parts else np.empty(0, np.uint32)
+
+    def take(self, cell: Cell, place: int, takers: int) -> int:
+        """Let the takers, all in the cell's mask, read the row at this place, and return it."""
+        rows = cell.rows
+        row = rows[place]
+        last = rows.pop()
+        if place < len(rows):
+            rows[place] = last
+        if takers != cell.mask:
+            rest = cell._rest.get(takers)
+            if rest is None:
+                rest = cell._rest[takers] = self._cell(cell.mask & ~takers)
+            rest.rows.append(row)
+        return row
+
+    def take_many(self, takers: int, count: int, bits: Bits) -> NDArray[np.int64]:
+        """Let the takers, who need the same rows, read `count` of them, and return them in order.
+
+        Same law as `count` rounds of `take` at random places, in a handful of array operations.
+        """
+        homes = [cell for cell in self if cell.mask & takers and cell.rows]
+        ends = np.cumsum([len(cell) for cell in homes])
+        ranks = bits.distinct_below(int(ends[-1]) if homes else 0, count)
+        if len(homes) == 1:
+            return self._cut(homes[0], ranks, takers).astype(np.int64)
+        home = np.searchsorted(ends, ranks, side="right")
+        drawn = np.empty(count, np.int64)
+        for number, cell in enumerate(homes):
+            mine = home == number
+            start = int(ends[number]) - len(cell)
+            drawn[mine] = self._cut(cell, ranks[mine] - start, takers)
+        return drawn
+
+    def _cut(self, cell: Cell, places: NDArray[np.int64], takers: int) -> Rows:
+        """Take the rows at these places out of the cell, in this order."""
+        keep = len(cell) - places.size
+        view = cell.view()
+        taken = view[places]
+        holes = places[places < keep]
+        survivor = np.ones(places.size, np.bool_)
+        survivor[places[places >= keep] - keep] = False
+        fillers = view[keep:][survivor].copy()
+        del view
+        rows = cell.rows
+        del rows[keep:]
+        np.frombuffer(rows, np.uint32)[holes] = fillers
+        rest = cell.mask & ~takers
+        if rest:
+            self._cell(rest).rows.frombytes(taken.view(np.uint8))
+        return taken
+
+    def _cell(self, mask: int) -> Cell:
+        cell = self._by_mask.get(mask)
+        if cell is None:
+            cell = self._by_mask[mask] = Cell(mask, array("I"))
+        return cell
+
+
+def _keep(cells: dict[int, Cell], mask: int, rows: Rows) -> None:
+    if rows.size:
+        cells[mask] = Cell(mask, _array_of(rows))
+
+
+def _merge(cells: dict[int, Cell], mask: int, rows: "array[int]") -> None:
+    if mask in cells:
+        cells[mask].rows.extend(rows)
+    else:
+        cells[mask] = Cell(mask, rows)
+
+
+def _array_of(rows: Rows) -> "array[int]":
+    result = array("I")
+    result.frombytes(np.ascontiguousarray(rows).view(np.uint8))
+    return result

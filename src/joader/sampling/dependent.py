@@ -1,0 +1,180 @@
+"""Dependent sampling: each job's order is uniformly random, and the orders hang together so that work is shared.
+
+Promise: given everything that was drawn before, by whomever, each draw of a job is uniform over the rows it has not read
+in its pass. Orders of different jobs are *not* independent of each other: that is the point.
+
+Jobs are kept in groups (`group.py`). A job enters a group when it first draws, so that joining costs one check of its
+rows; until then it is *waiting* and only its rows are kept. Jobs without a common row are in different groups.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joader.errors import BadArgument
+from joader.sampling.bits import Bits
+from joader.sampling.group import MOST_CELLS, Group
+from joader.sampling.own_order import checked_seed
+from joader.sampling.rows import Membership, Rows, checked_rows
+from joader.sampling.sampler import Draws, Job, check_counts, check_epoch, check_known, check_new
+
+RULES = ("shared", "paper", "common")
+
+# How many rows of a group are looked at to see whether a new job overlaps with it. Only sharing depends on it.
+PROBE_ROWS = 1 << 16
+
+
+@dataclass
+class _Member:
+    """A job: waiting with its rows, or number `number` of a group."""
+
+    rows: Rows | None
+    group: Group | None = None
+    number: int = -1
+
+
+class DependentSampler:
+    """Draw jointly for jobs on overlapping rows.
+
+    `rule`: "shared" (default) shares as much as the overlaps allow; "paper" is JOADER's algorithm to the letter;
+    "common" is one random order a round, from which each job takes the first row it needs.
+    """
+
+    def __init__(self, seed: int = 0, rule: str = "shared") -> None:
+        """Start without jobs."""
+        if rule not in RULES:
+            raise BadArgument(f"rule is {rule!r}; rules are {', '.join(RULES)}")
+        self._rule = rule
+        self._bits = Bits(checked_seed(seed))
+        self._jobs: dict[Job, _Member] = {}
+        self._groups: list[Group] = []
+
+    def add(self, job: Job, rows: ArrayLike, epoch: int = 0) -> None:
+        """Begin a pass of this job over these rows; the epoch makes no difference here."""
+        check_epoch(epoch)
+        check_new(self, self._jobs, job)
+        checked = checked_rows(rows)
+        if job in self._jobs:
+            self.remove(job)
+        self._jobs[job] = _Member(checked)
+
+    def draw(self, counts: Mapping[Job, int]) -> Draws:
+        """Draw jointly: as many rounds as the largest count; the others take part in rounds spread evenly."""
+        check_counts(self, self._jobs, counts)
+        wanted = {job: int(count) for job, count in counts.items() if count}
+        rounds = max(wanted.values(), default=0)
+        for job in wanted:
+            if self._jobs[job].group is None:
+                self._enter(self._jobs[job])
+        drawn: Draws = {job: np.empty(0, np.int64) for job in counts}
+        for group in list(self._groups):
+            inside = {self._jobs[job].number: job for job in wanted if self._jobs[job].group is group}
+            if inside:
+                numbers = [(number, wanted[inside[number]]) for number in sorted(inside)]
+                for number, rows in group.draw(numbers, rounds, self._bits).items():
+                    drawn[inside[number]] = rows
+                self._keep_small(group)
+        return drawn
+
+    def remaining(self, job: Job) -> int:
+        """Return how many rows the job has not drawn in its pass."""
+        check_known(self._jobs, job)
+        member = self._jobs[job]
+        if member.group is not None:
+            return member.group.left[member.number]
+        return 0 if member.rows is None else member.rows.size
+
+    def unread(self, job: Job) -> NDArray[np.int64]:
+        """Return the rows the job has not drawn in its pass, ascending."""
+        check_known(self._jobs, job)
+        member = self._jobs[job]
+        if member.group is not None:
+            return member.group.cells.unread(1 << member.number).astype(np.int64)
+        return np.sort(member.rows).astype(np.int64) if member.rows is not None else np.empty(0, np.int64)
+
+    def remove(self, job: Job) -> None:
+        """Forget the job."""
+        check_known(self._jobs, job)
+        member = self._jobs.pop(job)
+        if member.group is not None:
+            member.group.leave(member.number)
+            if not any(member.group.members):
+                self._groups.remove(member.group)
+
+    def cells(self) -> list[tuple[frozenset[Job], NDArray[np.int64]]]:
+        """Return the rows by who still needs them, for jobs that have drawn: (jobs, rows ascending), per group."""
+        result = []
+        for group in self._groups:
+            names = {m.number: job for job, m in self._jobs.items() if m.group is group}
+            for cell in group.cells:
+                if cell.rows:
+                    who = frozenset(name for number, name in names.items() if cell.mask >> number & 1)
+                    result.append((who, np.sort(cell.view()).astype(np.int64)))
+        return result
+
+    def _enter(self, member: _Member) -> None:
+        """Put a waiting job into the group it shares most with, if that stays small; else into a new one."""
+        rows = member.rows
+        assert rows is not None
+        group = self._home(Membership(rows)) if self._rule == "shared" else self._only_group()
+        member.number = group.join(rows)
+        member.group, member.rows = group, None
+
+    def _only_group(self) -> Group:
+        # The paper's rule knows no groups: a job on other rows changes how the others are drawn.
+        if not self._groups:
+            self._groups.append(Group(self._rule))
+        return self._groups[0]
+
+    def _home(self, members: Membership) -> Group:
+        shared = [(_overlap(group, members), group) for group in self._groups]
+        touching = [group for rows, group in sorted(shared, key=lambda s: -s[0]) if rows]
+        # Groups that have no row in common with any other can be joined at no cost, now that a job links them.
+        apart = [group for group in touching if not group.overlaps]
+        for group in apart[1:]:
+            if apart[0].has_room_for(len(group.cells)):
+                self._absorb(apart[0], group)
+                touching.remove(group)
+        home = next((group for group in touching if group.has_room_for(len(group.cells))), None)
+        if home is None:
+            home = Group(self._rule)
+            self._groups.append(home)
+        others = [group for group in touching if group is not home]
+        for group in others:
+            group.overlaps = home.overlaps = True
+        return home
+
+    def _absorb(self, home: Group, other: Group) -> None:
+        shift = home.absorb(other)
+        self._groups.remove(other)
+        for member in self._jobs.values():
+            if member.group is other:
+                member.group, member.number = home, member.number + shift
+
+    def _keep_small(self, group: Group) -> None:
+        """Part a group whose jobs have fallen so far out of step that its cells are too many."""
+        if self._rule != "shared" or len(group.cells) <= MOST_CELLS:
+            return
+        group.cells.sweep()
+        if len(group.cells) <= MOST_CELLS:
+            return
+        other = group.split()
+        self._groups.append(other)
+        for member in self._jobs.values():
+            if member.group is group and other.members[member.number]:
+                member.group = other
+        self._keep_small(group)
+        self._keep_small(other)
+
+
+def _overlap(group: Group, members: Membership) -> float:
+    """Estimate how many rows of the group are members, from up to PROBE_ROWS of them spread evenly."""
+    total = sum(len(cell) for cell in group.cells)
+    step = -(-total // PROBE_ROWS)
+    return sum(
+        float(np.count_nonzero(members.contains(cell.view()[::step]))) * step
+        for cell in group.cells
+        if cell.rows
+    )

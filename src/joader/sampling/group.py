@@ -1,0 +1,181 @@
+"""Jobs that can share work, their cells, and the rounds they play together.
+
+A group belongs to one `DependentSampler`. It chooses the rule for each round: jobs that share nothing with each other
+play apart; one or two play the paper's rule, which is optimal for them; three or more play a `Table`, made anew when
+the sizes have moved far enough for the making to pay. Jobs that need the very same rows and play the same rounds are
+served by array operations.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joader.sampling.bits import Bits
+from joader.sampling.cells import Cell, Cells
+from joader.sampling.coupling import Table, bits_of
+from joader.sampling.rounds import players_by_round
+from joader.sampling.rows import Rows
+from joader.sampling.rules import Pick, Player, common_rule, paper_rule
+
+Rule = Callable[[Cells, Sequence[Player], Bits], list[Pick]]
+
+# A table of n (job, cell) pairs takes about 10 us a pair to make, a refusal costs 5 us and perhaps a shared row: renew
+# after n / RENEW refusals. Measured in benchmarks/bench_sampling.py: 4 keeps random4 within 1 % of renewing each round.
+RENEW = 4
+FEWEST_REFUSALS = 8
+
+
+# Cells double with every job that is out of step with all others. 512 is nine such jobs; a further one starts a group
+# of its own. Jobs in step, or on equal rows, add no cells and are never parted.
+MOST_CELLS = 512
+
+
+class Group:
+    """Some jobs and what each still needs. Job numbers are the group's own; bit = 1 << number."""
+
+    def __init__(self, rule: str) -> None:
+        """Start without jobs."""
+        self.rule = rule
+        self.cells = Cells()
+        self.left: list[int] = []  # by job number; 0 also where a number is free
+        self.members: list[bool] = []
+        self.overlaps = False  # whether other groups may hold some of its rows too
+        self._tables: dict[int, list[Table | int]] = {}
+        self._uses: dict[int, int] = {}
+        self._version = -1
+
+    def join(self, rows: Rows) -> int:
+        """Add a job with these rows to read, and return its number."""
+        number = self.members.index(False) if False in self.members else len(self.members)
+        if number == len(self.members):
+            self.members.append(False)
+            self.left.append(0)
+        self.cells.join(1 << number, rows)
+        self.members[number] = True
+        self.left[number] = rows.size
+        return number
+
+    def leave(self, number: int) -> None:
+        """Take a job away."""
+        self.cells.leave(1 << number)
+        self.members[number] = False
+        self.left[number] = 0
+
+    def has_room_for(self, cells: int) -> bool:
+        """Tell whether so many cells can be added, a job being able to add as many as there are, and one."""
+        return len(self.cells) + cells < MOST_CELLS
+
+    def absorb(self, other: "Group") -> int:
+        """Take over all jobs of a group that has no row in common with this one; their numbers grow by the result."""
+        shift = len(self.members)
+        self.cells.absorb(other.cells, shift)
+        self.members += other.members
+        self.left += other.left
+        return shift
+
+    def split(self) -> "Group":
+        """Move half of the jobs, those with most left, to a new group in which they keep their numbers."""
+        members = [number for number, member in enumerate(self.members) if member]
+        # Jobs with equally much left are likely in step: a cut by size keeps them together.
+        members.sort(key=lambda number: self.left[number])
+        movers = members[len(members) // 2 :]
+        other = Group(self.rule)
+        other.cells = self.cells.restricted(sum(1 << number for number in movers))
+        other.left = [left if number in movers else 0 for number, left in enumerate(self.left)]
+        other.members = [number in movers for number in range(len(self.members))]
+        for number in movers:
+            self.leave(number)
+        self.overlaps = other.overlaps = True
+        return other
+
+    def draw(
+        self, counts: Sequence[tuple[int, int]], rounds: int, bits: Bits
+    ) -> dict[int, NDArray[np.int64]]:
+        """Draw (job number, count) jointly in this many rounds; every count is at most what is left."""
+        players = sum(1 << number for number, _ in counts)
+        equal = all(count == counts[0][1] for _, count in counts)
+        if equal and all(cell.mask & players in (0, players) for cell in self.cells if cell.rows):
+            count = counts[0][1]
+            rows = self.cells.take_many(players, count, bits)
+            for number, _ in counts:
+                self.left[number] -= count
+            return {number: rows.copy() for number, _ in counts}
+        return self._play(counts, rounds, bits)
+
+    def _play(
+        self, counts: Sequence[tuple[int, int]], rounds: int, bits: Bits
+    ) -> dict[int, NDArray[np.int64]]:
+        rows: list[int] = []
+        readers: list[int] = []
+        take, below, left = self.cells.take, bits.below, self.left
+        before = 0
+        numbers: list[int] = []
+        for players in players_by_round([(1 << number, n) for number, n in counts], rounds):
+            if players != before:
+                before = players
+                numbers = [bit.bit_length() - 1 for bit in bits_of(players)]
+            for cell, takers in self._round(players, bits):
+                rows.append(take(cell, below(len(cell.rows)), takers))
+                readers.append(takers)
+            for number in numbers:
+                left[number] -= 1
+        return _by_job(rows, readers, [number for number, _ in counts])
+
+    def _round(self, players: int, bits: Bits) -> list[Pick]:
+        if self.rule != "shared":
+            rule = paper_rule if self.rule == "paper" else common_rule
+            return rule(self.cells, self._players(players), bits)
+        picks: list[Pick] = []
+        for part in self._parts(players):
+            if isinstance(part, int):
+                picks += paper_rule(self.cells, self._players(part), bits)
+            else:
+                picks += part.draw(self.cells, players & part.jobs, self.left, bits)
+        return picks
+
+    def _players(self, mask: int) -> list[Player]:
+        return [(self.left[bit.bit_length() - 1], bit) for bit in bits_of(mask)]
+
+    def _parts(self, players: int) -> list[Table | int]:
+        """Return who plays together: a table each for three or more, the mask itself for one or two."""
+        if self._version != self.cells.version:
+            self._version = self.cells.version
+            self._tables.clear()
+            self._uses.clear()
+        parts = self._tables.get(players)
+        if parts is None:
+            parts = self._tables[players] = [
+                part if part.bit_count() < 3 else Table(self.cells, part)
+                for part in connected(self.cells, players)
+            ]
+        for place, part in enumerate(parts):
+            if isinstance(part, Table) and part.rejected > FEWEST_REFUSALS + part.pairs // RENEW:
+                parts[place] = Table(self.cells, part.jobs)
+        return parts
+
+
+def connected(cells: Cells, players: int) -> list[int]:
+    """Return the players in parts, as masks, such that no cell concerns two parts."""
+    parts = bits_of(players)
+    for mask in {cell.mask & players: None for cell in cells if cell.rows}:
+        if mask & (mask - 1):
+            touched = [part for part in parts if part & mask]
+            if len(touched) > 1:
+                parts = [part for part in parts if not part & mask]
+                parts.append(sum(touched))
+    return sorted(parts)
+
+
+def _by_job(
+    rows: Sequence[int], readers: Sequence[int], numbers: Sequence[int]
+) -> dict[int, NDArray[np.int64]]:
+    """Sort the rows out by who read them; each job's stay in order."""
+    kinds: dict[int, int] = {}
+    kind = np.array([kinds.setdefault(mask, len(kinds)) for mask in readers], np.intp)
+    drawn = np.array(rows, np.int64)
+    result = {}
+    for number in numbers:
+        reads = np.array([bool(mask >> number & 1) for mask in kinds], np.bool_)
+        result[number] = drawn[reads[kind]]
+    return result

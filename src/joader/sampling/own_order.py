@@ -1,0 +1,101 @@
+"""Samplers in which a job's order does not depend on who else is there: independent, seeded, sequential.
+
+Each is one function from (rows, epoch) to an order. The order is fixed when the pass begins and handed out from the
+front, so a draw is a slice.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joader.errors import BadArgument
+from joader.sampling.bits import Bits
+from joader.sampling.rows import Rows, checked_rows
+from joader.sampling.sampler import Draws, Job, check_counts, check_epoch, check_known, check_new
+
+
+@dataclass
+class _Pass:
+    order: Rows
+    drawn: int = 0
+
+
+class SequentialSampler:
+    """Every job reads its rows in the order they were added in."""
+
+    def __init__(self) -> None:
+        """Start without jobs."""
+        self._passes: dict[Job, _Pass] = {}
+
+    def add(self, job: Job, rows: ArrayLike, epoch: int = 0) -> None:
+        """Begin a pass of this job over these rows."""
+        check_epoch(epoch)
+        check_new(self, self._passes, job)
+        self._passes[job] = _Pass(self._order(checked_rows(rows), epoch))
+
+    def draw(self, counts: Mapping[Job, int]) -> Draws:
+        """Hand each job the next rows of its own order."""
+        check_counts(self, self._passes, counts)
+        return {job: self._next(self._passes[job], int(count)) for job, count in counts.items()}
+
+    def remaining(self, job: Job) -> int:
+        """Return how many rows the job has not drawn in its pass."""
+        check_known(self._passes, job)
+        state = self._passes[job]
+        return state.order.size - state.drawn
+
+    def unread(self, job: Job) -> NDArray[np.int64]:
+        """Return the rows the job has not drawn in its pass, ascending."""
+        check_known(self._passes, job)
+        state = self._passes[job]
+        return np.sort(state.order[state.drawn :]).astype(np.int64)
+
+    def remove(self, job: Job) -> None:
+        """Forget the job."""
+        check_known(self._passes, job)
+        del self._passes[job]
+
+    def _order(self, rows: Rows, epoch: int) -> Rows:
+        del epoch
+        return rows
+
+    @staticmethod
+    def _next(state: _Pass, count: int) -> NDArray[np.int64]:
+        rows = state.order[state.drawn : state.drawn + count].astype(np.int64)
+        state.drawn += count
+        return rows
+
+
+class IndependentSampler(SequentialSampler):
+    """Every job shuffles alone, as torch loaders do: the baseline (ISA) of the JOADER paper."""
+
+    def __init__(self, seed: int = 0) -> None:
+        """Start without jobs."""
+        super().__init__()
+        self._bits = Bits(checked_seed(seed))
+
+    def _order(self, rows: Rows, epoch: int) -> Rows:
+        del epoch
+        return rows[self._bits.permutation(rows.size)]
+
+
+class SeededSampler(SequentialSampler):
+    """The order is a pure function of the set of rows, the seed and the epoch, whoever else runs."""
+
+    def __init__(self, seed: int = 0) -> None:
+        """Start without jobs."""
+        super().__init__()
+        self._seed = checked_seed(seed)
+
+    def _order(self, rows: Rows, epoch: int) -> Rows:
+        # Sorted first: the order in which the same rows were handed over must not matter.
+        return np.sort(rows)[Bits([self._seed, int(epoch)]).permutation(rows.size)]
+
+
+def checked_seed(seed: int) -> int:
+    """Return the seed, or raise BadArgument."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise BadArgument(f"seed is {seed!r}; a seed is an integer >= 0")
+    return int(seed)

@@ -1,0 +1,69 @@
+"""What every sampler offers, and the checks they share.
+
+A *pass* is one reading of a job's rows: `add` begins it, `draw` moves it on, and when nothing remains the same job
+may `add` the next one. Errors leave everything as it was.
+"""
+
+from collections.abc import Hashable, Mapping
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joader.errors import BadArgument, JobExists, NotEnoughRows, UnknownJob
+
+Job = Hashable
+Draws = dict[Job, NDArray[np.int64]]
+
+
+class Sampler(Protocol):
+    """Decide which row each job reads next."""
+
+    def add(self, job: Job, rows: ArrayLike, epoch: int = 0) -> None:
+        """Begin a pass of this job over these rows."""
+
+    def draw(self, counts: Mapping[Job, int]) -> Draws:
+        """Draw this many rows for each job, jointly, and return them in order."""
+
+    def remaining(self, job: Job) -> int:
+        """Return how many rows the job has not drawn in its pass."""
+
+    def unread(self, job: Job) -> NDArray[np.int64]:
+        """Return the rows the job has not drawn in its pass, ascending."""
+
+    def remove(self, job: Job) -> None:
+        """Forget the job; what it has not drawn is nobody's concern any more."""
+
+
+def check_new(sampler: Sampler, known: Mapping[Job, object], job: Job) -> None:
+    """Raise JobExists if the job is in the middle of a pass."""
+    if job in known and (left := sampler.remaining(job)):
+        raise JobExists(
+            f"job {job!r} has {left} rows left in its pass; finish it or remove the job before adding it again"
+        )
+
+
+def check_known(known: Mapping[Job, object], job: Job) -> None:
+    """Raise UnknownJob if the job never joined or has left."""
+    if job not in known:
+        names = ", ".join(repr(name) for name in list(known)[:8]) or "none"
+        raise UnknownJob(f"job {job!r} is not in the sampler; jobs there: {names}. Call add() first")
+
+
+def check_counts(sampler: Sampler, known: Mapping[Job, object], counts: Mapping[Job, int]) -> None:
+    """Raise if any of the counts cannot be drawn, before anything is."""
+    for job, count in counts.items():
+        check_known(known, job)
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
+            raise BadArgument(f"job {job!r} asks for {count!r} rows; a count is an integer >= 0")
+        if count > (left := sampler.remaining(job)):
+            raise NotEnoughRows(
+                f"job {job!r} asks for {count} rows and has {left} left in its pass; "
+                "draw the rest, then add() the next pass"
+            )
+
+
+def check_epoch(epoch: int) -> None:
+    """Raise BadArgument unless the epoch is an integer >= 0."""
+    if isinstance(epoch, bool) or not isinstance(epoch, int | np.integer) or epoch < 0:
+        raise BadArgument(f"epoch is {epoch!r}; an epoch is an integer >= 0")
