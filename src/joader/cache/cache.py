@@ -1,4 +1,4 @@
-"""Joins ledger, slots and policy: which samples are here, where their bytes are, who leaves for whom.
+"""Joins ledger, slots and policy: which samples are here, where their bytes are, who leaves.
 
 A sample is
 - *absent*: not kept here at all;
@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from joader.cache.eviction import Policy
-from joader.cache.eviction.expected_use import DEFAULT_RATE
+from joader.cache.eviction.policy import DEFAULT_RATE
 from joader.cache.ledger import Job, Ledger
 from joader.cache.needs import SAMPLE_LIMIT, as_samples
 from joader.cache.slots import Slots, round_up
@@ -65,7 +65,7 @@ class Cache:
         return self._pinned_bytes
 
     def begin(self, job: Job, samples: npt.ArrayLike) -> None:
-        """Start a pass of the job over these distinct samples; the residents among them are needed anew."""
+        """Start a pass of the job over these distinct samples; residents are needed anew."""
         self._ledger.begin(job, samples)
         self._renew(self._residents_needed(job))
 
@@ -73,14 +73,14 @@ class Cache:
         """Forget the job, its needs and its leases; its number may be given to another."""
         number, needed = self._ledger.number(job), self._residents_needed(job)
         released = self._ledger.leave(job)
-        self._policy.rate(number, DEFAULT_RATE)
-        self._renew(needed)
         for sample in released:
             if sample not in self._preparing:
                 self._let_go(sample)
+        self._renew(needed)
+        self._policy.rate(number, DEFAULT_RATE)
 
     def read(self, job: Job, sample: int) -> None:
-        """Note that the job asked for the sample, here or not: it needs it no longer in this pass."""
+        """Note that the job asked for the sample, here or not: it needs it no longer."""
         self._ledger.read(job, sample)
         if sample in self._offset and self._evictable(sample):
             self._policy.change(sample, self._ledger.needs(sample))
@@ -98,6 +98,10 @@ class Cache:
     def preparing(self, sample: int) -> bool:
         """Tell whether the sample is in preparation."""
         return sample in self._preparing
+
+    def number(self, job: Job) -> int:
+        """Return the job's number: the position of its bit in the need masks."""
+        return self._ledger.number(job)
 
     def unread(self, job: Job) -> int:
         """Return how many samples the job still needs in its pass."""
@@ -119,7 +123,7 @@ class Cache:
         return offset, evicted
 
     def prepared(self, sample: int) -> None:
-        """Note that the sample's bytes are written; without a lease it may be evicted from now on."""
+        """Note that the sample's bytes are written; without a lease it may be evicted now."""
         self._check_preparing(sample)
         self._preparing.remove(sample)
         if not self._ledger.pinned(sample):
@@ -161,7 +165,7 @@ class Cache:
     def request(self, jobs: Collection[Job], sample: int, size_bytes: int) -> bool:
         """Do all that happens when these jobs ask together for a sample; True where it was there.
 
-        The same as reserve and prepared (on a miss), then lease, read and release of each job, in one cheap step.
+        As reserve and prepared on a miss, then lease, read and release of each job, but cheaper.
         """
         needs, asked = self._ledger.needs(sample), 0
         for job in jobs:
@@ -188,7 +192,7 @@ class Cache:
         self._policy.rate(self._ledger.number(job), value)
 
     def plan(self, sample: int, when: float) -> None:
-        """Tell the policy when a sample will be asked for next, in place of what it was told before."""
+        """Tell the policy when a sample will be asked for next; replaces what it knew."""
         self._policy.plan(sample, when)
 
     def unplan(self, sample: int) -> None:
@@ -238,7 +242,7 @@ class Cache:
         return evicted
 
     def _victims(self, size_bytes: int) -> list[int]:
-        """Choose who leaves so that a hole of this size appears; CacheFull where there is no such choice."""
+        """Choose who leaves so that there is a hole of this size; CacheFull where nobody can."""
         offsets: list[int] | None = None
         if self._slots.capacity_bytes - self._pinned_bytes >= size_bytes:
             victim = self._policy.victim()
@@ -250,7 +254,8 @@ class Cache:
         if offsets is None:
             raise CacheFull(
                 f"{size_bytes} bytes in one piece are needed, but {self._pinned_bytes} of "
-                f"{self._slots.capacity_bytes} bytes are pinned; release leases, or give the cache more memory"
+                f"{self._slots.capacity_bytes} bytes are pinned; "
+                "release leases, or give the cache more memory"
             )
         return [self._sample_at[offset] for offset in offsets]
 

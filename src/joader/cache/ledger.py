@@ -65,7 +65,8 @@ class Ledger:
         member = self._member(job)
         if not member.needs.remove(sample):
             raise BadArgument(
-                f"job {job!r} does not need sample {sample}: it is not in its pass, or was read before"
+                f"job {job!r} does not need sample {sample}: "
+                "it is not in its pass, or was read before"
             )
         if not member.needs.count:
             del self._reading[1 << member.number]

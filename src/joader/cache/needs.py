@@ -16,7 +16,7 @@ import numpy.typing as npt
 from joader.errors import BadRows
 
 SAMPLE_LIMIT = 2**32
-# A bit per number costs limit / 8 bytes, a sorted array 4 bytes a sample: equal at 32 numbers a sample.
+# A bit per number is limit / 8 bytes, a sorted array 4 bytes a sample: equal at 32 numbers each.
 NUMBERS_PER_SAMPLE = 32
 # Below this a bit set is at most 8 KiB, and always the faster of the two.
 SMALL_LIMIT = 2**16
@@ -58,7 +58,8 @@ class DenseNeeds:
             found = np.zeros(len(samples), np.bool_)
             found[inside] = self.has_each(samples[inside])
             return found
-        return (self._view[samples >> 3] >> (samples & 7).astype(np.uint8) & 1).astype(np.bool_)
+        bits: Samples = self._view[samples >> 3] >> (samples & 7).astype(np.uint8) & 1
+        return bits.astype(np.bool_)
 
     def remove_each(self, samples: Samples) -> None:
         """Take out distinct samples, all of which are in."""
@@ -74,8 +75,8 @@ class SparseNeeds:
 
     def __init__(self, samples: Samples) -> None:
         """Hold these distinct samples, given in ascending order."""
-        self._numbers = samples.astype(np.uint32)
-        self._keys = memoryview(self._numbers)  # bisect reads plain ints from it
+        self._numbers = samples.astype(np.uint32, copy=False)
+        self._keys = self._numbers.data  # bisect reads plain ints from it
         self._left = DenseNeeds(np.ones(len(samples), np.bool_))
 
     @property
@@ -103,7 +104,8 @@ class SparseNeeds:
         """Tell for each sample whether it is still needed."""
         positions = np.searchsorted(self._numbers, samples)
         positions[positions == len(self._numbers)] = 0
-        return (self._numbers[positions] == samples) & self._left.has_each(positions)
+        found: Flags = self._numbers[positions] == samples
+        return found & self._left.has_each(positions)
 
     def remove_each(self, samples: Samples) -> None:
         """Take out distinct samples, all of which are in."""
@@ -129,7 +131,7 @@ def as_samples(samples: npt.ArrayLike) -> Samples:
 
 
 def needs_of(samples: npt.ArrayLike) -> Needs:
-    """Hold these distinct samples in the smaller of the two forms; BadRows where one comes twice."""
+    """Hold these samples in the smaller of the two forms; BadRows where one comes twice."""
     array = as_samples(samples)
     limit = int(array.max()) + 1 if len(array) else 0
     if limit <= max(SMALL_LIMIT, NUMBERS_PER_SAMPLE * len(array)):
@@ -138,7 +140,7 @@ def needs_of(samples: npt.ArrayLike) -> Needs:
         needs: Needs = DenseNeeds(flags)
         distinct = needs.count
     else:
-        ordered = np.sort(array)
+        ordered = np.sort(array.astype(np.uint32))  # four times as fast as 64 bits
         distinct = 1 + int(np.count_nonzero(np.diff(ordered)))
         needs = SparseNeeds(ordered)
     if distinct != len(array):

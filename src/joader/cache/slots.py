@@ -12,7 +12,7 @@ from bisect import bisect_left, insort
 
 from joader.errors import BadArgument, SampleTooLarge
 
-# A cache line, and what one gather over slots of a shared arena strides by (DESIGN section 3, memfd).
+# A cache line, and the stride of a gather over slots of the shared arena (DESIGN section 3).
 UNIT_BYTES = 64
 
 
@@ -45,7 +45,7 @@ class Slots:
         return self._sizes[-1] if self._sizes else 0
 
     def allocate(self, size_bytes: int) -> int | None:
-        """Take the start of the smallest free range that is large enough; None where there is none."""
+        """Take the start of the smallest free range that is large enough; None without one."""
         size = round_up(size_bytes)
         if size > self.capacity_bytes:
             raise SampleTooLarge(

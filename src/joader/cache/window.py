@@ -13,7 +13,7 @@ from joader.cache.slots import Slots
 
 
 def find_window(slots: Slots, offsets: Iterable[int], size_bytes: int) -> list[int] | None:
-    """Return the offsets of the ranges to free, or None where freeing all of `offsets` is not enough.
+    """Return the offsets of the ranges to free, or None where freeing all is not enough.
 
     `offsets` are taken ranges, first to leave first. `size_bytes` is a size as `round_up` gives it.
     """
@@ -22,7 +22,7 @@ def find_window(slots: Slots, offsets: Iterable[int], size_bytes: int) -> list[i
     for offset in offsets:
         border = offset + slots.size_bytes(offset)
         start, end = slots.hole_around(offset)
-        # A hole made before has taken in the free range beside it, so it ends where this range starts.
+        # A hole made before took in the free ranges beside it, so it ends where this range starts.
         if offset in start_of:
             start = start_of.pop(offset)
         if border in end_of:

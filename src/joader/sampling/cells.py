@@ -23,6 +23,9 @@ from joader.sampling.bits import Bits
 from joader.sampling.rows import Membership, Rows
 
 
+_NONE = np.empty(0, np.uint32)
+
+
 class Cell:
     """The rows that exactly the jobs of `mask` still need."""
 
@@ -63,17 +66,18 @@ class Cells:
         """Return the number of cells, empty ones included."""
         return len(self._by_mask)
 
-    def join(self, bit: int, rows: Rows) -> None:
+    def join(self, bit: int, members: Membership) -> None:
         """Add a job, under a bit no cell has yet, that needs these rows."""
-        members = Membership(rows)
         split: dict[int, Cell] = {}
-        for cell in self:
-            inside = members.contains(cell.view())
-            shared = cell.view()[inside]
-            members.strike(shared)
-            _keep(split, cell.mask, cell.view()[~inside])
-            _keep(split, cell.mask | bit, shared)
-        _keep(split, bit, members.left())
+        cells = [cell for cell in self if cell.rows]
+        everything = np.concatenate([cell.view() for cell in cells]) if cells else _NONE
+        inside = members.contains(everything)
+        start = 0
+        for cell in cells:
+            here = slice(start, start := start + len(cell))
+            _keep(split, cell.mask, everything[here][~inside[here]])
+            _keep(split, cell.mask | bit, everything[here][inside[here]])
+        _keep(split, bit, members.without(everything[inside]))
         self._by_mask = split
         self.version += 1
 
@@ -112,26 +116,34 @@ class Cells:
     def unread(self, bit: int) -> Rows:
         """Return the rows the job of this bit still needs, ascending."""
         parts = [cell.view() for cell in self if cell.mask & bit]
-        return np.sort(np.concatenate(parts)) if parts else np.empty(0, np.uint32)
+        return np.sort(np.concatenate(parts)) if parts else _NONE
 
-    def take(self, cell: Cell, place: int, takers: int) -> int:
-        """Let the takers, all in the cell's mask, read the row at this place, and return it."""
-        rows = cell.rows
-        row = rows[place]
-        last = rows.pop()
-        if place < len(rows):
-            rows[place] = last
-        if takers != cell.mask:
-            rest = cell._rest.get(takers)
-            if rest is None:
-                rest = cell._rest[takers] = self._cell(cell.mask & ~takers)
-            rest.rows.append(row)
-        return row
+    def play(self, picks: list[tuple[Cell, int]], bits: Bits) -> list[int]:
+        """Let the takers of each pick, all in its cell's mask, read a random row of the cell together.
+
+        All rows are taken out before any is put to those who still need it: a row one job reads in this round must not
+        be there for another job's pick of the same round.
+        """
+        taken = []
+        for cell, _ in picks:
+            rows = cell.rows
+            place = bits.below(len(rows))
+            taken.append(rows[place])
+            last = rows.pop()
+            if place < len(rows):
+                rows[place] = last
+        for (cell, takers), row in zip(picks, taken, strict=True):
+            if takers != cell.mask:
+                rest = cell._rest.get(takers)
+                if rest is None:
+                    rest = cell._rest[takers] = self._cell(cell.mask & ~takers)
+                rest.rows.append(row)
+        return taken
 
     def take_many(self, takers: int, count: int, bits: Bits) -> NDArray[np.int64]:
         """Let the takers, who need the same rows, read `count` of them, and return them in order.
 
-        Same law as `count` rounds of `take` at random places, in a handful of array operations.
+        Same law as `count` rounds of `play`, in a handful of array operations.
         """
         homes = [cell for cell in self if cell.mask & takers and cell.rows]
         ends = np.cumsum([len(cell) for cell in homes])

@@ -16,7 +16,6 @@ draw again, so that equals stay together. A stale schedule costs sharing, never 
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
 from joader.sampling.bits import WORD, Bits
 from joader.sampling.cells import Cell
@@ -52,7 +51,7 @@ class Table:
         """Schedule these jobs on the cells as they are now."""
         homes = [cell for cell in cells if cell.mask & jobs and cell.rows]
         self.jobs = jobs
-        self.rejected = 0  # since the schedule was made
+        self.refused = 0  # since the schedule was made
         self._shares: dict[Cell, dict[int, int]] = {}
         sizes = [len(cell) for cell in homes]
         left = [(bit, sum(len(c) for c in homes if c.mask & bit)) for bit in bits_of(jobs)]
@@ -104,12 +103,10 @@ class Table:
         """Let the jobs that refused draw from what their shares lack."""
         fraction = bits.word() << 64 | bits.word()
         for bit in bits_of(todo):
-            self.rejected += 1
-            total = left[bit.bit_length() - 1]
+            self.refused += 1
             homes = [cell for cell in cells if cell.mask & bit and cell.rows]
-            cell = homes[
-                _place([self._missing(cell, bit, total) for cell in homes], fraction, bits)
-            ]
+            missing = self._missing(homes, bit, left[bit.bit_length() - 1])
+            cell = homes[_place(missing, fraction, bits)]
             for number, (other, takers) in enumerate(picks):
                 if other is cell:
                     picks[number] = (cell, takers | bit)
@@ -117,14 +114,18 @@ class Table:
             else:
                 picks.append((cell, bit))
 
-    def _missing(self, cell: Cell, bit: int, total: int) -> int:
-        """Return p minus the probability that the job is scheduled on the cell and accepts it."""
-        limit = len(cell.rows) << _SCALE_BITS
-        share = self._shares[cell].get(bit, 0) if cell in self._shares else 0
-        if not share:
-            return limit
-        accepted = min(1 << ACCEPT_BITS, limit // (share * total))
-        return limit - share * accepted * total
+    def _missing(self, homes: Iterable[Cell], bit: int, left: int) -> list[int]:
+        """Return by cell p minus the probability that the job is scheduled there and accepts."""
+        missing = []
+        for cell in homes:
+            limit = len(cell.rows) << _SCALE_BITS
+            shares = self._shares.get(cell)
+            if shares is not None and bit in shares:
+                full = shares[bit] * left
+                certain = full << ACCEPT_BITS
+                limit -= certain if certain <= limit else full * (limit // full)
+            missing.append(limit)
+        return missing
 
 
 class _Shares:
@@ -138,6 +139,7 @@ class _Shares:
         self._share: list[dict[int, int]] = []
         self._on: list[int] = []  # jobs with a share left
         self._lead: list[int] = []  # largest share left
+        self._rank: list[int] = []  # orders cells by how many are on it, then by the largest share
         self._leaders: list[int] = []  # jobs that have it
         self._time = dict.fromkeys(totals, 0)  # by job, all its shares
         for mask, size in zip(masks, sizes, strict=True):
@@ -146,35 +148,36 @@ class _Shares:
             self._share.append(shares)
             self._on.append(sum(shares))
             self._lead.append(0)
+            self._rank.append(0)
             self._leaders.append(0)
             self._find_leaders(len(self._share) - 1)
             for bit, share in shares.items():
                 self._time[bit] += share
         self.unplaced = sum(bit for bit, time in self._time.items() if time)
         self._alive = [number for number, on in enumerate(self._on) if on]
-        self._alive.sort(key=lambda number: -self._on[number].bit_count())
 
     def choose(self) -> list[Block]:
         """Put every job on a cell: without waste if possible, then many together, then where much is left."""
         todo = self.unplaced
+        on, leaders, rank = self._on, self._leaders, self._rank
+        enough = 0
+        self._alive.sort(key=rank.__getitem__, reverse=True)
         blocks: list[Block] = []
-        on, lead, leaders = self._on, self._lead, self._leaders
         while todo:
-            best, best_count, best_lead, best_clean = -1, 0, 0, False
+            best, best_count, best_clean = -1, 0, False
+            most = todo.bit_count()
             for number in self._alive:
+                if best_clean and rank[number] < enough:
+                    break  # from here on nobody can have more together
                 together = on[number] & todo
-                if not together:
-                    continue
-                clean = not leaders[number] & ~todo
-                if clean < best_clean:
-                    continue
-                count = together.bit_count()
-                if (
-                    clean > best_clean
-                    or count > best_count
-                    or (count == best_count and lead[number] > best_lead)
-                ):
-                    best, best_count, best_lead, best_clean = number, count, lead[number], clean
+                if together:
+                    clean = not leaders[number] & ~todo
+                    count = together.bit_count()
+                    if clean > best_clean or (clean == best_clean and count > best_count):
+                        best, best_count, best_clean = number, count, clean
+                        enough = count + 1 << SHARE_BITS + 1
+                        if clean and count == most:
+                            break
             blocks.append((best, on[best] & todo))
             todo &= ~on[best]
         return blocks
@@ -216,6 +219,7 @@ class _Shares:
         shares = self._share[number]
         lead = max(shares.values(), default=0)
         self._lead[number] = lead
+        self._rank[number] = (len(shares) << SHARE_BITS + 1) + lead
         self._leaders[number] = sum(bit for bit, share in shares.items() if share == lead)
 
 

@@ -116,9 +116,9 @@ class DependentSampler:
 
     def _enter(self, member: _Member) -> None:
         """Put a waiting job into the group it shares most with, if that stays small; else into a new one."""
-        rows = member.rows
-        assert rows is not None
-        group = self._home(Membership(rows)) if self._rule == "shared" else self._only_group()
+        assert member.rows is not None
+        rows = Membership(member.rows)
+        group = self._home(rows) if self._rule == "shared" else self._only_group()
         member.number = group.join(rows)
         member.group, member.rows = group, None
 
@@ -128,9 +128,10 @@ class DependentSampler:
             self._groups.append(Group(self._rule))
         return self._groups[0]
 
-    def _home(self, members: Membership) -> Group:
-        shared = [(_overlap(group, members), group) for group in self._groups]
-        touching = [group for rows, group in sorted(shared, key=lambda s: -s[0]) if rows]
+    def _home(self, rows: Membership) -> Group:
+        overlaps = [(_overlap(group, rows), group) for group in self._groups]
+        overlaps.sort(key=lambda overlap: -overlap[0])
+        touching = [group for size, group in overlaps if size]
         # Groups that have no row in common with any other can be joined at no cost, now that a job links them.
         apart = [group for group in touching if not group.overlaps]
         for group in apart[1:]:

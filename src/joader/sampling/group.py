@@ -15,20 +15,22 @@ from joader.sampling.bits import Bits
 from joader.sampling.cells import Cell, Cells
 from joader.sampling.coupling import Table, bits_of
 from joader.sampling.rounds import players_by_round
-from joader.sampling.rows import Rows
+from joader.sampling.rows import Membership
 from joader.sampling.rules import Pick, Player, common_rule, paper_rule
 
 Rule = Callable[[Cells, Sequence[Player], Bits], list[Pick]]
 
 # A table of n (job, cell) pairs takes about 10 us a pair to make, a refusal costs 5 us and perhaps a shared row: renew
 # after n / RENEW refusals. Measured in benchmarks/bench_sampling.py: 4 keeps random4 within 1 % of renewing each round.
-RENEW = 4
+RENEW = 2
 FEWEST_REFUSALS = 8
+# Up to so many cells the paper's rule looks at all of them each round; with more a table is faster for one or two jobs too.
+FEW_CELLS = 8
 
 
-# Cells double with every job that is out of step with all others. 512 is nine such jobs; a further one starts a group
+# Cells double with every job that is out of step with all others. 256 is eight such jobs; a further one starts a group
 # of its own. Jobs in step, or on equal rows, add no cells and are never parted.
-MOST_CELLS = 512
+MOST_CELLS = 256
 
 
 class Group:
@@ -42,10 +44,9 @@ class Group:
         self.members: list[bool] = []
         self.overlaps = False  # whether other groups may hold some of its rows too
         self._tables: dict[int, list[Table | int]] = {}
-        self._uses: dict[int, int] = {}
         self._version = -1
 
-    def join(self, rows: Rows) -> int:
+    def join(self, rows: Membership) -> int:
         """Add a job with these rows to read, and return its number."""
         number = self.members.index(False) if False in self.members else len(self.members)
         if number == len(self.members):
@@ -108,50 +109,56 @@ class Group:
     ) -> dict[int, NDArray[np.int64]]:
         rows: list[int] = []
         readers: list[int] = []
-        take, below, left = self.cells.take, bits.below, self.left
+        left = self.left
+        everybody = sum(1 << number for number, _ in counts)
         before = 0
         numbers: list[int] = []
         for players in players_by_round([(1 << number, n) for number, n in counts], rounds):
             if players != before:
                 before = players
                 numbers = [bit.bit_length() - 1 for bit in bits_of(players)]
-            for cell, takers in self._round(players, bits):
-                rows.append(take(cell, below(len(cell.rows)), takers))
-                readers.append(takers)
+            picks = self._round(players, everybody, bits)
+            rows += self.cells.play(picks, bits)
+            readers += [takers for _, takers in picks]
             for number in numbers:
                 left[number] -= 1
         return _by_job(rows, readers, [number for number, _ in counts])
 
-    def _round(self, players: int, bits: Bits) -> list[Pick]:
+    def _round(self, players: int, everybody: int, bits: Bits) -> list[Pick]:
         if self.rule != "shared":
             rule = paper_rule if self.rule == "paper" else common_rule
             return rule(self.cells, self._players(players), bits)
         picks: list[Pick] = []
-        for part in self._parts(players):
-            if isinstance(part, int):
-                picks += paper_rule(self.cells, self._players(part), bits)
-            else:
-                picks += part.draw(self.cells, players & part.jobs, self.left, bits)
+        parts = self._parts(everybody)
+        for place, part in enumerate(parts):
+            if isinstance(part, Table):
+                if part.refused > FEWEST_REFUSALS + part.pairs // RENEW:
+                    part = parts[place] = Table(self.cells, part.jobs)
+                if players & part.jobs:
+                    picks += part.draw(self.cells, players & part.jobs, self.left, bits)
+            elif players & part:
+                picks += paper_rule(self.cells, self._players(players & part), bits)
         return picks
 
     def _players(self, mask: int) -> list[Player]:
         return [(self.left[bit.bit_length() - 1], bit) for bit in bits_of(mask)]
 
-    def _parts(self, players: int) -> list[Table | int]:
-        """Return who plays together: a table each for three or more, the mask itself for one or two."""
+    def _parts(self, everybody: int) -> list[Table | int]:
+        """Return who of all jobs of a draw play together: a table, or a mask for the paper's rule.
+
+        Rounds in which only some take part use the same tables: it shares as much as tables for each set of players
+        would, and there are as many such sets as there are speeds.
+        """
         if self._version != self.cells.version:
             self._version = self.cells.version
             self._tables.clear()
-            self._uses.clear()
-        parts = self._tables.get(players)
+        parts = self._tables.get(everybody)
         if parts is None:
-            parts = self._tables[players] = [
-                part if part.bit_count() < 3 else Table(self.cells, part)
-                for part in connected(self.cells, players)
+            few = len(self.cells) <= FEW_CELLS
+            parts = self._tables[everybody] = [
+                part if few and part.bit_count() < 3 else Table(self.cells, part)
+                for part in connected(self.cells, everybody)
             ]
-        for place, part in enumerate(parts):
-            if isinstance(part, Table) and part.rejected > FEWEST_REFUSALS + part.pairs // RENEW:
-                parts[place] = Table(self.cells, part.jobs)
         return parts
 
 

@@ -41,22 +41,24 @@ def checked_rows(rows: ArrayLike) -> Rows:
 
 
 class Membership:
-    """Answer which of some rows lie in one fixed set of rows, and which of the set were not asked for."""
+    """A fixed set of rows: which of some rows are in it, and which are in it besides those.
+
+    A byte map where the rows are dense, a sorted array where they are not.
+    """
 
     def __init__(self, rows: Rows) -> None:
-        """Build the set: a byte map where the rows are dense, a sorted array where they are not."""
+        self.size = rows.size
         self._dense = rows.size > 0 and int(rows.max()) < SPARSE * rows.size
         if self._dense:
             self._map = np.zeros(int(rows.max()) + 1, np.bool_)
             self._map[rows] = True
         else:
             self._sorted = np.sort(rows)
-            self._unseen = np.ones(rows.size, np.bool_)
 
     def contains(self, rows: Rows) -> NDArray[np.bool_]:
         """Tell for each row whether it is in the set."""
         if self._dense:
-            # mode="clip" reads the last entry for rows past the end; the second term takes that back.
+            # "clip" reads the last entry for rows past the end; the comparison takes that back.
             inside = np.take(self._map, rows, mode="clip")
             if rows.size and int(rows.max()) >= self._map.size:
                 inside &= rows < self._map.size
@@ -66,18 +68,15 @@ class Membership:
         place = np.minimum(np.searchsorted(self._sorted, rows), self._sorted.size - 1)
         return np.asarray(self._sorted[place] == rows)
 
-    def strike(self, rows: Rows) -> None:
-        """Take rows, all of them members, off the list that `left` returns."""
+    def without(self, rows: Rows) -> Rows:
+        """Return the members, ascending, except for these rows, which are members too."""
         if self._dense:
-            self._map[rows] = False
-        else:
-            self._unseen[np.searchsorted(self._sorted, rows)] = False
-
-    def left(self) -> Rows:
-        """Return the members that were not struck, ascending."""
-        if self._dense:
-            return np.flatnonzero(self._map).astype(np.uint32)
-        return np.asarray(self._sorted[self._unseen])
+            rest = self._map.copy()
+            rest[rows] = False
+            return np.flatnonzero(rest).astype(np.uint32)
+        keep = np.ones(self._sorted.size, np.bool_)
+        keep[np.searchsorted(self._sorted, rows)] = False
+        return np.asarray(self._sorted[keep])
 
 
 def _has_duplicates(rows: Rows, high: int) -> bool:

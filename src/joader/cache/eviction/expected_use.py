@@ -1,5 +1,4 @@
-"""Expected use (DESIGN section 3): what will be asked for latest, as far as one can know, leaves
-first.
+"""Expected use (DESIGN section 3): what will be asked for latest, as far as known, leaves first.
 
 *Unplanned* samples leave before all planned ones, least valuable first; the value is the rate at
 which they will be asked for, the sum of rate_j over the jobs j that need them, with rate_j =
@@ -11,14 +10,11 @@ n), and O(number of distinct need masks) for a victim.
 
 from collections.abc import Iterator
 from heapq import merge
-from itertools import chain, groupby
-from math import fsum, isfinite
+from math import isfinite
 
-from joader.cache.eviction.policy import Policy
+from joader.cache.eviction.policy import DEFAULT_RATE, Policy
 from joader.cache.eviction.ranking import Ranking
 from joader.errors import BadArgument
-
-DEFAULT_RATE = 1.0
 
 
 class ExpectedUse(Policy):
@@ -26,13 +22,13 @@ class ExpectedUse(Policy):
 
     def __init__(self) -> None:
         """Start empty, with no rates and no plans."""
-        self._rates: dict[int, float] = {}
+        self._rates: dict[int, float] = {}  # by the job's bit
         self._plans: dict[int, float] = {}  # also of samples that are not here, or pinned
         self._needs: dict[int, int] = {}
         self._admitted: dict[int, int] = {}
-        self._groups: dict[int, Ranking[int]] = {}  # unplanned, by need mask; no empty group
         self._planned: Ranking[tuple[float, int]] = Ranking()
-        self._values: dict[int, float] = {}  # of need masks, at the current rates
+        self._groups: dict[int, Ranking[int]] = {}  # unplanned, by need mask; no empty group
+        self._masks: dict[float, set[int]] | None = {}  # of the groups, by value; None: to be made
 
     def add(self, sample: int, needs: int, admitted: int) -> None:
         """Rank a sample by its plan, or else by its needs."""
@@ -52,14 +48,15 @@ class ExpectedUse(Policy):
         self._insert(sample)
 
     def rate(self, number: int, value: float) -> None:
-        """Set speed / |unread| of the job with this number: its requests for any one sample per second."""
+        """Set speed / |unread| of the job with this number: its demand for any one sample."""
         if not (isfinite(value) and value >= 0):
             raise BadArgument(
                 f"a rate of {value} for job number {number}; rates are finite and >= 0"
             )
-        if self._rates.get(number, DEFAULT_RATE) != value:
-            self._rates[number] = value
-            self._values.clear()
+        bit = 1 << number
+        if self._rates.get(bit, DEFAULT_RATE) != value:
+            self._rates[bit] = value
+            self._masks = None
 
     def plan(self, sample: int, when: float) -> None:
         """Set the next use of a sample, in any unit as long as it is the same for all."""
@@ -76,31 +73,36 @@ class ExpectedUse(Policy):
         """Return the unplanned sample of the least value, or the planned one used latest."""
         if not self._groups:
             return self._planned.first()
-        lowest = min(map(self._value, self._groups))
-        equals = [group for needs, group in self._groups.items() if self._values[needs] == lowest]
+        masks = self._masks_by_value()
+        equals = [self._groups[needs] for needs in masks[min(masks)]]
         return min(equals, key=Ranking.first_key).first()
 
     def order(self) -> Iterator[int]:
         """Go through the unplanned samples by value, then the planned ones."""
-        by_value = sorted(self._groups, key=self._value)
-        equals = (
-            merge(*(self._groups[needs].order() for needs in masks), key=self._newest_first)
-            for _, masks in groupby(by_value, key=self._value)
-        )
-        return chain(chain.from_iterable(equals), self._planned.order())
+        masks = self._masks_by_value()
+        for value in sorted(masks):
+            equals = [self._groups[needs].order() for needs in masks[value]]
+            yield from merge(*equals, key=self._newest_first)
+        yield from self._planned.order()
 
     def _newest_first(self, sample: int) -> int:
         return -self._admitted[sample]
 
     def _value(self, needs: int) -> float:
-        """Sum the rates of the jobs in a need mask."""
-        value = self._values.get(needs)
-        if value is None:
-            numbers = (place for place in range(needs.bit_length()) if needs >> place & 1)
-            # fsum does not depend on the order of the jobs, so equals stay equal
-            value = fsum(self._rates.get(number, DEFAULT_RATE) for number in numbers)
-            self._values[needs] = value
+        """Sum the rates of the jobs in a need mask, always in the order of their numbers."""
+        value = 0.0
+        while needs:
+            bit = needs & -needs
+            value += self._rates.get(bit, DEFAULT_RATE)
+            needs ^= bit
         return value
+
+    def _masks_by_value(self) -> dict[float, set[int]]:
+        if self._masks is None:
+            self._masks = {}
+            for needs in self._groups:
+                self._masks.setdefault(self._value(needs), set()).add(needs)
+        return self._masks
 
     def _move(self, sample: int, when: float | None) -> None:
         present = sample in self._needs
@@ -123,6 +125,8 @@ class ExpectedUse(Policy):
         group = self._groups.get(needs)
         if group is None:
             self._groups[needs] = group = Ranking()
+            if self._masks is not None:
+                self._masks.setdefault(self._value(needs), set()).add(needs)
         group.put(sample, -admitted)
 
     def _remove(self, sample: int) -> None:
@@ -132,6 +136,12 @@ class ExpectedUse(Policy):
         needs = self._needs[sample]
         group = self._groups[needs]
         group.remove(sample)
-        if not group:
-            del self._groups[needs]
-            self._values.pop(needs, None)
+        if group:
+            return
+        del self._groups[needs]
+        if self._masks is not None:
+            value = self._value(needs)
+            equals = self._masks[value]
+            equals.remove(needs)
+            if not equals:
+                del self._masks[value]

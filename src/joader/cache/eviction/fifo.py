@@ -1,5 +1,4 @@
-"""First in, first out: the sample that came into the cache first leaves first, however often it is
-used."""
+"""First in, first out: the sample admitted first leaves first, however often it is used."""
 
 from collections.abc import Iterator
 

@@ -11,7 +11,7 @@ class Lru(Policy):
 
     def __init__(self) -> None:
         """Start empty."""
-        # Not a dict: taking from its front again and again walks over the places of all that left before.
+        # Not a dict: taking from its front walks over the places of all that left before.
         self._samples: OrderedDict[int, None] = OrderedDict()
 
     def add(self, sample: int, needs: int, admitted: int) -> None:

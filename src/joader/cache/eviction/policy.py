@@ -11,6 +11,9 @@ from typing import Protocol
 
 from joader.errors import OurError
 
+# What a job counts in ExpectedUse before its rate is told.
+DEFAULT_RATE = 1.0
+
 
 class Policy(Protocol):
     """Say who leaves first."""
@@ -18,8 +21,8 @@ class Policy(Protocol):
     def add(self, sample: int, needs: int, admitted: int) -> None:
         """Note that a sample became evictable: newly consumed, or its last pin is gone.
 
-        `needs` is the bit mask of the jobs that will still ask for it. `admitted` says when it came into the cache:
-        a later admission has a larger number; it stays the same while the sample is pinned and unpinned.
+        `needs` is the bit mask of the jobs that will still ask for it. `admitted` numbers the
+        admissions to the cache: the later, the larger; pinning and unpinning do not change it.
         """
         ...
 
@@ -32,14 +35,14 @@ class Policy(Protocol):
         ...
 
     def order(self) -> Iterator[int]:
-        """Go through all evictable samples, first to leave first; no other call may come between."""
+        """Go through all evictable samples, first to leave first; call nothing else meanwhile."""
         ...
 
     def change(self, sample: int, needs: int) -> None:
-        """Note that the needs of an evictable sample changed; does nothing where needs do not count."""
+        """Note that the needs of an evictable sample changed."""
 
     def rate(self, number: int, value: float) -> None:
-        """Note how fast the job of this number goes through what it needs; most policies do not ask."""
+        """Note speed / |unread| of the job with this number; most policies do not ask."""
 
     def plan(self, sample: int, when: float) -> None:
         """Note when a sample, here or not, will be asked for next; most policies do not ask."""

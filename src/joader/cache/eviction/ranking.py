@@ -12,8 +12,10 @@ from joader.cache.eviction.policy import nobody
 
 Key = TypeVar("Key", int, tuple[float, int])
 
-# Outdated keys allowed beyond as many as there are valid ones, so that small rankings are not rebuilt all the time.
+# Outdated keys allowed beyond the number of valid ones, so that small rankings are seldom rebuilt.
 SLACK = 64
+# Keys sorted at first by `order`; most who go through it stop within a few dozen.
+BLOCK = 32
 
 
 class Ranking(Generic[Key]):
@@ -61,15 +63,21 @@ class Ranking(Generic[Key]):
         raise nobody()
 
     def order(self) -> Iterator[int]:
-        """Go through the samples; the first k cost O(k log k), whatever the size."""
-        heap = self._heap
-        reached = [(heap[0], 0)] if heap else []
-        last: Key | None = None
-        while reached:
-            key, place = heappop(reached)
-            for child in (2 * place + 1, 2 * place + 2):
-                if child < len(heap):
-                    heappush(reached, (heap[child], child))
-            if key != last and key in self._sample:  # a key may lie in the heap twice
+        """Go through the samples; the first k cost O(k log n), outdated keys are met only once."""
+        done, count = 0, BLOCK
+        while done < len(self._key):
+            keys = self._smallest(count)
+            for key in keys[done:]:
                 yield self._sample[key]
-            last = key
+            done, count = len(keys), 2 * count
+
+    def _smallest(self, count: int) -> list[Key]:
+        """Return so many of the smallest keys, in order, and all where there are fewer."""
+        heap, keys = self._heap, list[Key]()
+        while heap and len(keys) < count:
+            key = heappop(heap)
+            if key in self._sample and (not keys or keys[-1] != key):  # a key may be in twice
+                keys.append(key)
+        for key in keys:
+            heappush(heap, key)
+        return keys

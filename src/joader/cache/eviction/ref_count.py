@@ -1,5 +1,4 @@
-"""The paper's RefCnt (sections 3.2 and E.3): the sample that the fewest jobs will still ask for
-leaves first.
+"""The paper's RefCnt (3.2, E.3): the sample that the fewest jobs will still ask for leaves first.
 
 Between equal counts the one admitted last leaves, so that ties never churn residents: with one job
 and room for C of N samples, the newcomers go through a single slot and C or C - 1 residents are
@@ -11,7 +10,7 @@ from collections.abc import Iterator
 from joader.cache.eviction.policy import Policy
 from joader.cache.eviction.ranking import Ranking
 
-# Keys are count * 2**48 - admitted: more admissions than that take nine years at a million a second.
+# Keys are count * 2**48 - admitted; 2**48 admissions take nine years at a million a second.
 COUNT_SHIFT = 48
 
 

@@ -1,0 +1,185 @@
+"""The promise of the room: given all that came before, every draw is uniform over what the job has not read."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+import pytest
+
+from joader.sampling import DependentSampler, IndependentSampler, Sampler
+from joader.sampling.rounds import players_by_round
+from tests.sampling.cheats import OffByOne, OneOrderForAll, PrefersPrepared
+from tests.sampling.uniformity import (
+    ALPHA,
+    Round,
+    next_draw_p_values,
+    rank_p_value,
+    rate_p_value,
+    subset_p_value,
+)
+
+Make = Callable[[int], Sampler]
+RULES = ("shared", "paper", "common")
+SMALL = {"a": (0, 1, 2, 3), "b": (2, 3, 4), "c": (0, 3, 4, 5)}
+# Everybody in step; then a faster than b and c, so that tables meet sizes they were not made for.
+STEPS = {
+    "in step": [{"a": 1, "b": 1, "c": 1}] * 3 + [{"a": 1, "c": 1}],
+    "out of step": [{"a": 2, "b": 1}, {"a": 1, "b": 1, "c": 1}, {"c": 2, "b": 1}, {"a": 1, "c": 1}],
+}
+
+
+def rounds_of(sampler: Sampler, counts: dict[str, int]) -> Iterator[Round]:
+    """Draw once and give the draws back round by round."""
+    drawn = sampler.draw(counts)
+    jobs = list(counts)
+    streams = {job: iter(drawn[job].tolist()) for job in jobs}
+    masks = [(1 << number, counts[job]) for number, job in enumerate(jobs)]
+    for players in players_by_round(masks, max(counts.values())):
+        yield {job: next(streams[job]) for n, job in enumerate(jobs) if players >> n & 1}
+
+
+def play(make: Make, steps: list[dict[str, int]], seed: int) -> list[Round]:
+    sampler = make(seed)
+    for job, rows in SMALL.items():
+        sampler.add(job, rows)
+    return [drawn for counts in steps for drawn in rounds_of(sampler, counts)]
+
+
+def smallest_p(make: Make, steps: list[dict[str, int]], runs: int, *, pairs: bool) -> float:
+    run = partial(play, make, steps)
+    return min(next_draw_p_values(run, range(runs), SMALL, pairs=pairs).values())
+
+
+@pytest.mark.parametrize("pairs", [False, True], ids=["draws", "pairs of draws"])
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("rule", RULES)
+def test_each_draw_is_uniform_given_the_history(
+    rule: str, steps: list[dict[str, int]], pairs: bool
+) -> None:
+    assert smallest_p(partial(DependentSampler, rule=rule), steps, 4_000, pairs=pairs) > ALPHA
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pairs", [False, True], ids=["draws", "pairs of draws"])
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("rule", RULES)
+def test_each_draw_is_uniform_given_the_history_in_many_runs(
+    rule: str, steps: list[dict[str, int]], pairs: bool
+) -> None:
+    assert smallest_p(partial(DependentSampler, rule=rule), steps, 100_000, pairs=pairs) > ALPHA
+
+
+@pytest.mark.parametrize("cheat", [OneOrderForAll, PrefersPrepared, OffByOne])
+def test_a_sampler_that_cheats_is_found_out(cheat: Make) -> None:
+    assert smallest_p(cheat, STEPS["out of step"], 4_000, pairs=False) < ALPHA
+    assert smallest_p(cheat, STEPS["out of step"], 4_000, pairs=True) < ALPHA
+
+
+def long_run(make: Make, seed: int, passes: int) -> dict[str, list[float]]:
+    """Play six jobs of different speed and size for some passes and return p-values by statistic.
+
+    Ranks: where a draw lies among the unread, in order. Subsets: how often a draw is one that some other job has read
+    in its current pass, which is what a loader that peeks at the cache would favour.
+    """
+    rng = np.random.default_rng(seed)
+    sampler = make(seed)
+    rows = {f"job{n}": rng.permutation(400)[: 400 - 40 * n] for n in range(6)}
+    speed = {"job0": 8, "job1": 8, "job2": 5, "job3": 4, "job4": 2, "job5": 1}
+    unread: dict[str, set[int]] = {}
+    done = dict.fromkeys(rows, 0)
+    ranks: list[tuple[int, int]] = []
+    read_by_others: list[tuple[bool, float]] = []
+    while min(done["job0"], done["job1"]) < passes:
+        for job in rows:
+            if not unread.get(job):
+                sampler.add(job, rows[job])
+                unread[job] = set(rows[job].tolist())
+                done[job] += 1
+        counts = {job: min(speed[job], len(unread[job])) for job in rows}
+        for drawn in rounds_of(sampler, counts):
+            for job, row in drawn.items():
+                left = sorted(unread[job])
+                ranks.append((left.index(row), len(left)))
+                others = set().union(
+                    *(set(rows[o].tolist()) - unread[o] for o in rows if o != job)
+                )
+                chance = len(others & unread[job]) / len(left)
+                read_by_others.append((row in others, chance))
+            for job, row in drawn.items():
+                unread[job].remove(row)
+    return {"rank": [rank_p_value(ranks)], "read by others": [subset_p_value(read_by_others)]}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_long_runs_with_passes_that_begin_at_different_times_are_uniform(rule: str) -> None:
+    for name, p_values in long_run(partial(DependentSampler, rule=rule), 1, passes=4).items():
+        assert min(p_values) > ALPHA, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("seed", range(8))
+def test_many_long_runs_are_uniform(rule: str, seed: int) -> None:
+    for name, p_values in long_run(partial(DependentSampler, rule=rule), seed, passes=20).items():
+        assert min(p_values) > ALPHA, name
+
+
+def test_long_runs_show_a_preference_for_prepared_rows() -> None:
+    assert min(long_run(PrefersPrepared, 1, passes=4)["read by others"]) < ALPHA
+
+
+def test_independent_draws_are_uniform_too() -> None:
+    assert smallest_p(IndependentSampler, STEPS["out of step"], 4_000, pairs=False) > ALPHA
+
+
+def match_rate(rule: str, sets: list[range], before: dict[int, int], runs: int) -> int:
+    """Count the runs in which all jobs draw the same row, after some have drawn alone."""
+    hits = 0
+    for seed in range(runs):
+        sampler = DependentSampler(seed, rule)
+        for job, rows in enumerate(sets):
+            sampler.add(job, rows)
+        for job, count in before.items():
+            sampler.draw({job: count})
+        drawn = sampler.draw(dict.fromkeys(range(len(sets)), 1))
+        hits += len({int(rows[0]) for rows in drawn.values()}) == 1
+    return hits
+
+
+@pytest.mark.parametrize("rule", ["shared", "paper"])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(range(10), range(10)), (range(10), range(5)), (range(10), range(6, 14)), (range(3), range(9))],
+)
+def test_two_jobs_match_as_often_as_they_can(rule: str, first: range, second: range) -> None:
+    common = len(set(first) & set(second))
+    hits = match_rate(rule, [first, second], {}, 3_000)
+    chance = common / max(len(first), len(second))
+    assert rate_p_value(hits, 3_000, chance) > ALPHA
+
+
+def test_two_jobs_match_as_often_as_they_can_in_the_middle_of_a_pass() -> None:
+    # Given 4 of 12 rows read by one of the two, the other 8 are common and the larger job has 12.
+    assert rate_p_value(match_rate("shared", [range(12)] * 2, {0: 4}, 3_000), 3_000, 8 / 12) > ALPHA
+
+
+@pytest.mark.parametrize("count", [3, 4, 5])
+def test_under_the_papers_rule_all_jobs_match_with_the_largest_possible_chance(count: int) -> None:
+    sets = [range(number, 10 + 2 * number) for number in range(count)]
+    common = len(set.intersection(*map(set, sets)))
+    hits = match_rate("paper", sets, {}, 3_000)
+    assert rate_p_value(hits, 3_000, common / max(map(len, sets))) > ALPHA
+
+
+@pytest.mark.parametrize("others", [1, 3])
+def test_bystanders_leave_the_match_rate_of_a_pair_where_it_was(others: int) -> None:
+    runs, hits = 3_000, 0
+    for seed in range(runs):
+        sampler = DependentSampler(seed)
+        sampler.add("inner", range(10))
+        sampler.add("outer", range(20))
+        for number in range(others):
+            sampler.add(number, range(100 * number + 100, 100 * number + 110))
+        drawn = sampler.draw({"inner": 1, "outer": 1, **dict.fromkeys(range(others), 1)})
+        hits += bool(drawn["inner"][0] == drawn["outer"][0])
+    assert rate_p_value(hits, runs, 0.5) > ALPHA
