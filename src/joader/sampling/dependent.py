@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from joader.errors import BadArgument
 from joader.sampling.bits import Bits
-from joader.sampling.group import MOST_CELLS, Group
+from joader.sampling.group import Group
 from joader.sampling.own_order import checked_seed
 from joader.sampling.rows import Membership, Rows, checked_rows
 from joader.sampling.sampler import Draws, Job, check_counts, check_epoch, check_known, check_new
@@ -41,6 +41,10 @@ class DependentSampler:
     `rule`: "shared" (default) shares as much as the overlaps allow; "paper" is JOADER's algorithm to the letter;
     "common" is one random order a round, from which each job takes the first row it needs.
     """
+
+    # Cells double with every job that is out of step with all others. 256 is eight such jobs; a further one starts a
+    # group of its own. Jobs in step, or on equal rows, add no cells and are never parted.
+    most_cells = 256
 
     def __init__(self, seed: int = 0, rule: str = "shared") -> None:
         """Start without jobs."""
@@ -103,16 +107,20 @@ class DependentSampler:
             if not any(member.group.members):
                 self._groups.remove(member.group)
 
-    def cells(self) -> list[tuple[frozenset[Job], NDArray[np.int64]]]:
-        """Return the rows by who still needs them, for jobs that have drawn: (jobs, rows ascending), per group."""
-        result = []
-        for group in self._groups:
-            names = {m.number: job for job, m in self._jobs.items() if m.group is group}
-            for cell in group.cells:
-                if cell.rows:
-                    who = frozenset(name for number, name in names.items() if cell.mask >> number & 1)
-                    result.append((who, np.sort(cell.view()).astype(np.int64)))
-        return result
+    def cells(self, group: int = 0) -> list[tuple[frozenset[Job], NDArray[np.int64]]]:
+        """Return the rows of a group by who still needs them: (jobs, rows ascending)."""
+        if group >= len(self._groups):
+            return []
+        home = self._groups[group]
+        names = {member.number: job for job, member in self._jobs.items() if member.group is home}
+        return [
+            (
+                frozenset(name for number, name in names.items() if cell.mask >> number & 1),
+                np.sort(cell.view()).astype(np.int64),
+            )
+            for cell in home.cells
+            if cell.rows
+        ]
 
     def _enter(self, member: _Member) -> None:
         """Put a waiting job into the group it shares most with, if that stays small; else into a new one."""
@@ -135,10 +143,12 @@ class DependentSampler:
         # Groups that have no row in common with any other can be joined at no cost, now that a job links them.
         apart = [group for group in touching if not group.overlaps]
         for group in apart[1:]:
-            if apart[0].has_room_for(len(group.cells)):
+            if len(apart[0].cells) + len(group.cells) <= self.most_cells // 2:
                 self._absorb(apart[0], group)
                 touching.remove(group)
-        home = next((group for group in touching if group.has_room_for(len(group.cells))), None)
+        # A job adds at most as many cells as there are, and one.
+        roomy = (group for group in touching if 2 * len(group.cells) < self.most_cells)
+        home = next(roomy, None)
         if home is None:
             home = Group(self._rule)
             self._groups.append(home)
@@ -156,10 +166,10 @@ class DependentSampler:
 
     def _keep_small(self, group: Group) -> None:
         """Part a group whose jobs have fallen so far out of step that its cells are too many."""
-        if self._rule != "shared" or len(group.cells) <= MOST_CELLS:
+        if self._rule != "shared" or len(group.cells) <= self.most_cells:
             return
         group.cells.sweep()
-        if len(group.cells) <= MOST_CELLS:
+        if len(group.cells) <= self.most_cells:
             return
         other = group.split()
         self._groups.append(other)

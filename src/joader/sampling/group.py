@@ -28,11 +28,6 @@ FEWEST_REFUSALS = 8
 FEW_CELLS = 8
 
 
-# Cells double with every job that is out of step with all others. 256 is eight such jobs; a further one starts a group
-# of its own. Jobs in step, or on equal rows, add no cells and are never parted.
-MOST_CELLS = 256
-
-
 class Group:
     """Some jobs and what each still needs. Job numbers are the group's own; bit = 1 << number."""
 
@@ -62,10 +57,6 @@ class Group:
         self.cells.leave(1 << number)
         self.members[number] = False
         self.left[number] = 0
-
-    def has_room_for(self, cells: int) -> bool:
-        """Tell whether so many cells can be added, a job being able to add as many as there are, and one."""
-        return len(self.cells) + cells < MOST_CELLS
 
     def absorb(self, other: "Group") -> int:
         """Take over all jobs of a group that has no row in common with this one; their numbers grow by the result."""
