@@ -1,9 +1,9 @@
 """How fast are joint draws, and does the size of the dataset matter?
 
-Rows are counted over all jobs. Cases: equal sets in step; six jobs that started at different times (out of step);
-six jobs, each overlapping its neighbours by half; six jobs that overtake each other every tick. Each case is set up
-outside the timed part and then drawn in ticks; the timed part covers a tenth of a pass or 200,000 rows a job,
-whichever is less, and at least 3 ticks.
+Rows are counted over all jobs. Cases: equal sets in step; six jobs that started at different times
+(out of step); six jobs, each overlapping its neighbours by half; six jobs that overtake each other
+every tick. Each case is set up outside the timed part and then drawn in ticks; the timed part
+covers a tenth of a pass or 200,000 rows a job, whichever is less, and at least 3 ticks.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def half_overlap(rows: int, seed: int) -> tuple[DependentSampler, Iterator[Count
 
 
 def overtaking(rows: int, seed: int) -> tuple[DependentSampler, Iterator[Counts]]:
-    """Out of step, and the order of sizes changes with every tick: three jobs take twice what the others take."""
+    """Out of step, and the order of sizes changes every tick: three jobs take twice as much."""
     sampler, _ = out_of_step(rows, seed)
 
     def ticks() -> Iterator[Counts]:
@@ -98,7 +98,9 @@ def main() -> None:
                     "needed": 5_000_000 if case.startswith("equal") else 300_000,
                 }
             )
-            print(f"{case:24} {rows:>11,} rows  {statistics.median(rates):>12,.0f} rows/s", flush=True)
+            print(
+                f"{case:24} {rows:>11,} rows  {statistics.median(rates):>12,.0f} rows/s", flush=True
+            )
     report("sampling", machine(), f"{options.repeats} repeats, ticks of {TICK}", results)
 
 

@@ -25,7 +25,9 @@ def machine() -> dict[str, str | int]:
     }
 
 
-def report(name: str, where: dict[str, str | int], method: str, rows: list[dict[str, object]]) -> None:
+def report(
+    name: str, where: dict[str, str | int], method: str, rows: list[dict[str, object]]
+) -> None:
     """Write results/<name>.json with the command that made it."""
     command = "python " + " ".join(["benchmarks/" + Path(sys.argv[0]).name, *sys.argv[1:]])
     RESULTS.mkdir(exist_ok=True)

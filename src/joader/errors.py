@@ -13,8 +13,9 @@
     │   └── CacheFull          (MemoryError) all that could be freed is in use now
     └── OurError               a broken invariant: a bug in joader, please report it
 
-The leaf says whose fault it is. A message says what happened, the value, what was allowed and what to do next.
-Leaves also derive from the built-in error a Python user would expect, so `except ValueError` keeps working.
+The leaf says whose fault it is. A message says what happened, the value, what was allowed and what
+to do next. Leaves also derive from the built-in error a Python user would expect, so `except
+ValueError` keeps working.
 """
 
 

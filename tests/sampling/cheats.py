@@ -1,6 +1,7 @@
 """Three samplers that cheat, each in another way, to show that the statistics can fail.
 
-All read every row exactly once a pass, and the first two are uniform *on average*: only the history gives them away.
+All read every row exactly once a pass, and the first two are uniform *on average*: only the history
+gives them away.
 """
 
 from collections.abc import Mapping
@@ -46,7 +47,7 @@ class _Cheat:
 
 
 class OneOrderForAll(_Cheat):
-    """Shuffles once, and every job takes what comes next in that order: whoever lags behind can be predicted."""
+    """Shuffles once, and every job takes what comes next: whoever lags can be predicted."""
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
@@ -57,7 +58,7 @@ class OneOrderForAll(_Cheat):
 
 
 class PrefersPrepared(_Cheat):
-    """With one chance in four takes a row that some job has read already, as a cache-friendly loader would."""
+    """With one chance in four takes a row that was read already, as a cache-friendly one would."""
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)

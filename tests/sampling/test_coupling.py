@@ -1,4 +1,4 @@
-"""The default rule's two halves: schedules that waste little, and a correction that makes any schedule exact."""
+"""The default rule's halves: schedules that waste little, a correction that makes them exact."""
 
 from array import array
 from fractions import Fraction
@@ -83,7 +83,9 @@ def test_a_stale_table_gives_every_cell_its_exact_probability(
 
 @given(CELLS, st.integers(0, 2**32))
 @settings(max_examples=100, deadline=None, derandomize=True)
-def test_a_round_puts_each_player_on_one_cell_that_has_rows(sizes: dict[int, int], seed: int) -> None:
+def test_a_round_puts_each_player_on_one_cell_that_has_rows(
+    sizes: dict[int, int], seed: int
+) -> None:
     cells = [Cell(mask, array("I", range(size))) for mask, size in sizes.items()]
     jobs = everybody(sizes)
     table = Table(cells, jobs)
@@ -127,7 +129,8 @@ def test_four_random_sets_come_within_two_percent_of_the_linear_programs_optimum
         for count in range(1, 5)
         for jobs in combinations(range(4), count)
     }
-    # 81/192 of the time all four share; the rest needs two rows at least: 1.578, which the program reaches.
+    # 81/192 of the time all four share; the rest needs two rows at least: 1.578, which the program
+    # reaches.
     assert cost(sizes) <= 1.02 * (81 / 192 + 2 * 111 / 192)
 
 

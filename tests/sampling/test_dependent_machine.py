@@ -1,4 +1,4 @@
-"""`DependentSampler` against a brute-force model, under joins, leaves, partial draws and passes that begin again."""
+"""`DependentSampler` against brute force, under joins, leaves, partial draws, new passes."""
 
 import hypothesis.strategies as st
 import numpy as np
@@ -81,7 +81,7 @@ class Machine(RuleBasedStateMachine):
         if self.rows:
             job = data.draw(st.sampled_from(sorted(self.rows)))
             left = len(self.rows[job]) - len(self.read[job])
-            fine = {j: 0 for j in self.rows}
+            fine = dict.fromkeys(self.rows, 0)
             with pytest.raises(NotEnoughRows):
                 self.sampler.draw({**fine, job: left + 1})
         with pytest.raises(UnknownJob):
@@ -145,7 +145,7 @@ class FewCells(DependentSampler):
 
 
 class CrowdedMachine(Machine):
-    """The same with room for a few cells only, so that groups are parted and refused all the time."""
+    """The same with room for a few cells only, so that groups are parted all the time."""
 
     sampler_type = FewCells
 

@@ -1,8 +1,9 @@
 """The worked examples of the JOADER paper's figures 3 and 4, on real sets.
 
-The paper keeps a tree whose vertices are nested intersections; we keep cells. Every vertex is a union of cells:
-`tree` builds the tree of the paper's definition 1 out of a sampler's cells, and each example checks it against the sets
-the definition gives. D1, D2, D3 have 4, 6 and 8 rows; A = {1, 2} lies in all three.
+The paper keeps a tree whose vertices are nested intersections; we keep cells. Every vertex is a
+union of cells: `tree` builds the tree of the paper's definition 1 out of a sampler's cells, and
+each example checks it against the sets the definition gives. D1, D2, D3 have 4, 6 and 8 rows; A =
+{1, 2} lies in all three.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ D3 = {1, 2, 3, 4, 12, 31, 32, 33}
 
 
 def tree(sampler: DependentSampler, order: Sequence[str]) -> dict[str, set[int]]:
-    """Return the vertices by name: "root 1" is the intersection of all, "leaf D1" what D1 has besides, and so on."""
+    """Return the vertices by name: "root 1" is the intersection of all, "leaf D1" D1's rest."""
     cells = {who: set(rows.tolist()) for who, rows in sampler.cells()}
     vertices: dict[str, set[int]] = {}
     placed: set[int] = set()
@@ -109,7 +110,10 @@ def play(*answers: int) -> tuple[list[tuple[set[int], set[str]]], list[int]]:
     picks = paper_rule(cells, [(8, 4), (4, 1), (6, 2)], words)  # type: ignore[arg-type]
     assert not words.answers
     return [
-        (set(np.frombuffer(cell.rows, np.uint32).tolist()), {n for b, n in names.items() if takers & b})
+        (
+            set(np.frombuffer(cell.rows, np.uint32).tolist()),
+            {n for b, n in names.items() if takers & b},
+        )
         for cell, takers in picks
     ], words.limits
 
@@ -129,7 +133,8 @@ def test_figure_3_case_2_after_the_first_that_refuses_all_refuse() -> None:
 
 
 def test_figure_3_case_3_all_jobs_select_differences() -> None:
-    # D1 refuses A and draws from what it has besides; D2 refuses B and draws alone; D3 takes what is left.
+    # D1 refuses A and draws from what it has besides; D2 refuses B and draws alone; D3 takes what
+    # is left.
     picks, limits = play(2, 0, 2, 0, 0, 3)
     assert picks[0][1] == {"D1"}
     assert picks[0][0] < {11, 12}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from joader.errors import BadArgument, BadRows, JobExists, JoaderError, NotEnoughRows, UnknownJob
+from joader.errors import BadArgument, BadRows, JoaderError, JobExists, NotEnoughRows, UnknownJob
 from joader.sampling import (
     DependentSampler,
     IndependentSampler,
@@ -136,8 +136,8 @@ def test_the_callers_arrays_stay_his(sampler: Sampler) -> None:
 
 def draws(sampler: Sampler) -> list[list[int]]:
     result = []
-    sampler.add("a", range(0, 60))
-    sampler.add("b", range(0, 60))
+    sampler.add("a", range(60))
+    sampler.add("b", range(60))
     for _ in range(3):
         result += [rows.tolist() for rows in sampler.draw({"a": 9, "b": 9}).values()]
     return result
@@ -160,7 +160,8 @@ def test_draws_do_not_depend_on_hash_seeds(hash_seed: str) -> None:
         "from joader.sampling import DependentSampler as D\n"
         "s = D(11)\n"
         "for k in range(7): s.add(f'job{k}', range(k, 40 + 3 * k))\n"
-        "print([r.tolist() for n in (5, 3) for r in s.draw({f'job{k}': n + k for k in range(7)}).values()])\n"
+        "draws = [s.draw({f'job{k}': n + k for k in range(7)}) for n in (5, 3)]\n"
+        "print([r.tolist() for drawn in draws for r in drawn.values()])\n"
     )
     run = subprocess.run(
         [sys.executable, "-c", code],
@@ -219,7 +220,9 @@ def test_lockstep_refuses_other_rows() -> None:
         sampler.add("b", range(7))
 
 
-@pytest.mark.parametrize("make", [DependentSampler, IndependentSampler, SeededSampler, LockstepSampler])
+@pytest.mark.parametrize(
+    "make", [DependentSampler, IndependentSampler, SeededSampler, LockstepSampler]
+)
 @pytest.mark.parametrize("seed", [-1, 1.5, "x", None, True])
 def test_a_seed_is_a_non_negative_integer(make: Callable[[object], Sampler], seed: object) -> None:
     with pytest.raises(BadArgument, match="seed is"):
@@ -259,11 +262,11 @@ def test_hundreds_of_jobs_out_of_step_each_read_every_row_once() -> None:
 
 def test_jobs_that_a_third_one_links_share_with_it() -> None:
     sampler = DependentSampler(0)
-    sampler.add("left", range(0, 50))
+    sampler.add("left", range(50))
     sampler.add("right", range(50, 100))
     sampler.draw({"left": 1, "right": 1})
     assert len(sampler._groups) == 2
-    sampler.add("both", range(0, 100))
+    sampler.add("both", range(100))
     sampler.draw({"both": 1})
     assert len(sampler._groups) == 1
     drawn = sampler.draw({"left": 10, "right": 10, "both": 10})

@@ -1,4 +1,4 @@
-"""The promise of the room: given all that came before, every draw is uniform over what the job has not read."""
+"""The room's promise: given all that came before, every draw is uniform over the unread."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -78,8 +78,9 @@ def test_a_sampler_that_cheats_is_found_out(cheat: Make) -> None:
 def long_run(make: Make, seed: int, passes: int) -> dict[str, list[float]]:
     """Play six jobs of different speed and size for some passes and return p-values by statistic.
 
-    Ranks: where a draw lies among the unread, in order. Subsets: how often a draw is one that some other job has read
-    in its current pass, which is what a loader that peeks at the cache would favour.
+    Ranks: where a draw lies among the unread, in order. Subsets: how often a draw is one that some
+    other job has read in its current pass, which is what a loader that peeks at the cache would
+    favour.
     """
     rng = np.random.default_rng(seed)
     sampler = make(seed)
@@ -100,9 +101,7 @@ def long_run(make: Make, seed: int, passes: int) -> dict[str, list[float]]:
             for job, row in drawn.items():
                 left = sorted(unread[job])
                 ranks.append((left.index(row), len(left)))
-                others = set().union(
-                    *(set(rows[o].tolist()) - unread[o] for o in rows if o != job)
-                )
+                others = set().union(*(set(rows[o].tolist()) - unread[o] for o in rows if o != job))
                 chance = len(others & unread[job]) / len(left)
                 read_by_others.append((row in others, chance))
             for job, row in drawn.items():
@@ -149,7 +148,12 @@ def match_rate(rule: str, sets: list[range], before: dict[int, int], runs: int) 
 @pytest.mark.parametrize("rule", ["shared", "paper"])
 @pytest.mark.parametrize(
     ("first", "second"),
-    [(range(10), range(10)), (range(10), range(5)), (range(10), range(6, 14)), (range(3), range(9))],
+    [
+        (range(10), range(10)),
+        (range(10), range(5)),
+        (range(10), range(6, 14)),
+        (range(3), range(9)),
+    ],
 )
 def test_two_jobs_match_as_often_as_they_can(rule: str, first: range, second: range) -> None:
     common = len(set(first) & set(second))

@@ -1,10 +1,11 @@
 """Statistics that tell a uniform sampler from one that cheats.
 
-All of them condition on the history: what *all* jobs drew in earlier rounds. A sampler that is uniform on average but
-whose next draw can be guessed from what other jobs did has to fail.
+All of them condition on the history: what *all* jobs drew in earlier rounds. A sampler that is
+uniform on average but whose next draw can be guessed from what other jobs did has to fail.
 
-Error probability: every p-value is compared with ALPHA = 1e-6, and one run of the tests computes fewer than 1,000 of
-them, so a right sampler would fail with probability below 1e-3. Seeds are fixed: what passes keeps passing.
+Error probability: every p-value is compared with ALPHA = 1e-6, and one run of the tests computes
+fewer than 1,000 of them, so a right sampler would fail with probability below 1e-3. Seeds are
+fixed: what passes keeps passing.
 """
 
 from collections import Counter, defaultdict
@@ -23,10 +24,10 @@ Play = Callable[[int], list[Round]]  # seed -> the rounds of one run
 def next_draw_p_values(
     play: Play, seeds: Iterable[int], rows: dict[str, Sequence[int]], *, pairs: bool = False
 ) -> dict[tuple[str, int], float]:
-    """Return by job and position the p-value of "the next draw is uniform over the unread, given the history".
+    """Return by job and position the p-value of "uniform over the unread, given the history".
 
-    With `pairs` it is the next two draws together. Runs are grouped by their exact joint history; chi-squared sums
-    over all histories seen often enough to be judged.
+    With `pairs` it is the next two draws together. Runs are grouped by their exact joint history;
+    chi-squared sums over all histories seen often enough to be judged.
     """
     counts: dict[tuple[str, int, object], Counter[object]] = defaultdict(Counter)
     for seed in seeds:
@@ -58,10 +59,10 @@ def next_draw_p_values(
 
 
 def subset_p_value(hits: Iterable[tuple[bool, float]]) -> float:
-    """Return the p-value of "each draw falls into a set known beforehand with exactly this probability".
+    """Return the p-value of "each draw falls into a known set with just this probability".
 
-    `hits` gives for each draw whether it did, and the probability at that moment; the differences are a martingale,
-    so their sum over its standard deviation is normal.
+    `hits` gives for each draw whether it did, and the probability at that moment; the differences
+    are a martingale, so their sum over its standard deviation is normal.
     """
     outcomes = list(hits)
     surplus = sum(hit - chance for hit, chance in outcomes)
@@ -70,7 +71,7 @@ def subset_p_value(hits: Iterable[tuple[bool, float]]) -> float:
 
 
 def rank_p_value(ranks: Iterable[tuple[int, int]], bins: int = 8) -> float:
-    """Return the p-value of "the draw's rank among the k unread rows is uniform", from (rank, k) pairs."""
+    """Return the p-value of "the rank among the k unread is uniform", from (rank, k) pairs."""
     seen = np.zeros(bins)
     expected = np.zeros(bins)
     edges = np.arange(bins + 1)

@@ -1,7 +1,7 @@
 """Which row next, for whom.
 
-Samplers are pure: rows and a seed in, rows out. `DependentSampler` is the one joader runs; the others are there for users
-who want them and for comparison.
+Samplers are pure: rows and a seed in, rows out. `DependentSampler` is the one joader runs; the
+others are there for users who want them and for comparison.
 """
 
 from joader.sampling.dependent import DependentSampler

@@ -1,9 +1,9 @@
 """Random integers from the raw words of a bit generator.
 
-Every random decision of this room is an integer comparison on these words, so equal seeds and equal calls give
-equal draws on any machine. NumPy promises that the raw words of PCG64 never change; it does not promise that of
-`Generator.integers` or `shuffle`, and a float comparison would round. All results are exactly uniform: what a
-modulus would favour is thrown away.
+Every random decision of this room is an integer comparison on these words, so equal seeds and equal
+calls give equal draws on any machine. NumPy promises that the raw words of PCG64 never change; it
+does not promise that of `Generator.integers` or `shuffle`, and a float comparison would round. All
+results are exactly uniform: what a modulus would favour is thrown away.
 """
 
 from collections.abc import Sequence
@@ -42,12 +42,13 @@ class Bits:
         return np.asarray(self._raw.random_raw(count), np.uint64)
 
     def distinct_below(self, limit: int, count: int) -> NDArray[np.int64]:
-        """Return `count` distinct integers of [0, limit) in random order, each order equally likely."""
+        """Return `count` distinct integers of [0, limit) in order, each order equally likely."""
         if 2 * count >= limit:
             return self.permutation(limit)[:count]
         taken = np.empty(0, np.int64)
         while taken.size < count:
-            # The first occurrences in a stream of independent draws are a sample without replacement.
+            # The first occurrences in a stream of independent draws are a sample without
+            # replacement.
             fresh = self._many_below(limit, count - taken.size + 8)
             taken = _first_occurrences(np.concatenate([taken, fresh]))
         return taken[:count]

@@ -1,16 +1,17 @@
 """Rows kept by who still needs them: one cell per need-mask.
 
-A *cell* holds the rows that exactly the jobs of its mask have not read yet. Every row that anybody needs lies in
-exactly one cell, so what a job has not read is the union of the cells with its bit, and what several jobs share is the
-union of the cells with all their bits. A row read by some of its jobs moves to the cell of the others (the paper's
-"compensation"); a row read by all is gone.
+A *cell* holds the rows that exactly the jobs of its mask have not read yet. Every row that anybody
+needs lies in exactly one cell, so what a job has not read is the union of the cells with its bit,
+and what several jobs share is the union of the cells with all their bits. A row read by some of its
+jobs moves to the cell of the others (the paper's "compensation"); a row read by all is gone.
 
-This replaces the paper's dependent sampling tree (§4): the tree keeps n-1 nested intersections in the order of the
-jobs' sizes and has to be rebuilt whenever two jobs overtake each other; cells know no order. Any vertex of the tree is
-a union of cells. Cost: 4 bytes a row, whatever the number of jobs.
+This replaces the paper's dependent sampling tree (§4): the tree keeps n-1 nested intersections in
+the order of the jobs' sizes and has to be rebuilt whenever two jobs overtake each other; cells know
+no order. Any vertex of the tree is a union of cells. Cost: 4 bytes a row, whatever the number of
+jobs.
 
-Rows of a cell are in no particular order; a draw picks a random place and fills the hole with the last row, so it
-costs the same in a cell of ten rows and of ten million.
+Rows of a cell are in no particular order; a draw picks a random place and fills the hole with the
+last row, so it costs the same in a cell of ten rows and of ten million.
 """
 
 from array import array
@@ -20,10 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joader.sampling.bits import Bits
-from joader.sampling.rows import Membership, Rows
-
-
-_NONE = np.empty(0, np.uint32)
+from joader.sampling.rows import NO_ROWS, Rows, RowSet
 
 
 class Cell:
@@ -49,8 +47,8 @@ class Cell:
 class Cells:
     """All cells of some jobs that can share work.
 
-    `version` changes when jobs join or leave or empty cells are swept: whoever keeps a reference to a `Cell` has to
-    drop it then. Draws only move rows and add cells.
+    `version` changes when jobs join or leave or empty cells are swept: whoever keeps a reference to
+    a `Cell` has to drop it then. Draws only move rows and add cells.
     """
 
     def __init__(self) -> None:
@@ -66,18 +64,18 @@ class Cells:
         """Return the number of cells, empty ones included."""
         return len(self._by_mask)
 
-    def join(self, bit: int, members: Membership) -> None:
+    def join(self, bit: int, rows: RowSet) -> None:
         """Add a job, under a bit no cell has yet, that needs these rows."""
         split: dict[int, Cell] = {}
         cells = [cell for cell in self if cell.rows]
-        everything = np.concatenate([cell.view() for cell in cells]) if cells else _NONE
-        inside = members.contains(everything)
+        everything = np.concatenate([cell.view() for cell in cells]) if cells else NO_ROWS
+        inside = rows.contains(everything)
         start = 0
         for cell in cells:
             here = slice(start, start := start + len(cell))
             _keep(split, cell.mask, everything[here][~inside[here]])
             _keep(split, cell.mask | bit, everything[here][inside[here]])
-        _keep(split, bit, members.without(everything[inside]))
+        _keep(split, bit, rows.without(everything[inside]))
         self._by_mask = split
         self.version += 1
 
@@ -116,13 +114,13 @@ class Cells:
     def unread(self, bit: int) -> Rows:
         """Return the rows the job of this bit still needs, ascending."""
         parts = [cell.view() for cell in self if cell.mask & bit]
-        return np.sort(np.concatenate(parts)) if parts else _NONE
+        return np.sort(np.concatenate(parts)) if parts else NO_ROWS
 
     def play(self, picks: list[tuple[Cell, int]], bits: Bits) -> list[int]:
-        """Let the takers of each pick, all in its cell's mask, read a random row of the cell together.
+        """Let the takers of each pick read a random row of its cell together.
 
-        All rows are taken out before any is put to those who still need it: a row one job reads in this round must not
-        be there for another job's pick of the same round.
+        All rows are taken out before any is put to those who still need it: a row one job reads in
+        this round must not be there for another job's pick of the same round.
         """
         taken = []
         for cell, _ in picks:
@@ -173,7 +171,7 @@ class Cells:
         np.frombuffer(rows, np.uint32)[holes] = fillers
         rest = cell.mask & ~takers
         if rest:
-            self._cell(rest).rows.frombytes(taken.view(np.uint8))
+            self._cell(rest).rows.frombytes(taken.tobytes())
         return taken
 
     def _cell(self, mask: int) -> Cell:
@@ -197,5 +195,5 @@ def _merge(cells: dict[int, Cell], mask: int, rows: "array[int]") -> None:
 
 def _array_of(rows: Rows) -> "array[int]":
     result = array("I")
-    result.frombytes(np.ascontiguousarray(rows).view(np.uint8))
+    result.frombytes(rows.tobytes())
     return result

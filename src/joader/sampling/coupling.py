@@ -1,17 +1,20 @@
-"""The default rule for three or more jobs: a coupling computed once in a while, corrected to be exact in every round.
+"""The default rule: a coupling computed once in a while, corrected to be exact in every round.
 
-**What it aims at.** In a round job j reads from cell c with probability p_j(c) = n_c / R_j. Draw u in [0, 1) and let each
-job choose its cell by u: the jobs that choose the same cell share one row, so the cost of the round is the number of
-cells that are open at u. A cell must be open for at least max_j p_j(c), the share of its smallest job; the sum of this
-over the cells bounds the cost of any rule from below. A cell that is open while one of its largest remaining shares is
-elsewhere costs time that does not bring its bound down: *waste*. `schedule` fills [0, 1) greedily and opens cells without
-waste where it can. On all cases of the paper it comes within 2 % of the bound or of the optimum a linear program finds.
+**What it aims at.** In a round job j reads from cell c with probability p_j(c) = n_c / R_j. Draw u
+in [0, 1) and let each job choose its cell by u: the jobs that choose the same cell share one row,
+so the cost of the round is the number of cells that are open at u. A cell must be open for at least
+max_j p_j(c), the share of its smallest job; the sum of this over the cells bounds the cost of any
+rule from below. A cell that is open while one of its largest remaining shares is elsewhere costs
+time that does not bring its bound down: *waste*. `schedule` fills [0, 1) greedily and opens cells
+without waste where it can. On all cases of the paper it comes within 2 % of the bound or of the
+optimum a linear program finds.
 
-**Why it is exact.** A schedule is made for the sizes of some moment, with job j on cell c for a share q_j(c). Later
-sizes have other shares p. A job accepts the cell it is scheduled on with probability min(1, p/q), rounded down to a
-multiple of 2**-32, and else draws from what is then missing to p, in integers. Its cell so has probability p_j(c) to
-the last bit, whatever the schedule was. All jobs of a round use the same random number to accept, and the same to
-draw again, so that equals stay together. A stale schedule costs sharing, never uniformity.
+**Why it is exact.** A schedule is made for the sizes of some moment, with job j on cell c for a
+share q_j(c). Later sizes have other shares p. A job accepts the cell it is scheduled on with
+probability min(1, p/q), rounded down to a multiple of 2**-32, and else draws from what is then
+missing to p, in integers. Its cell so has probability p_j(c) to the last bit, whatever the schedule
+was. All jobs of a round use the same random number to accept, and the same to draw again, so that
+equals stay together. A stale schedule costs sharing, never uniformity.
 """
 
 from bisect import bisect_right
@@ -69,7 +72,8 @@ class Table:
             self._stretches.append(
                 [(homes[number], self._entries(homes[number], on)) for number, on in blocks]
             )
-        # What rounding down left over: nobody is scheduled there, so everybody draws from what is missing.
+        # What rounding down left over: nobody is scheduled there, so everybody draws from what is
+        # missing.
         self._stretches.append([])
 
     def _entries(self, cell: Cell, on: int) -> tuple[Entry, ...]:
@@ -77,7 +81,7 @@ class Table:
         return tuple((bit.bit_length() - 1, bit, shares[bit]) for bit in bits_of(on))
 
     def draw(self, cells: Iterable[Cell], todo: int, left: Sequence[int], bits: Bits) -> list[Pick]:
-        """Play a round for the jobs of `todo`; `left` holds by job number what each has not read."""
+        """Play a round for the jobs of `todo`; `left` is what each has not read, by number."""
         blocks = self._stretches[bisect_right(self._ends, bits.word() >> (64 - SHARE_BITS))]
         accept = (bits.word() >> (64 - ACCEPT_BITS)) + 1
         picks: list[Pick] = []
@@ -157,7 +161,7 @@ class _Shares:
         self._alive = [number for number, on in enumerate(self._on) if on]
 
     def choose(self) -> list[Block]:
-        """Put every job on a cell: without waste if possible, then many together, then where much is left."""
+        """Put every job on a cell: without waste if possible, then with many others."""
         todo = self.unplaced
         on, leaders, rank = self._on, self._leaders, self._rank
         enough = 0
@@ -234,7 +238,7 @@ def bits_of(mask: int) -> list[int]:
 
 
 def _place(weights: Sequence[int], fraction: int, bits: Bits) -> int:
-    """Return a number with probability proportional to its weight; `fraction` is 128 random bits, used if they do."""
+    """Return a number with probability proportional to its weight, by 128 random bits."""
     total = sum(weights)
     square = WORD * WORD
     scaled = fraction * total

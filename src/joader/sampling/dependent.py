@@ -1,13 +1,14 @@
-"""Dependent sampling: each job's order is uniformly random, and the orders hang together so that work is shared.
+"""Dependent sampling: every order is uniformly random, and they hang together to share work.
 
-Promise: given everything that was drawn before, by whomever, each draw of a job is uniform over the rows it has not read
-in its pass. Orders of different jobs are *not* independent of each other: that is the point.
+Promise: given everything that was drawn before, by whomever, each draw of a job is uniform over the
+rows it has not read in its pass. Orders of different jobs are *not* independent of each other: that
+is the point.
 
-Jobs are kept in groups (`group.py`). A job enters a group when it first draws, so that joining costs one check of its
-rows; until then it is *waiting* and only its rows are kept. Jobs without a common row are in different groups.
+Jobs are kept in groups (`group.py`). A job enters a group when it first draws, so that joining
+costs one check of its rows; until then it is *waiting* and only its rows are kept. Jobs without a
+common row are in different groups.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +18,21 @@ from joader.errors import BadArgument
 from joader.sampling.bits import Bits
 from joader.sampling.group import Group
 from joader.sampling.own_order import checked_seed
-from joader.sampling.rows import Membership, Rows, checked_rows
-from joader.sampling.sampler import Draws, Job, check_counts, check_epoch, check_known, check_new
+from joader.sampling.rows import RowSet
+from joader.sampling.sampler import (
+    Counts,
+    Draws,
+    Job,
+    check_counts,
+    check_epoch,
+    check_known,
+    check_new,
+)
 
 RULES = ("shared", "paper", "common")
 
-# How many rows of a group are looked at to see whether a new job overlaps with it. Only sharing depends on it.
+# How many rows of a group are looked at to see whether a new job overlaps with it. Only sharing
+# depends on it.
 PROBE_ROWS = 1 << 16
 
 
@@ -30,7 +40,7 @@ PROBE_ROWS = 1 << 16
 class _Member:
     """A job: waiting with its rows, or number `number` of a group."""
 
-    rows: Rows | None
+    rows: RowSet | None
     group: Group | None = None
     number: int = -1
 
@@ -38,12 +48,14 @@ class _Member:
 class DependentSampler:
     """Draw jointly for jobs on overlapping rows.
 
-    `rule`: "shared" (default) shares as much as the overlaps allow; "paper" is JOADER's algorithm to the letter;
-    "common" is one random order a round, from which each job takes the first row it needs.
+    `rule`: "shared" (default) shares as much as the overlaps allow; "paper" is JOADER's algorithm
+    to the letter; "common" is one random order a round, from which each job takes the first row it
+    needs.
     """
 
-    # Cells double with every job that is out of step with all others. 256 is eight such jobs; a further one starts a
-    # group of its own. Jobs in step, or on equal rows, add no cells and are never parted.
+    # Cells double with every job that is out of step with all others. 256 is eight such jobs; a
+    # further one starts a group of its own. Jobs in step, or on equal rows, add no cells and are
+    # never parted.
     most_cells = 256
 
     def __init__(self, seed: int = 0, rule: str = "shared") -> None:
@@ -59,13 +71,13 @@ class DependentSampler:
         """Begin a pass of this job over these rows; the epoch makes no difference here."""
         check_epoch(epoch)
         check_new(self, self._jobs, job)
-        checked = checked_rows(rows)
+        checked = RowSet(rows)
         if job in self._jobs:
             self.remove(job)
         self._jobs[job] = _Member(checked)
 
-    def draw(self, counts: Mapping[Job, int]) -> Draws:
-        """Draw jointly: as many rounds as the largest count; the others take part in rounds spread evenly."""
+    def draw(self, counts: Counts) -> Draws:
+        """Draw in as many rounds as the largest count; others take part in some, spread evenly."""
         check_counts(self, self._jobs, counts)
         wanted = {job: int(count) for job, count in counts.items() if count}
         rounds = max(wanted.values(), default=0)
@@ -74,7 +86,9 @@ class DependentSampler:
                 self._enter(self._jobs[job])
         drawn: Draws = {job: np.empty(0, np.int64) for job in counts}
         for group in list(self._groups):
-            inside = {self._jobs[job].number: job for job in wanted if self._jobs[job].group is group}
+            inside = {
+                self._jobs[job].number: job for job in wanted if self._jobs[job].group is group
+            }
             if inside:
                 numbers = [(number, wanted[inside[number]]) for number in sorted(inside)]
                 for number, rows in group.draw(numbers, rounds, self._bits).items():
@@ -88,7 +102,8 @@ class DependentSampler:
         member = self._jobs[job]
         if member.group is not None:
             return member.group.left[member.number]
-        return 0 if member.rows is None else member.rows.size
+        assert member.rows is not None
+        return member.rows.size
 
     def unread(self, job: Job) -> NDArray[np.int64]:
         """Return the rows the job has not drawn in its pass, ascending."""
@@ -96,7 +111,8 @@ class DependentSampler:
         member = self._jobs[job]
         if member.group is not None:
             return member.group.cells.unread(1 << member.number).astype(np.int64)
-        return np.sort(member.rows).astype(np.int64) if member.rows is not None else np.empty(0, np.int64)
+        assert member.rows is not None
+        return member.rows.rows().astype(np.int64)
 
     def remove(self, job: Job) -> None:
         """Forget the job."""
@@ -123,9 +139,9 @@ class DependentSampler:
         ]
 
     def _enter(self, member: _Member) -> None:
-        """Put a waiting job into the group it shares most with, if that stays small; else into a new one."""
-        assert member.rows is not None
-        rows = Membership(member.rows)
+        """Put a waiting job into the group it shares most with that has room, or into a new one."""
+        rows = member.rows
+        assert rows is not None
         group = self._home(rows) if self._rule == "shared" else self._only_group()
         member.number = group.join(rows)
         member.group, member.rows = group, None
@@ -136,11 +152,12 @@ class DependentSampler:
             self._groups.append(Group(self._rule))
         return self._groups[0]
 
-    def _home(self, rows: Membership) -> Group:
+    def _home(self, rows: RowSet) -> Group:
         overlaps = [(_overlap(group, rows), group) for group in self._groups]
         overlaps.sort(key=lambda overlap: -overlap[0])
         touching = [group for size, group in overlaps if size]
-        # Groups that have no row in common with any other can be joined at no cost, now that a job links them.
+        # Groups that have no row in common with any other can be joined at no cost, now that a job
+        # links them.
         apart = [group for group in touching if not group.overlaps]
         for group in apart[1:]:
             if len(apart[0].cells) + len(group.cells) <= self.most_cells // 2:
@@ -180,12 +197,9 @@ class DependentSampler:
         self._keep_small(other)
 
 
-def _overlap(group: Group, members: Membership) -> float:
-    """Estimate how many rows of the group are members, from up to PROBE_ROWS of them spread evenly."""
+def _overlap(group: Group, rows: RowSet) -> int:
+    """Estimate how many rows of the group are in the set, from up to PROBE_ROWS of them."""
     total = sum(len(cell) for cell in group.cells)
     step = -(-total // PROBE_ROWS)
-    return sum(
-        float(np.count_nonzero(members.contains(cell.view()[::step]))) * step
-        for cell in group.cells
-        if cell.rows
-    )
+    probes = [cell.view()[::step] for cell in group.cells if cell.rows]
+    return step * int(np.count_nonzero(rows.contains(np.concatenate(probes)))) if probes else 0

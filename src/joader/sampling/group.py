@@ -1,9 +1,9 @@
 """Jobs that can share work, their cells, and the rounds they play together.
 
-A group belongs to one `DependentSampler`. It chooses the rule for each round: jobs that share nothing with each other
-play apart; one or two play the paper's rule, which is optimal for them; three or more play a `Table`, made anew when
-the sizes have moved far enough for the making to pay. Jobs that need the very same rows and play the same rounds are
-served by array operations.
+A group belongs to one `DependentSampler`. It chooses the rule for each round: jobs that share
+nothing with each other play apart; one or two play the paper's rule, which is optimal for them;
+three or more play a `Table`, made anew when the sizes have moved far enough for the making to pay.
+Jobs that need the very same rows and play the same rounds are served by array operations.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,19 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joader.sampling.bits import Bits
-from joader.sampling.cells import Cell, Cells
+from joader.sampling.cells import Cells
 from joader.sampling.coupling import Table, bits_of
 from joader.sampling.rounds import players_by_round
-from joader.sampling.rows import Membership
+from joader.sampling.rows import RowSet
 from joader.sampling.rules import Pick, Player, common_rule, paper_rule
 
 Rule = Callable[[Cells, Sequence[Player], Bits], list[Pick]]
 
-# A table of n (job, cell) pairs takes about 10 us a pair to make, a refusal costs 5 us and perhaps a shared row: renew
-# after n / RENEW refusals. Measured in benchmarks/bench_sampling.py: 4 keeps random4 within 1 % of renewing each round.
+# A table of n (job, cell) pairs takes about 10 us a pair to make, a refusal costs 5 us and perhaps
+# a shared row: renew after n / RENEW refusals. Measured in benchmarks/bench_sampling.py: 4 keeps
+# random4 within 1 % of renewing each round.
 RENEW = 2
 FEWEST_REFUSALS = 8
-# Up to so many cells the paper's rule looks at all of them each round; with more a table is faster for one or two jobs too.
+# Up to so many cells the paper's rule looks at all of them each round; with more a table is faster
+# for one or two jobs too.
 FEW_CELLS = 8
 
 
@@ -41,7 +43,7 @@ class Group:
         self._tables: dict[int, list[Table | int]] = {}
         self._version = -1
 
-    def join(self, rows: Membership) -> int:
+    def join(self, rows: RowSet) -> int:
         """Add a job with these rows to read, and return its number."""
         number = self.members.index(False) if False in self.members else len(self.members)
         if number == len(self.members):
@@ -59,7 +61,7 @@ class Group:
         self.left[number] = 0
 
     def absorb(self, other: "Group") -> int:
-        """Take over all jobs of a group that has no row in common with this one; their numbers grow by the result."""
+        """Take over a group that has no row in common; its numbers grow by the result."""
         shift = len(self.members)
         self.cells.absorb(other.cells, shift)
         self.members += other.members
@@ -67,7 +69,7 @@ class Group:
         return shift
 
     def split(self) -> "Group":
-        """Move half of the jobs, those with most left, to a new group in which they keep their numbers."""
+        """Move the half with most left to a new group, in which they keep their numbers."""
         members = [number for number, member in enumerate(self.members) if member]
         # Jobs with equally much left are likely in step: a cut by size keeps them together.
         members.sort(key=lambda number: self.left[number])
@@ -84,7 +86,7 @@ class Group:
     def draw(
         self, counts: Sequence[tuple[int, int]], rounds: int, bits: Bits
     ) -> dict[int, NDArray[np.int64]]:
-        """Draw (job number, count) jointly in this many rounds; every count is at most what is left."""
+        """Draw (job number, count) jointly in so many rounds; no count is above what is left."""
         players = sum(1 << number for number, _ in counts)
         equal = all(count == counts[0][1] for _, count in counts)
         if equal and all(cell.mask & players in (0, players) for cell in self.cells if cell.rows):
@@ -137,8 +139,8 @@ class Group:
     def _parts(self, everybody: int) -> list[Table | int]:
         """Return who of all jobs of a draw play together: a table, or a mask for the paper's rule.
 
-        Rounds in which only some take part use the same tables: it shares as much as tables for each set of players
-        would, and there are as many such sets as there are speeds.
+        Rounds in which only some take part use the same tables: it shares as much as tables for
+        each set of players would, and there are as many such sets as there are speeds.
         """
         if self._version != self.cells.version:
             self._version = self.cells.version

@@ -1,10 +1,9 @@
 """CoorDL's rule, for comparison: one order and one pace for all jobs.
 
-All jobs read the same rows; the order is drawn when the first of them begins, and nobody may run ahead: a draw takes
-every job that is in its pass the same number of rows further. What this costs is what JOADER removes.
+All jobs read the same rows; the order is drawn when the first of them begins, and nobody may run
+ahead: a draw takes every job that is in its pass the same number of rows further. What this costs
+is what JOADER removes.
 """
-
-from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +12,15 @@ from joader.errors import BadArgument, BadRows
 from joader.sampling.bits import Bits
 from joader.sampling.own_order import checked_seed
 from joader.sampling.rows import Rows, checked_rows
-from joader.sampling.sampler import Draws, Job, check_counts, check_epoch, check_known, check_new
+from joader.sampling.sampler import (
+    Counts,
+    Draws,
+    Job,
+    check_counts,
+    check_epoch,
+    check_known,
+    check_new,
+)
 
 
 class LockstepSampler:
@@ -27,7 +34,7 @@ class LockstepSampler:
         self._in_pass: dict[Job, bool] = {}
 
     def add(self, job: Job, rows: ArrayLike, epoch: int = 0) -> None:
-        """Begin a pass; jobs that begin before the first draw share it, others have to wait for its end."""
+        """Begin a pass; who comes after its first draw has to wait for its end."""
         check_epoch(epoch)
         check_new(self, self._in_pass, job)
         checked = checked_rows(rows)
@@ -41,18 +48,19 @@ class LockstepSampler:
             )
         elif not np.array_equal(np.sort(checked), np.sort(self._order)):
             raise BadRows(
-                f"job {job!r} brings other rows than the jobs before it: lockstep jobs read the same rows. "
+                f"job {job!r} brings other rows than the jobs before it, but lockstep jobs read "
+                "the same. "
                 "Use DependentSampler for overlapping sets"
             )
         self._in_pass[job] = bool(checked.size)
 
-    def draw(self, counts: Mapping[Job, int]) -> Draws:
+    def draw(self, counts: Counts) -> Draws:
         """Take all jobs the same number of rows further; unequal counts raise BadArgument."""
         check_counts(self, self._in_pass, counts)
         wanted = {job: int(counts.get(job, 0)) for job, active in self._in_pass.items() if active}
         if len(set(wanted.values())) > 1:
             raise BadArgument(
-                f"lockstep jobs draw equal counts, all of them in every draw, got {dict(counts)!r}; "
+                f"lockstep jobs draw equal counts, all in every draw, got {dict(counts)!r}; "
                 "use DependentSampler for jobs of different speed"
             )
         count = next(iter(wanted.values()), 0)

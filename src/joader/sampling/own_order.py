@@ -1,10 +1,9 @@
-"""Samplers in which a job's order does not depend on who else is there: independent, seeded, sequential.
+"""Samplers whose orders do not depend on who else is there: independent, seeded, sequential.
 
-Each is one function from (rows, epoch) to an order. The order is fixed when the pass begins and handed out from the
-front, so a draw is a slice.
+Each is one function from (rows, epoch) to an order. The order is fixed when the pass begins and
+handed out from the front, so a draw is a slice.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from joader.errors import BadArgument
 from joader.sampling.bits import Bits
 from joader.sampling.rows import Rows, checked_rows
-from joader.sampling.sampler import Draws, Job, check_counts, check_epoch, check_known, check_new
+from joader.sampling.sampler import (
+    Counts,
+    Draws,
+    Job,
+    check_counts,
+    check_epoch,
+    check_known,
+    check_new,
+)
 
 
 @dataclass
@@ -35,7 +42,7 @@ class SequentialSampler:
         check_new(self, self._passes, job)
         self._passes[job] = _Pass(self._order(checked_rows(rows), epoch))
 
-    def draw(self, counts: Mapping[Job, int]) -> Draws:
+    def draw(self, counts: Counts) -> Draws:
         """Hand each job the next rows of its own order."""
         check_counts(self, self._passes, counts)
         return {job: self._next(self._passes[job], int(count)) for job, count in counts.items()}
@@ -82,7 +89,7 @@ class IndependentSampler(SequentialSampler):
 
 
 class SeededSampler(SequentialSampler):
-    """The order is a pure function of the set of rows, the seed and the epoch, whoever else runs."""
+    """The order is a pure function of the set of rows, the seed and the epoch."""
 
     def __init__(self, seed: int = 0) -> None:
         """Start without jobs."""

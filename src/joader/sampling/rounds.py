@@ -1,14 +1,14 @@
 """Who takes part in which round of a joint draw.
 
-A draw of {a: 64, b: 16} has 64 rounds; b takes part in 16 of them, spread evenly. This is fixed before any row is
-drawn, so taking part cannot depend on what is drawn.
+A draw of {a: 64, b: 16} has 64 rounds; b takes part in 16 of them, spread evenly. This is fixed
+before any row is drawn, so taking part cannot depend on what is drawn.
 """
 
 from collections.abc import Sequence
 
 
 def players_by_round(counts: Sequence[tuple[int, int]], rounds: int) -> list[int]:
-    """Return for each round the mask of those who take part, given (bit, count) with count <= rounds."""
+    """Return by round the mask of those who take part, from (bit, count), count <= rounds."""
     everybody = sum(bit for bit, count in counts if count == rounds)
     masks = [everybody] * rounds
     for bit, count in counts:

@@ -1,9 +1,10 @@
 """Rules for one round, from the sizes as they are now: the paper's, and the common random order.
 
-A rule gets the cells, the jobs that take part and what each has left, and returns *picks*: which jobs read one row
-together, and from which cell. The caller then takes a uniformly random row of that cell for them. A rule is right if
-each job's cell has probability (rows in the cell) / (rows the job has left): then its row is uniform over what it has not
-read, given all that came before. How the jobs' choices hang together is free, and decides how much is shared.
+A rule gets the cells, the jobs that take part and what each has left, and returns *picks*: which
+jobs read one row together, and from which cell. The caller then takes a uniformly random row of
+that cell for them. A rule is right if each job's cell has probability (rows in the cell) / (rows
+the job has left): then its row is uniform over what it has not read, given all that came before.
+How the jobs' choices hang together is free, and decides how much is shared.
 """
 
 from collections.abc import Iterable, Sequence
@@ -52,7 +53,7 @@ def paper_rule(cells: Iterable[Cell], players: Sequence[Player], bits: Bits) -> 
 
 
 def common_rule(cells: Iterable[Cell], players: Sequence[Player], bits: Bits) -> list[Pick]:
-    """Play a round of the common random order: each job takes the first row it needs of one shared random order."""
+    """Play a round in which each job takes the first row it needs of one random order."""
     undecided = sum(bit for _, bit in players)
     open_cells = [cell for cell in cells if cell.rows]
     picks: list[Pick] = []
@@ -64,14 +65,15 @@ def common_rule(cells: Iterable[Cell], players: Sequence[Player], bits: Bits) ->
 
 
 def _pick(picks: list[Pick], cells: Sequence[Cell], takers: int, bits: Bits) -> None:
-    """Choose one of the rows of these cells; only the cell matters, and whether an earlier pick has that row."""
+    """Choose a row of these cells: its cell, and whether an earlier pick has it already."""
     place = bits.below(sum(map(len, cells)))
     for cell in cells:
         if place < len(cell.rows):
             break
         place -= len(cell.rows)
-    # Under the paper's rule a job that draws alone may meet a cell that others draw from in the same round. The first
-    # places of the cell stand for the rows of those earlier picks: meeting one of them is drawing the same row.
+    # Under the paper's rule a job that draws alone may meet a cell that others draw from in the
+    # same round. The first places of the cell stand for the rows of those earlier picks: meeting
+    # one of them is drawing the same row.
     for earlier, (other, others) in enumerate(picks):
         if other is cell:
             if place == 0:

@@ -1,11 +1,11 @@
 """What every sampler offers, and the checks they share.
 
-A *pass* is one reading of a job's rows: `add` begins it, `draw` moves it on, and when nothing remains the same job
-may `add` the next one. Errors leave everything as it was.
+A *pass* is one reading of a job's rows: `add` begins it, `draw` moves it on, and when nothing
+remains the same job may `add` the next one. Errors leave everything as it was.
 """
 
 from collections.abc import Hashable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from joader.errors import BadArgument, JobExists, NotEnoughRows, UnknownJob
 
 Job = Hashable
-Draws = dict[Job, NDArray[np.int64]]
+Draws = dict[Any, NDArray[np.int64]]
+Counts = Mapping[Any, int]  # by job; Any, as a mapping of str is no mapping of Hashable to mypy
 
 
 class Sampler(Protocol):
@@ -22,7 +23,7 @@ class Sampler(Protocol):
     def add(self, job: Job, rows: ArrayLike, epoch: int = 0) -> None:
         """Begin a pass of this job over these rows."""
 
-    def draw(self, counts: Mapping[Job, int]) -> Draws:
+    def draw(self, counts: Counts) -> Draws:
         """Draw this many rows for each job, jointly, and return them in order."""
 
     def remaining(self, job: Job) -> int:
@@ -39,7 +40,8 @@ def check_new(sampler: Sampler, known: Mapping[Job, object], job: Job) -> None:
     """Raise JobExists if the job is in the middle of a pass."""
     if job in known and (left := sampler.remaining(job)):
         raise JobExists(
-            f"job {job!r} has {left} rows left in its pass; finish it or remove the job before adding it again"
+            f"job {job!r} has {left} rows left in its pass; finish it, or remove the job, "
+            "before adding it again"
         )
 
 
@@ -47,10 +49,12 @@ def check_known(known: Mapping[Job, object], job: Job) -> None:
     """Raise UnknownJob if the job never joined or has left."""
     if job not in known:
         names = ", ".join(repr(name) for name in list(known)[:8]) or "none"
-        raise UnknownJob(f"job {job!r} is not in the sampler; jobs there: {names}. Call add() first")
+        raise UnknownJob(
+            f"job {job!r} is not in the sampler; jobs there: {names}. Call add() first"
+        )
 
 
-def check_counts(sampler: Sampler, known: Mapping[Job, object], counts: Mapping[Job, int]) -> None:
+def check_counts(sampler: Sampler, known: Mapping[Job, object], counts: Counts) -> None:
     """Raise if any of the counts cannot be drawn, before anything is."""
     for job, count in counts.items():
         check_known(known, job)

@@ -1,0 +1,98 @@
+"""The `joader` command: arguments in, a subcommand run, errors as one line and an exit code.
+
+Exit codes: 0 done; 1 an error of ours or of the machine; 2 wrong arguments; 130 interrupted.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from joader import __version__
+from joader.errors import JoaderError, UserError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    options = parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except JoaderError as error:
+        print(f"joader: {error}", file=sys.stderr)
+        return 2 if isinstance(error, UserError) else 1
+    except BrokenPipeError:  # `joader … | head`
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        print("joader: interrupted", file=sys.stderr)
+        return 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all subcommands."""
+    top = argparse.ArgumentParser(
+        prog="joader", description="Shared data preparation for deep-learning training."
+    )
+    top.add_argument("--version", action="version", version=f"joader {__version__}")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    _add_reproduce(commands)
+    _add_demo(commands)
+    return top
+
+
+def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    command = commands.add_parser(
+        "reproduce",
+        help="rerun a figure of the papers with joader's own code",
+        description="Rerun a figure of the papers with joader's own code.",
+    )
+    command.add_argument("name", nargs="?", metavar="NAME", help="which figure; see --list")
+    command.add_argument("--list", action="store_true", help="name the figures")
+    command.add_argument("--quick", action="store_true", help="smaller sets, one seed: seconds")
+    command.add_argument("--seed", type=_seed, default=0, help="first seed (default 0)")
+    command.add_argument(
+        "--json", metavar="FILE", help="write the figures ('-': to standard output)"
+    )
+    command.add_argument(
+        "--plot",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="draw the figure; .png or .svg; may be given twice",
+    )
+    command.set_defaults(run=_reproduce)
+
+
+def _add_demo(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    command = commands.add_parser(
+        "demo",
+        help="see in 20 seconds how much work four jobs can share",
+        description="Simulate four jobs on overlapping data: how much less is prepared?",
+    )
+    command.add_argument(
+        "--plot", metavar="FILE", default="out/demo.png", help="where the picture goes"
+    )
+    command.set_defaults(run=_demo)
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    from joader.cli.reproduce import list_figures, reproduce
+
+    if options.list or options.name is None:
+        return list_figures()
+    return reproduce(options.name, options.seed, options.quick, options.json, options.plot)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from joader.cli.demo import demo
+
+    return demo(options.plot)
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed; a seed is an integer >= 0")
+    return int(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,5 @@
+"""Jobs on a virtual clock, through the code that runs in production: what would be shared?"""
+
+from joader.simulator.simulate import Job, JobResult, Result, replay, simulate, trace
+
+__all__ = ["Job", "JobResult", "Result", "replay", "simulate", "trace"]
