@@ -12,7 +12,8 @@ its jobs have consumed it (paper, E.3), lease it for them before `prepared`.
 
 Making room: if a hole is large enough, nobody leaves. Else the policy's victim leaves, if with the
 free bytes beside it that is enough (always so with equal sizes). Else the window of neighbours
-that window.py finds leaves.
+that window.py finds leaves. What could be evicted is looked
+through before anybody is.
 Not here: the bytes (memory/), and who waits for a preparation (engine/).
 """
 
@@ -250,7 +251,7 @@ class Cache:
             if end - start >= size_bytes:
                 return [victim]
             leaving = (self._offset[sample] for sample in self._policy.order())
-            offsets = find_window(self._slots, leaving, size_bytes)
+            offsets = find_window(self._slots, leaving, size_bytes, self._may_leave)
         if offsets is None:
             raise CacheFull(
                 f"{size_bytes} bytes in one piece are needed, but {self._pinned_bytes} of "
@@ -258,6 +259,9 @@ class Cache:
                 "release leases, or give the cache more memory"
             )
         return [self._sample_at[offset] for offset in offsets]
+
+    def _may_leave(self, offset: int) -> bool:
+        return self._evictable(self._sample_at[offset])
 
     def _forget(self, sample: int) -> None:
         offset = self._offset.pop(sample)

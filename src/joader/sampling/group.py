@@ -6,7 +6,7 @@ three or more play a `Table`, made anew when the sizes have moved far enough for
 Jobs that need the very same rows and play the same rounds are served by array operations.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +18,16 @@ from joader.sampling.rounds import players_by_round
 from joader.sampling.rows import RowSet
 from joader.sampling.rules import Pick, Player, common_rule, paper_rule
 
-Rule = Callable[[Cells, Sequence[Player], Bits], list[Pick]]
-
-# A table of n (job, cell) pairs takes about 10 us a pair to make, a refusal costs 5 us and perhaps
-# a shared row: renew after n / RENEW refusals. Measured in benchmarks/bench_sampling.py: 4 keeps
-# random4 within 1 % of renewing each round.
+# A table of n (job, cell) pairs takes about 40 us a pair to make; a refusal costs 20 us and perhaps
+# a shared row: renew after n / RENEW refusals. Renewing four times as often shares 1 % more and
+# halves the speed on sets of 10,000 rows; half as often shares 1 % less and is no faster.
 RENEW = 2
 FEWEST_REFUSALS = 8
 # Up to so many cells the paper's rule looks at all of them each round; with more a table is faster
 # for one or two jobs too.
 FEW_CELLS = 8
+# Sets of jobs that draw together change slowly; this many have a table at a time.
+MOST_TABLES = 16
 
 
 class Group:
@@ -142,7 +142,7 @@ class Group:
         Rounds in which only some take part use the same tables: it shares as much as tables for
         each set of players would, and there are as many such sets as there are speeds.
         """
-        if self._version != self.cells.version:
+        if self._version != self.cells.version or len(self._tables) > MOST_TABLES:
             self._version = self.cells.version
             self._tables.clear()
         parts = self._tables.get(everybody)

@@ -4,8 +4,8 @@
 which they will be asked for, the sum of rate_j over the jobs j that need them, with rate_j =
 speed_j / |unread_j|. They are kept in one group per need mask. *Planned* samples, whose next use
 is known, leave farthest use first. Residents win ties: of equals the one admitted last leaves. A
-job whose rate was not told counts 1; with no rates and no plans this is `RefCount`. Cost: O(log
-n), and O(number of distinct need masks) for a victim.
+job whose rate was not told counts 1; with no rates and no plans this is `RefCount`.
+Cost: O(log n), and O(number of distinct need masks) for a victim.
 """
 
 from collections.abc import Iterator
