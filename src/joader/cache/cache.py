@@ -12,8 +12,7 @@ its jobs have consumed it (paper, E.3), lease it for them before `prepared`.
 
 Making room: if a hole is large enough, nobody leaves. Else the policy's victim leaves, if with the
 free bytes beside it that is enough (always so with equal sizes). Else the window of neighbours
-that window.py finds leaves. What could be evicted is looked
-through before anybody is.
+that window.py finds leaves; nobody is evicted before it is certain that room can be made.
 Not here: the bytes (memory/), and who waits for a preparation (engine/).
 """
 
@@ -28,7 +27,7 @@ from joader.cache.ledger import Job, Ledger
 from joader.cache.needs import SAMPLE_LIMIT, as_samples
 from joader.cache.slots import Slots, round_up
 from joader.cache.window import find_window
-from joader.errors import BadArgument, BadRows, CacheFull
+from joader.errors import BadArgument, BadRows, CacheFull, OurError
 
 
 class Cache:
@@ -235,7 +234,10 @@ class Cache:
                 self._policy.discard(victim)
                 self._forget(victim)
             offset = self._slots.allocate(size_bytes)
-            assert offset is not None
+            if offset is None:
+                raise OurError(
+                    f"no hole for {size_bytes} bytes after evicting {evicted}; please report"
+                )
         self._admissions += 1
         self._offset[sample] = offset
         self._sample_at[offset] = sample
@@ -245,7 +247,8 @@ class Cache:
     def _victims(self, size_bytes: int) -> list[int]:
         """Choose who leaves so that there is a hole of this size; CacheFull where nobody can."""
         offsets: list[int] | None = None
-        if self._slots.capacity_bytes - self._pinned_bytes >= size_bytes:
+        room = self._slots.capacity_bytes - self._pinned_bytes
+        if room >= size_bytes and self._pinned_bytes < self.used_bytes:
             victim = self._policy.victim()
             start, end = self._slots.hole_around(self._offset[victim])
             if end - start >= size_bytes:

@@ -59,18 +59,16 @@ def _widened(
 
 def _cheapest_part(ranges: list[tuple[int, int, bool]], size_bytes: int) -> list[int]:
     """Choose neighbours that are large enough together: fewest taken, then fewest taken bytes."""
-    best: tuple[int, int, int, int] | None = None
+    parts = []  # the shortest from each range on, as (taken, taken bytes, first, last)
     last = taken = taken_bytes = 0
     for first, (start, end, is_taken) in enumerate(ranges):
         while last < len(ranges) and (last == first or ranges[last - 1][1] - start < size_bytes):
             taken += ranges[last][2]
             taken_bytes += (ranges[last][1] - ranges[last][0]) * ranges[last][2]
             last += 1
-        if ranges[last - 1][1] - start < size_bytes:
-            break
-        if best is None or (taken, taken_bytes) < best[:2]:
-            best = (taken, taken_bytes, first, last)
+        if ranges[last - 1][1] - start >= size_bytes:
+            parts.append((taken, taken_bytes, first, last))
         taken -= is_taken
         taken_bytes -= (end - start) * is_taken
-    assert best is not None
-    return [offset for offset, _, is_taken in ranges[best[2] : best[3]] if is_taken]
+    _, _, first, last = min(parts)
+    return [offset for offset, _, is_taken in ranges[first:last] if is_taken]

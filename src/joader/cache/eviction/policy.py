@@ -40,15 +40,19 @@ class Policy(Protocol):
 
     def change(self, sample: int, needs: int) -> None:
         """Note that the needs of an evictable sample changed."""
+        return None
 
     def rate(self, number: int, value: float) -> None:
         """Note speed / |unread| of the job with this number; most policies do not ask."""
+        return None
 
     def plan(self, sample: int, when: float) -> None:
         """Note when a sample, here or not, will be asked for next; most policies do not ask."""
+        return None
 
     def unplan(self, sample: int) -> None:
         """Note that no use of the sample is known any more."""
+        return None
 
 
 def nobody() -> OurError:
