@@ -9,7 +9,7 @@ Not here: the bytes themselves (memory/), what to prepare next (engine/).
 from joader.cache.cache import Cache
 from joader.cache.eviction import ExpectedUse, Fifo, Lru, Policy, RandomReplacement, RefCount
 from joader.cache.ledger import Job, Ledger
-from joader.cache.slots import Slots
+from joader.cache.slots import Slots, round_up
 
 __all__ = [
     "Cache",
@@ -22,4 +22,5 @@ __all__ = [
     "RandomReplacement",
     "RefCount",
     "Slots",
+    "round_up",
 ]

@@ -69,6 +69,12 @@ class Cache:
         self._ledger.begin(job, samples)
         self._renew(self._residents_needed(job))
 
+    def end(self, job: Job) -> None:
+        """End the job's pass before its end: it needs nothing more of it; its leases stay."""
+        needed = self._residents_needed(job)
+        self._ledger.end(job)
+        self._renew(needed)
+
     def leave(self, job: Job) -> None:
         """Forget the job, its needs and its leases; its number may be given to another."""
         number, needed = self._ledger.number(job), self._residents_needed(job)
@@ -95,6 +101,19 @@ class Cache:
         """Tell whether the sample is not absent: ready, or in preparation."""
         return sample in self._offset
 
+    def samples(self) -> list[int]:
+        """Return all samples that are not absent, in the order they were reserved."""
+        return list(self._offset)
+
+    def place(self, sample: int) -> tuple[int, int]:
+        """Return offset and size of the bytes of a sample that is not absent."""
+        offset = self._check_present(sample)
+        return offset, self._slots.size_bytes(offset)
+
+    def pinned(self, sample: int) -> bool:
+        """Tell whether a sample that is not absent cannot leave now: leased, or in preparation."""
+        return not self._evictable(sample)
+
     def preparing(self, sample: int) -> bool:
         """Tell whether the sample is in preparation."""
         return sample in self._preparing
@@ -106,6 +125,10 @@ class Cache:
     def unread(self, job: Job) -> int:
         """Return how many samples the job still needs in its pass."""
         return self._ledger.unread(job)
+
+    def needed(self, job: Job, sample: int) -> bool:
+        """Tell whether the job will still ask for the sample in its pass."""
+        return bool(self._ledger.needs(sample) >> self._ledger.number(job) & 1)
 
     def needs(self, sample: int) -> int:
         """Return the bit mask, over job numbers, of the jobs that will still ask for the sample."""

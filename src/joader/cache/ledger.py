@@ -87,6 +87,12 @@ class Ledger:
         if not member.needs.count:
             self._reading.pop(1 << member.number, None)
 
+    def end(self, job: Job) -> None:
+        """End the job's pass before its end: it needs nothing more of it; its pins stay."""
+        member = self._member(job)
+        self._reading.pop(1 << member.number, None)
+        member.needs = needs_of(())
+
     def leave(self, job: Job) -> list[int]:
         """Drop the job's needs and pins; return the samples that nobody pins any more."""
         member = self._member(job)

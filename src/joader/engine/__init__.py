@@ -1,0 +1,9 @@
+"""What to do now: one event in, instructions out.
+
+Reading order: `values`, `recipe_rows`, `reader`, `planner`, `engine`.
+"""
+
+from joader.engine.engine import Engine
+from joader.engine.reader import Stats
+
+__all__ = ["Engine", "Stats"]

@@ -1,0 +1,160 @@
+"""What the engine is told (events) and what it says (instructions): plain values, arrays of rows.
+
+The daemon turns messages into events and carries instructions out; the simulator does both on a
+virtual clock. A *sample* is the number under which the cache knows the prepared form of a row:
+jobs with equal preparations of equal rows speak of equal samples.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Job = int
+Positions = NDArray[np.int64]
+Samples = NDArray[np.int64]
+Offsets = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A job joins: what it reads, and how.
+
+    `recipe` names what makes preparations equal (dataset and shared steps); `rows` holds by
+    position the row it stands for, below `row_limit`. `order` is "shared", "seeded" or "given".
+    `fresh`: no job may get the same preparation of a row twice (random code in the dataset).
+    """
+
+    job: Job
+    recipe: str
+    rows: NDArray[np.int64]
+    row_limit: int
+    batch_size: int
+    order: str = "shared"
+    seed: int = 0
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """A job begins a pass; what it has read of it already, if it resumes, is left out."""
+
+    job: Job
+    epoch: int = 0
+    done: Positions = field(default_factory=lambda: np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """A job wants its next `count` samples, as one delivery."""
+
+    job: Job
+    count: int
+    now: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A sample's bytes are written to its slot."""
+
+    sample: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """A sample is prepared but does not fit its slot, or has none: it needs so many bytes."""
+
+    sample: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A sample could not be prepared."""
+
+    sample: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The worker that prepared these samples died."""
+
+    samples: tuple[int, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A job has copied these samples out of their slots."""
+
+    job: Job
+    samples: Samples
+
+
+@dataclass(frozen=True, slots=True)
+class TakeBack:
+    """A job gives up what was planned beyond what was delivered to it."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """A job is gone, by its will or not: all it held is free."""
+
+    job: Job
+
+
+Event = Join | Begin | Want | Prepared | Sized | Failed | Lost | Release | TakeBack | Leave
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Prepare this row, for this job first, and write it to the slot; without one, say `Sized`."""
+
+    sample: int
+    recipe: str
+    row: int
+    job: Job
+    position: int
+    offset: int = -1
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Write the sample that was `Sized` to this slot."""
+
+    sample: int
+    offset: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    """Hand a job its next samples, in order; `failed` are positions with the reason why not."""
+
+    job: Job
+    positions: Positions
+    samples: Samples
+    offsets: Offsets
+    failed: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """A job cannot be served; say so to it, and forget it."""
+
+    job: Job
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """These samples are no longer in their slots."""
+
+    samples: tuple[int, ...]
+
+
+Instruction = Prepare | Place | Deliver | Refuse | Forget

@@ -1,0 +1,293 @@
+"""The engine on paper: exactly once, in plan order, within the budget, and nobody is forgotten."""
+
+import numpy as np
+import pytest
+
+from joader.engine import Engine
+from joader.engine.values import Begin, Deliver, Join, Prepare
+from joader.errors import BadArgument, BadRows, JobExists, UnknownJob
+from tests.engine.world import World
+
+SIZE = 100
+
+
+def world(slots: int = 400) -> World:
+    return World(slots * 128, lambda row: SIZE)
+
+
+def join(job: int, rows: int = 200, batch: int = 8, **more: object) -> Join:
+    more.setdefault("recipe", "photos")
+    more.setdefault("row_limit", rows)
+    return Join(job=job, rows=np.arange(rows), batch_size=batch, **more)  # type: ignore[arg-type]
+
+
+def run(on: World, jobs: dict[int, int]) -> None:
+    """Let all jobs read to the end of their pass, each in batches of its size."""
+    while todo := [job for job in jobs if len(on.got[job]) < on.rows[job].size]:
+        for job in todo:
+            left = on.rows[job].size - len(on.got[job])
+            on.want(job, min(jobs[job], left))
+        on.settle()
+
+
+def test_one_job_gets_every_position_once_in_batches() -> None:
+    on = world()
+    on.join(join(1))
+    on.begin(1)
+    run(on, {1: 8})
+    assert sorted(on.got[1]) == list(range(200))
+    assert on.got[1] != list(range(200))
+    assert on.prepared == 200
+    assert on.engine.stats(1).delivered == 200 == on.engine.stats(1).prepared
+
+
+def test_equal_jobs_prepare_each_sample_once() -> None:
+    on = world()
+    for job in range(4):
+        on.join(join(job))
+    for job in range(4):
+        on.begin(job)
+    run(on, dict.fromkeys(range(4), 8))
+    assert all(sorted(on.got[job]) == list(range(200)) for job in range(4))
+    assert on.prepared == 200
+    stats = [on.engine.stats(job) for job in range(4)]
+    assert sum(s.prepared for s in stats) == 200
+    assert sum(s.shared for s in stats) == 600
+
+
+@pytest.mark.parametrize("order", ["seeded", "given"])
+def test_other_orders_are_obeyed(order: str) -> None:
+    on = world()
+    on.join(join(1, order=order, seed=3))
+    on.begin(1)
+    run(on, {1: 8})
+    again = world()
+    again.join(join(1, order=order, seed=3))
+    again.begin(1)
+    run(again, {1: 8})
+    assert on.got[1] == again.got[1]
+    assert (on.got[1] == list(range(200))) == (order == "given")
+
+
+def test_rows_that_stand_at_several_positions_are_read_at_each() -> None:
+    on = world()
+    rows = np.array([3, 1, 3, 3, 0, 1, 2])
+    on.join(Join(1, "photos", rows, 4, 2))
+    on.begin(1)
+    run(on, {1: 2})
+    assert sorted(on.got[1]) == list(range(7))
+    assert on.prepared <= 7
+
+
+def test_what_is_kept_serves_the_next_pass_but_a_fresh_instance_serves_a_job_once() -> None:
+    for fresh, expected in ((False, 200), (True, 400)):
+        on = world(slots=1000)
+        on.join(join(1, fresh=fresh))
+        for epoch in range(2):
+            on.begin(1, epoch)
+            run(on, {1: 8})
+            assert sorted(on.got[1]) == list(range(200))
+        assert on.prepared == expected
+
+
+def test_fresh_instances_are_shared_between_jobs() -> None:
+    on = world(slots=1000)
+    for job in (1, 2):
+        on.join(join(job, fresh=True))
+    for epoch in range(3):
+        for job in (1, 2):
+            on.begin(job, epoch)
+        run(on, {1: 8, 2: 8})
+    assert on.prepared == 600
+
+
+def test_a_job_that_stops_reading_does_not_stop_another() -> None:
+    on = world(slots=40)
+    on.join(join(1))
+    on.join(join(2))
+    on.begin(1)
+    on.begin(2)
+    on.want(2, 8)  # and never again, nor does it release
+    while len(on.got[1]) < 200:
+        on.want(1, 8)
+        for sample in list(on.to_do):
+            if sample in on.to_do:
+                on.finish(sample)
+        while on.held[1]:
+            on.release(1)
+    assert sorted(on.got[1]) == list(range(200))
+
+
+def test_a_budget_too_small_for_a_share_is_refused_with_the_number_needed() -> None:
+    on = World(20 * 128, lambda row: SIZE)
+    on.join(join(1, batch=8))
+    on.begin(1)
+    on.want(1, 8)
+    on.settle()
+    assert len(on.got[1]) == 8
+    on.join(join(2, batch=8))
+    assert "give it at least 4096 bytes" in on.refused[2]
+    run(on, {1: 8})
+    assert sorted(on.got[1]) == list(range(200))
+
+
+def test_a_sample_larger_than_the_budget_fails_with_both_numbers() -> None:
+    on = World(10 * 128, lambda row: 2000 if row == 3 else 100)
+    on.join(join(1, rows=20, batch=2))
+    on.begin(1)
+    run(on, {1: 2})
+    assert sorted(on.got[1]) == list(range(20))
+    assert on.refused == {}
+    assert on.failed[1] == [3]
+
+
+def test_a_batch_that_turns_out_too_large_is_refused_and_not_waited_for() -> None:
+    on = World(12 * 128, lambda row: 100 if row < 10 else 400)
+    on.join(join(1, rows=60, batch=4, order="given"))
+    on.begin(1)
+    for _ in range(15):
+        if 1 not in on.refused:
+            on.want(1, 4)
+            on.settle()
+    assert "does not fit the budget of 1536 bytes" in on.refused[1]
+
+
+def test_samples_of_growing_size_find_their_place() -> None:
+    on = World(200 * 128, lambda row: 64 + 3 * row)
+    on.join(join(1, rows=60, batch=4))
+    on.begin(1)
+    run(on, {1: 4})
+    assert sorted(on.got[1]) == list(range(60))
+
+
+def test_a_row_that_fails_is_reported_to_all_that_wait_and_the_rest_goes_on() -> None:
+    on = world()
+    for job in (1, 2):
+        on.join(join(job, rows=20, batch=4))
+        on.begin(job)
+    while any(len(on.got[job]) < 20 for job in (1, 2)):
+        for job in (1, 2):
+            on.want(job, min(4, 20 - len(on.got[job])) or 1)
+        for sample in list(on.to_do):
+            if sample in on.to_do:
+                (on.fail if on.to_do[sample].row == 7 else on.finish)(sample)
+        for job in (1, 2):
+            on.release(job)
+    assert sorted(on.got[1]) == sorted(on.got[2]) == list(range(20))
+    assert on.failed[1] == on.failed[2] == [7]
+
+
+def test_a_dead_workers_samples_are_tried_once_more() -> None:
+    on = world()
+    on.join(join(1, rows=10, batch=2))
+    on.begin(1)
+    on.want(1, 2)
+    first = list(on.to_do)
+    on.lose(first)
+    assert list(on.to_do) == first
+    on.lose(first)
+    assert on.to_do  # the next sample of the recipe now tells its size
+    run_off = 10
+    while len(on.got[1]) < 10 and run_off:
+        on.settle()
+        on.want(1, min(2, 10 - len(on.got[1])) or 1)
+        run_off -= 1
+    assert len(on.failed[1]) == 1
+
+
+def test_a_job_that_leaves_frees_all_it_held_and_what_it_waited_for() -> None:
+    on = world(slots=40)
+    for job in (1, 2):
+        on.join(join(job))
+        on.begin(job)
+        on.want(job, 8)
+    for sample in list(on.to_do):
+        if sample in on.to_do:
+            on.finish(sample)
+    on.leave(1)
+    run(on, {2: 8})
+    assert sorted(on.got[2]) == list(range(200))
+    on.leave(2)
+    on.settle()
+    assert on.engine._cache.used_bytes == 0
+    assert on.slots == {}
+
+
+def test_taking_back_a_plan_loses_and_repeats_nothing() -> None:
+    on = world()
+    for job in (1, 2):
+        on.join(join(job))
+        on.begin(job)
+    for _ in range(5):
+        for job in (1, 2):
+            on.want(job, 8)
+        on.settle()
+        on.take_back(1)
+    run(on, {1: 8, 2: 8})
+    assert sorted(on.got[1]) == sorted(on.got[2]) == list(range(200))
+
+
+def test_a_pass_given_up_in_the_middle_begins_anew() -> None:
+    on = world()
+    on.join(join(1))
+    on.begin(1)
+    on.want(1, 8)
+    on.settle()
+    on.begin(1, epoch=1)
+    run(on, {1: 8})
+    assert sorted(on.got[1]) == list(range(200))
+
+
+def test_a_resumed_pass_reads_what_was_not_done() -> None:
+    on = world()
+    on.join(join(1))
+    on.tell(Begin(1, 0, np.arange(150)))
+    on.got[1] = list(range(150))
+    run(on, {1: 8})
+    assert sorted(on.got[1]) == list(range(200))
+
+
+def test_equal_events_give_equal_instructions() -> None:
+    on = world(slots=60)
+    for job in range(3):
+        on.join(join(job, batch=4 + job))
+        on.begin(job)
+    run(on, {0: 4, 1: 5, 2: 6})
+    replay = Engine(on.capacity, seed=5)
+    for event, instructions in on.log:
+        assert repr(replay.handle(event)) == repr(instructions)
+
+
+def test_wrong_events_are_refused() -> None:
+    on = world()
+    on.join(join(1))
+    for wrong, error in (
+        (join(1), JobExists),
+        (join(2, batch=0), BadArgument),
+        (join(2, order="best"), BadArgument),
+        (Join(2, "x", np.array([5]), 5, 1), BadRows),
+    ):
+        with pytest.raises(error):
+            on.engine.handle(wrong)
+    with pytest.raises(UnknownJob):
+        on.want(9, 1)
+
+
+def test_different_recipes_share_nothing() -> None:
+    on = world()
+    on.join(join(1))
+    on.join(join(2, recipe="other"))
+    on.begin(1)
+    on.begin(2)
+    run(on, {1: 8, 2: 8})
+    assert on.prepared == 400
+
+
+def test_instructions_are_plain_values() -> None:
+    on = world()
+    on.join(join(1, rows=5, batch=2))
+    on.begin(1)
+    on.want(1, 2)
+    on.settle()
+    kinds = {type(i) for _, instructions in on.log for i in instructions}
+    assert {Prepare, Deliver} <= kinds
