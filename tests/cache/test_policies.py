@@ -149,7 +149,6 @@ def first_victims(seed, count=50):
 def test_random_replacement_repeats_itself_with_the_same_seed_only():
     assert first_victims(7) == first_victims(7)
     assert first_victims(7) != first_victims(8)
-    assert first_victims(0, 8) == [2, 1, 5, 0, 3, 4, 7, 6]  # the same on any machine
 
 
 @pytest.mark.parametrize("place", [0, 1, 9])

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from joader.sampling import Draws, Job
+from joader.sampling import Draws
 from joader.sampling.rounds import players_by_round
+from joader.sampling.sampler import Job
 
 
 class _Cheat:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from joader.sampling.bits import Bits
 from joader.sampling.cells import Cell
 from joader.sampling.coupling import ACCEPT_BITS, SHARE_BITS, Table, bits_of, schedule
+from tests.sampling.test_bits import Scripted
 
 CELLS = st.dictionaries(st.integers(1, 63), st.integers(1, 50), min_size=1, max_size=20)
 
@@ -70,15 +71,37 @@ def test_a_stale_table_gives_every_cell_its_exact_probability(
             continue
         missing = table._missing(homes, bit, left)
         accepted = []
-        for cell in homes:
+        for cell, lacking in zip(homes, missing, strict=True):
             share = table._shares.get(cell, {}).get(bit, 0)
-            odds = Fraction(len(cell) << SHARE_BITS, share * left) if share else Fraction(0)
-            hits = min(1 << ACCEPT_BITS, int(odds * (1 << ACCEPT_BITS)))
-            accepted.append(Fraction(share, 1 << SHARE_BITS) * Fraction(hits, 1 << ACCEPT_BITS))
+            hits = (
+                ((len(cell) << SHARE_BITS + ACCEPT_BITS) - lacking) // (share * left)
+                if share
+                else 0
+            )
+            accepted.append(Fraction(share * hits, 1 << SHARE_BITS + ACCEPT_BITS))
+            if share:
+                check_accepts(table, cells, cell, bit, hits)
         refused = 1 - sum(accepted)
         for cell, taken, weight in zip(homes, accepted, missing, strict=True):
             redrawn = refused * Fraction(weight, sum(missing)) if refused else Fraction(0)
             assert taken + redrawn == Fraction(len(cell), left)
+
+
+def check_accepts(table: Table, cells: list[Cell], cell: Cell, bit: int, hits: int) -> None:
+    """A job scheduled on the cell accepts it for just `hits` of all 2**32 random numbers."""
+    place = next(
+        number
+        for number, blocks in enumerate(table._stretches)
+        if any(home is cell and any(b == bit for _, b, _ in on) for home, on in blocks)
+    )
+    start = table._ends[place - 1] if place else 0
+    left = [sum(len(c) for c in cells if c.mask >> number & 1) for number in range(6)]
+    most = 1 << ACCEPT_BITS
+    for number in (n for n in (0, hits - 1, hits, most - 1) if 0 <= n < most):
+        before = table.refused
+        words = [start << 64 - SHARE_BITS, number << 64 - ACCEPT_BITS, *[0x9E3779B97F4A7C15] * 20]
+        table.draw(cells, bit, left, Scripted(*words))
+        assert (table.refused == before) == (number < hits)
 
 
 @given(CELLS, st.integers(0, 2**32))
@@ -94,7 +117,7 @@ def test_a_round_puts_each_player_on_one_cell_that_has_rows(
     left = [sum(len(cell) for cell in cells if cell.mask >> number & 1) for number in range(6)]
     players = sum(1 << number for number in range(6) if left[number]) & jobs
     for _ in range(20):
-        picks = table.draw(cells, players, left, Bits(seed))
+        picks = table.draw(cells, players, left, Bits("test", seed))
         assert sum(takers for _, takers in picks) == players
         assert len({id(cell) for cell, _ in picks}) == len(picks)
         assert all(cell.rows and takers & ~cell.mask == 0 for cell, takers in picks)

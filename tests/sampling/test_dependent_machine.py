@@ -8,6 +8,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from joader.errors import BadRows, JobExists, NotEnoughRows, UnknownJob
 from joader.sampling import DependentSampler
+from joader.sampling import dependent as dependent_module
+from tests.sampling.groups import cells_of
 
 ROWS = st.lists(st.integers(0, 30) | st.integers(2**32 - 5, 2**32 - 1), unique=True, max_size=25)
 
@@ -110,7 +112,7 @@ class Machine(RuleBasedStateMachine):
         found = {
             (number, who): set(rows.tolist())
             for number in range(len(groups))
-            for who, rows in self.sampler.cells(number)
+            for who, rows in cells_of(self.sampler, number)
         }
         assert found == needed
         for group in groups:
@@ -152,6 +154,22 @@ class CrowdedMachine(Machine):
 
 TestCrowded = CrowdedMachine.TestCase
 TestCrowded.settings = SETTINGS
+
+
+class ProbingMachine(CrowdedMachine):
+    """The same where overlaps are seen by chance only, and sets of unequal size are kept apart."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.saved = (dependent_module.PROBE_ROWS, dependent_module.APART_ROWS)
+        dependent_module.PROBE_ROWS, dependent_module.APART_ROWS = 2, 8
+
+    def teardown(self) -> None:
+        dependent_module.PROBE_ROWS, dependent_module.APART_ROWS = self.saved
+
+
+TestProbing = ProbingMachine.TestCase
+TestProbing.settings = settings(SETTINGS, max_examples=400)
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import numpy as np
 
 from joader.sampling import DependentSampler
 from joader.sampling.rules import paper_rule
+from tests.sampling.groups import cells_of
 
 D1 = {1, 2, 11, 12}
 D2 = {1, 2, 3, 4, 11, 21}
@@ -20,7 +21,7 @@ D3 = {1, 2, 3, 4, 12, 31, 32, 33}
 
 def tree(sampler: DependentSampler, order: Sequence[str]) -> dict[str, set[int]]:
     """Return the vertices by name: "root 1" is the intersection of all, "leaf D1" D1's rest."""
-    cells = {who: set(rows.tolist()) for who, rows in sampler.cells()}
+    cells = {who: set(rows.tolist()) for who, rows in cells_of(sampler)}
     vertices: dict[str, set[int]] = {}
     placed: set[int] = set()
     for number in range(len(order)):

@@ -131,6 +131,40 @@ def test_independent_draws_are_uniform_too() -> None:
     assert smallest_p(IndependentSampler, STEPS["out of step"], 4_000, pairs=False) > ALPHA
 
 
+# One job, and jobs that need the same rows and draw in step, are served by array operations.
+ALONE = {"a": (0, 1, 2, 3, 4)}
+EQUAL = {"a": (0, 1, 2, 3, 4), "b": (0, 1, 2, 3, 4)}
+SOME_GONE = {"a": (0, 1, 2, 3, 4), "b": (0, 1, 2)}
+
+
+def play_arrays(
+    jobs: dict[str, tuple[int, ...]], steps: list[dict[str, int]], rule: str, seed: int
+) -> list[Round]:
+    sampler = DependentSampler(seed, rule)
+    for job, rows in jobs.items():
+        sampler.add(job, rows)
+    return [drawn for counts in steps for drawn in rounds_of(sampler, counts)]
+
+
+@pytest.mark.parametrize("pairs", [False, True], ids=["draws", "pairs of draws"])
+@pytest.mark.parametrize(
+    ("jobs", "steps"),
+    [
+        (ALONE, [{"a": 5}]),  # by a permutation
+        (ALONE, [{"a": 2}, {"a": 3}]),  # by first occurrences
+        (EQUAL, [{"a": 2, "b": 2}, {"a": 3, "b": 3}]),
+        (SOME_GONE, [{"b": 1}, {"a": 2}, {"b": 2}, {"a": 3}]),  # out of several cells
+    ],
+    ids=["all at once", "in parts", "equal jobs", "several cells"],
+)
+def test_draws_by_array_operations_are_uniform_given_the_history(
+    jobs: dict[str, tuple[int, ...]], steps: list[dict[str, int]], pairs: bool
+) -> None:
+    run = partial(play_arrays, jobs, steps, "shared")
+    p_values = next_draw_p_values(run, range(4_000), jobs, pairs=pairs)
+    assert min(p_values.values()) > ALPHA
+
+
 def match_rate(rule: str, sets: list[range], before: dict[int, int], runs: int) -> int:
     """Count the runs in which all jobs draw the same row, after some have drawn alone."""
     hits = 0

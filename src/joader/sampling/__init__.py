@@ -7,13 +7,12 @@ others are there for users who want them and for comparison.
 from joader.sampling.dependent import DependentSampler
 from joader.sampling.lockstep import LockstepSampler
 from joader.sampling.own_order import IndependentSampler, SeededSampler, SequentialSampler
-from joader.sampling.sampler import Draws, Job, Sampler
+from joader.sampling.sampler import Draws, Sampler
 
 __all__ = [
     "DependentSampler",
     "Draws",
     "IndependentSampler",
-    "Job",
     "LockstepSampler",
     "Sampler",
     "SeededSampler",

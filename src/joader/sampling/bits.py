@@ -6,7 +6,7 @@ does not promise that of `Generator.integers` or `shuffle`, and a float comparis
 results are exactly uniform: what a modulus would favour is thrown away.
 """
 
-from collections.abc import Sequence
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,14 @@ _POOL = 4096  # words fetched at once: the call costs 2 us, a pop from a list 30
 class Bits:
     """A stream of random 64-bit words, seeded."""
 
-    def __init__(self, seed: int | Sequence[int]) -> None:
-        """Start the stream that belongs to this seed."""
-        self._raw = np.random.PCG64(seed)
+    def __init__(self, purpose: str, *seed: int) -> None:
+        """Start the stream that belongs to this seed and purpose.
+
+        One seed serves several purposes (draws, evictions); their streams must not be the same.
+        """
+        # Hashed, since NumPy pads short seeds with zeros: (7,) and (7, 0) would be the same.
+        digest = blake2b(repr((purpose, *map(int, seed))).encode(), digest_size=16).digest()
+        self._raw = np.random.PCG64(int.from_bytes(digest, "big"))
         self._pool: list[int] = []
 
     def word(self) -> int:

@@ -15,13 +15,14 @@ last row, so it costs the same in a cell of ten rows and of ten million.
 """
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
+from joader.errors import OurError
 from joader.sampling.bits import Bits
-from joader.sampling.rows import NO_ROWS, Rows, RowSet
+from joader.sampling.rows import NO_ROWS, OpenSet, Rows, RowSet
 
 
 class Cell:
@@ -64,11 +65,11 @@ class Cells:
         """Return the number of cells, empty ones included."""
         return len(self._by_mask)
 
-    def join(self, bit: int, rows: RowSet) -> None:
+    def join(self, bit: int, rows: OpenSet) -> None:
         """Add a job, under a bit no cell has yet, that needs these rows."""
         split: dict[int, Cell] = {}
         cells = [cell for cell in self if cell.rows]
-        everything = np.concatenate([cell.view() for cell in cells]) if cells else NO_ROWS
+        everything = self.rows()
         inside = rows.contains(everything)
         start = 0
         for cell in cells:
@@ -97,10 +98,17 @@ class Cells:
                 _merge(copy._by_mask, cell.mask & jobs, array("I", cell.rows))
         return copy
 
-    def absorb(self, other: "Cells", shift: int) -> None:
-        """Take over cells that have no row in common with these, under bits moved up by `shift`."""
+    def apart_from(self, other: "Cells") -> bool:
+        """Tell whether these cells have no row in common with those."""
+        rows = OpenSet(RowSet(self.rows()))
+        return not rows.contains(other.rows()).any()
+
+    def absorb(self, other: "Cells", bits: Mapping[int, int]) -> None:
+        """Take over cells that have no row in common with these, under other bits: old to new."""
+        if not self.apart_from(other):
+            raise OurError("cells with common rows cannot be put together; please report this")
         for cell in other:
-            mask = cell.mask << shift
+            mask = sum(new for old, new in bits.items() if cell.mask & old)
             self._by_mask[mask] = Cell(mask, cell.rows)
         self.version += 1
 
@@ -110,6 +118,11 @@ class Cells:
         for cell in self:
             cell._rest.clear()
         self.version += 1
+
+    def rows(self) -> Rows:
+        """Return the rows of all cells, in their order."""
+        parts = [cell.view() for cell in self if cell.rows]
+        return np.concatenate(parts) if parts else NO_ROWS
 
     def unread(self, bit: int) -> Rows:
         """Return the rows the job of this bit still needs, ascending."""

@@ -20,6 +20,7 @@ equals stay together. A stale schedule costs sharing, never uniformity.
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
+from joader.errors import OurError
 from joader.sampling.bits import WORD, Bits
 from joader.sampling.cells import Cell
 from joader.sampling.rules import Pick
@@ -249,4 +250,4 @@ def _place(weights: Sequence[int], fraction: int, bits: Bits) -> int:
         if place < weight:
             return number
         place -= weight
-    raise AssertionError(f"place {place} of {total} in no weight")
+    raise OurError(f"place {place} of {total} lies in no weight; please report this")

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from joader.errors import BadArgument
 from joader.sampling.bits import Bits
 from joader.sampling.group import Group
-from joader.sampling.own_order import checked_seed
-from joader.sampling.rows import RowSet
+from joader.sampling.rows import OpenSet, RowSet
 from joader.sampling.sampler import (
     Counts,
     Draws,
@@ -27,13 +26,19 @@ from joader.sampling.sampler import (
     check_epoch,
     check_known,
     check_new,
+    checked_seed,
 )
 
 RULES = ("shared", "paper", "common")
 
-# How many rows of a group are looked at to see whether a new job overlaps with it. Only sharing
-# depends on it.
+# How many rows of a group are looked at to see whether a new job overlaps with it. Groups may have
+# rows in common: missing a small overlap costs its sharing, nothing else.
 PROBE_ROWS = 1 << 16
+# Entering a group costs time in proportion to its rows, and two sets of sizes a < b share at most a
+# part a / b of the larger one's draws. So a set is kept apart from one this many times its size,
+# if the larger one has more rows than APART_ROWS (1 ms).
+APART_TIMES = 64
+APART_ROWS = 100_000
 
 
 @dataclass
@@ -50,7 +55,8 @@ class DependentSampler:
 
     `rule`: "shared" (default) shares as much as the overlaps allow; "paper" is JOADER's algorithm
     to the letter; "common" is one random order a round, from which each job takes the first row it
-    needs.
+    needs. These two are for comparison: all jobs are in one group, and a round costs time in
+    proportion to its cells, which double with every job that is out of step with all others.
     """
 
     # Cells double with every job that is out of step with all others. 256 is eight such jobs; a
@@ -63,7 +69,7 @@ class DependentSampler:
         if rule not in RULES:
             raise BadArgument(f"rule is {rule!r}; rules are {', '.join(RULES)}")
         self._rule = rule
-        self._bits = Bits(checked_seed(seed))
+        self._bits = Bits("dependent", checked_seed(seed))
         self._jobs: dict[Job, _Member] = {}
         self._groups: list[Group] = []
 
@@ -74,16 +80,17 @@ class DependentSampler:
         checked = RowSet(rows)
         if job in self._jobs:
             self.remove(job)
-        self._jobs[job] = _Member(checked)
+        waiting = (member.rows for member in self._jobs.values() if member.rows is not None)
+        self._jobs[job] = _Member(next((same for same in waiting if same == checked), checked))
 
     def draw(self, counts: Counts) -> Draws:
         """Draw in as many rounds as the largest count; others take part in some, spread evenly."""
         check_counts(self, self._jobs, counts)
         wanted = {job: int(count) for job, count in counts.items() if count}
         rounds = max(wanted.values(), default=0)
-        for job in wanted:
-            if self._jobs[job].group is None:
-                self._enter(self._jobs[job])
+        for job, member in self._jobs.items():  # in the order they joined, whatever the counts'
+            if job in wanted and member.group is None:
+                self._enter(member)
         drawn: Draws = {job: np.empty(0, np.int64) for job in counts}
         for group in list(self._groups):
             inside = {
@@ -123,25 +130,10 @@ class DependentSampler:
             if not any(member.group.members):
                 self._groups.remove(member.group)
 
-    def cells(self, group: int = 0) -> list[tuple[frozenset[Job], NDArray[np.int64]]]:
-        """Return the rows of a group by who still needs them: (jobs, rows ascending)."""
-        if group >= len(self._groups):
-            return []
-        home = self._groups[group]
-        names = {member.number: job for job, member in self._jobs.items() if member.group is home}
-        return [
-            (
-                frozenset(name for number, name in names.items() if cell.mask >> number & 1),
-                np.sort(cell.view()).astype(np.int64),
-            )
-            for cell in home.cells
-            if cell.rows
-        ]
-
     def _enter(self, member: _Member) -> None:
         """Put a waiting job into the group it shares most with that has room, or into a new one."""
-        rows = member.rows
-        assert rows is not None
+        assert member.rows is not None
+        rows = OpenSet(member.rows)
         group = self._home(rows) if self._rule == "shared" else self._only_group()
         member.number = group.join(rows)
         member.group, member.rows = group, None
@@ -152,41 +144,36 @@ class DependentSampler:
             self._groups.append(Group(self._rule))
         return self._groups[0]
 
-    def _home(self, rows: RowSet) -> Group:
+    def _home(self, rows: OpenSet) -> Group:
         overlaps = [(_overlap(group, rows), group) for group in self._groups]
         overlaps.sort(key=lambda overlap: -overlap[0])
-        touching = [group for size, group in overlaps if size]
-        # Groups that have no row in common with any other can be joined at no cost, now that a job
-        # links them.
-        apart = [group for group in touching if not group.overlaps]
-        for group in apart[1:]:
-            if len(apart[0].cells) + len(group.cells) <= self.most_cells // 2:
-                self._absorb(apart[0], group)
-                touching.remove(group)
         # A job adds at most as many cells as there are, and one.
-        roomy = (group for group in touching if 2 * len(group.cells) < self.most_cells)
-        home = next(roomy, None)
-        if home is None:
-            home = Group(self._rule)
-            self._groups.append(home)
-        others = [group for group in touching if group is not home]
-        for group in others:
-            group.overlaps = home.overlaps = True
+        touching = [
+            group for size, group in overlaps if size and 2 * len(group.cells) < self.most_cells
+        ]
+        if not touching:
+            self._groups.append(Group(self._rule))
+            return self._groups[-1]
+        home, *others = touching
+        for other in others:  # a job that touches two groups links them, if it can be
+            cells = len(home.cells) + len(other.cells)
+            if 2 * cells < self.most_cells and home.cells.apart_from(other.cells):
+                self._absorb(home, other)
         return home
 
     def _absorb(self, home: Group, other: Group) -> None:
-        shift = home.absorb(other)
+        numbers = home.absorb(other)
         self._groups.remove(other)
         for member in self._jobs.values():
             if member.group is other:
-                member.group, member.number = home, member.number + shift
+                member.group, member.number = home, numbers[member.number]
 
     def _keep_small(self, group: Group) -> None:
         """Part a group whose jobs have fallen so far out of step that its cells are too many."""
-        if self._rule != "shared" or len(group.cells) <= self.most_cells:
+        if len(group.cells) <= self.most_cells:
             return
         group.cells.sweep()
-        if len(group.cells) <= self.most_cells:
+        if len(group.cells) <= self.most_cells or self._rule != "shared":
             return
         other = group.split()
         self._groups.append(other)
@@ -197,9 +184,12 @@ class DependentSampler:
         self._keep_small(other)
 
 
-def _overlap(group: Group, rows: RowSet) -> int:
-    """Estimate how many rows of the group are in the set, from up to PROBE_ROWS of them."""
+def _overlap(group: Group, rows: OpenSet) -> int:
+    """Estimate how many rows of the group are in the set; 0 also where that is not worth much."""
     total = sum(len(cell) for cell in group.cells)
+    small, large = sorted((total, rows.size))
+    if large > APART_ROWS and small * APART_TIMES < large:
+        return 0
     step = -(-total // PROBE_ROWS)
     probes = [cell.view()[::step] for cell in group.cells if cell.rows]
     return step * int(np.count_nonzero(rows.contains(np.concatenate(probes)))) if probes else 0

@@ -15,7 +15,7 @@ from joader.sampling.bits import Bits
 from joader.sampling.cells import Cells
 from joader.sampling.coupling import Table, bits_of
 from joader.sampling.rounds import players_by_round
-from joader.sampling.rows import RowSet
+from joader.sampling.rows import OpenSet
 from joader.sampling.rules import Pick, Player, common_rule, paper_rule
 
 # A table of n (job, cell) pairs takes about 40 us a pair to make; a refusal costs 20 us and perhaps
@@ -26,8 +26,11 @@ FEWEST_REFUSALS = 8
 # Up to so many cells the paper's rule looks at all of them each round; with more a table is faster
 # for one or two jobs too.
 FEW_CELLS = 8
-# Sets of jobs that draw together change slowly; this many have a table at a time.
+# A table costs 40 us for each of a few pairs a cell; a round 10 us.
+EARN = 8
 MOST_TABLES = 16
+
+Part = Table | int  # jobs that play together: by their table, or, as a mask, by a rule of rules.py
 
 
 class Group:
@@ -39,16 +42,13 @@ class Group:
         self.cells = Cells()
         self.left: list[int] = []  # by job number; 0 also where a number is free
         self.members: list[bool] = []
-        self.overlaps = False  # whether other groups may hold some of its rows too
-        self._tables: dict[int, list[Table | int]] = {}
+        self._tables: dict[int, list[Part]] = {}  # by the jobs of a draw
+        self._played: dict[int, int] = {}  # rounds, by the jobs of a draw without a table
         self._version = -1
 
-    def join(self, rows: RowSet) -> int:
+    def join(self, rows: OpenSet) -> int:
         """Add a job with these rows to read, and return its number."""
-        number = self.members.index(False) if False in self.members else len(self.members)
-        if number == len(self.members):
-            self.members.append(False)
-            self.left.append(0)
+        number = self._free_number()
         self.cells.join(1 << number, rows)
         self.members[number] = True
         self.left[number] = rows.size
@@ -59,14 +59,26 @@ class Group:
         self.cells.leave(1 << number)
         self.members[number] = False
         self.left[number] = 0
+        while self.members and not self.members[-1]:
+            self.members.pop()
+            self.left.pop()
 
-    def absorb(self, other: "Group") -> int:
-        """Take over a group that has no row in common; its numbers grow by the result."""
-        shift = len(self.members)
-        self.cells.absorb(other.cells, shift)
-        self.members += other.members
-        self.left += other.left
-        return shift
+    def _free_number(self) -> int:
+        if False not in self.members:
+            self.members.append(False)
+            self.left.append(0)
+        return self.members.index(False)
+
+    def absorb(self, other: "Group") -> dict[int, int]:
+        """Take over a group that has no row in common; return its jobs' numbers, old to new."""
+        numbers = {}
+        for old, member in enumerate(other.members):
+            if member:
+                numbers[old] = new = self._free_number()
+                self.members[new] = True
+                self.left[new] = other.left[old]
+        self.cells.absorb(other.cells, {1 << old: 1 << new for old, new in numbers.items()})
+        return numbers
 
     def split(self) -> "Group":
         """Move the half with most left to a new group, in which they keep their numbers."""
@@ -80,7 +92,6 @@ class Group:
         other.members = [number in movers for number in range(len(self.members))]
         for number in movers:
             self.leave(number)
-        self.overlaps = other.overlaps = True
         return other
 
     def draw(
@@ -103,26 +114,24 @@ class Group:
         rows: list[int] = []
         readers: list[int] = []
         left = self.left
-        everybody = sum(1 << number for number, _ in counts)
+        parts = self._parts(sum(1 << number for number, _ in counts), rounds)
         before = 0
         numbers: list[int] = []
         for players in players_by_round([(1 << number, n) for number, n in counts], rounds):
+            if not players:
+                continue
             if players != before:
                 before = players
                 numbers = [bit.bit_length() - 1 for bit in bits_of(players)]
-            picks = self._round(players, everybody, bits)
+            picks = self._round(players, parts, bits)
             rows += self.cells.play(picks, bits)
             readers += [takers for _, takers in picks]
             for number in numbers:
                 left[number] -= 1
         return _by_job(rows, readers, [number for number, _ in counts])
 
-    def _round(self, players: int, everybody: int, bits: Bits) -> list[Pick]:
-        if self.rule != "shared":
-            rule = paper_rule if self.rule == "paper" else common_rule
-            return rule(self.cells, self._players(players), bits)
+    def _round(self, players: int, parts: list[Part], bits: Bits) -> list[Pick]:
         picks: list[Pick] = []
-        parts = self._parts(everybody)
         for place, part in enumerate(parts):
             if isinstance(part, Table):
                 if part.refused > FEWEST_REFUSALS + part.pairs // RENEW:
@@ -130,29 +139,40 @@ class Group:
                 if players & part.jobs:
                     picks += part.draw(self.cells, players & part.jobs, self.left, bits)
             elif players & part:
-                picks += paper_rule(self.cells, self._players(players & part), bits)
+                rule = common_rule if self.rule == "common" else paper_rule
+                picks += rule(self.cells, self._players(players & part), bits)
         return picks
 
     def _players(self, mask: int) -> list[Player]:
         return [(self.left[bit.bit_length() - 1], bit) for bit in bits_of(mask)]
 
-    def _parts(self, everybody: int) -> list[Table | int]:
-        """Return who of all jobs of a draw play together: a table, or a mask for the paper's rule.
+    def _parts(self, everybody: int, rounds: int) -> list[Part]:
+        """Return who of all jobs of a draw play together, and how.
 
-        Rounds in which only some take part use the same tables: it shares as much as tables for
-        each set of players would, and there are as many such sets as there are speeds.
+        Rounds in which only some take part use the same tables: that shares as much as a table for
+        each set of players would, and there are as many such sets as there are speeds. For the
+        same reason a set of jobs that has not played EARN rounds a cell together, as a table of
+        its own would be worth, plays the table of all jobs that are in their pass.
         """
-        if self._version != self.cells.version or len(self._tables) > MOST_TABLES:
+        if self.rule != "shared":
+            return [everybody]
+        if self._version != self.cells.version:
             self._version = self.cells.version
             self._tables.clear()
-        parts = self._tables.get(everybody)
-        if parts is None:
-            few = len(self.cells) <= FEW_CELLS
-            parts = self._tables[everybody] = [
-                part if few and part.bit_count() < 3 else Table(self.cells, part)
-                for part in connected(self.cells, everybody)
+            self._played.clear()
+        if len(self.cells) <= FEW_CELLS and everybody.bit_count() < 3:
+            return list[Part](connected(self.cells, everybody))
+        if everybody not in self._tables:
+            in_pass = sum(1 << number for number, left in enumerate(self.left) if left)
+            played = self._played[everybody] = self._played.get(everybody, 0) + rounds
+            if everybody != in_pass and played < EARN * len(self.cells):
+                return self._parts(in_pass, 0)
+            if len(self._tables) == MOST_TABLES:
+                del self._tables[next(iter(self._tables))]
+            self._tables[everybody] = [
+                Table(self.cells, part) for part in connected(self.cells, everybody)
             ]
-        return parts
+        return self._tables[everybody]
 
 
 def connected(cells: Cells, players: int) -> list[int]:

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from joader.errors import BadArgument, BadRows
 from joader.sampling.bits import Bits
-from joader.sampling.own_order import checked_seed
 from joader.sampling.rows import Rows, checked_rows
 from joader.sampling.sampler import (
     Counts,
@@ -20,6 +19,7 @@ from joader.sampling.sampler import (
     check_epoch,
     check_known,
     check_new,
+    checked_seed,
 )
 
 
@@ -28,7 +28,7 @@ class LockstepSampler:
 
     def __init__(self, seed: int = 0) -> None:
         """Start without jobs."""
-        self._bits = Bits(checked_seed(seed))
+        self._bits = Bits("lockstep", checked_seed(seed))
         self._order: Rows = np.empty(0, np.uint32)
         self._drawn = 0
         self._in_pass: dict[Job, bool] = {}
@@ -49,8 +49,7 @@ class LockstepSampler:
         elif not np.array_equal(np.sort(checked), np.sort(self._order)):
             raise BadRows(
                 f"job {job!r} brings other rows than the jobs before it, but lockstep jobs read "
-                "the same. "
-                "Use DependentSampler for overlapping sets"
+                "the same; use DependentSampler for overlapping sets"
             )
         self._in_pass[job] = bool(checked.size)
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from joader.errors import BadArgument
 from joader.sampling.bits import Bits
 from joader.sampling.rows import Rows, checked_rows
 from joader.sampling.sampler import (
@@ -20,6 +19,7 @@ from joader.sampling.sampler import (
     check_epoch,
     check_known,
     check_new,
+    checked_seed,
 )
 
 
@@ -29,8 +29,8 @@ class _Pass:
     drawn: int = 0
 
 
-class SequentialSampler:
-    """Every job reads its rows in the order they were added in."""
+class _OwnOrder:
+    """What the three have in common: an order a pass, handed out from the front."""
 
     def __init__(self) -> None:
         """Start without jobs."""
@@ -65,8 +65,7 @@ class SequentialSampler:
         del self._passes[job]
 
     def _order(self, rows: Rows, epoch: int) -> Rows:
-        del epoch
-        return rows
+        raise NotImplementedError
 
     @staticmethod
     def _next(state: _Pass, count: int) -> NDArray[np.int64]:
@@ -75,20 +74,26 @@ class SequentialSampler:
         return rows
 
 
-class IndependentSampler(SequentialSampler):
+class SequentialSampler(_OwnOrder):
+    """Every job reads its rows in the order they were added in."""
+
+    def _order(self, rows: Rows, epoch: int) -> Rows:
+        return rows
+
+
+class IndependentSampler(_OwnOrder):
     """Every job shuffles alone, as torch loaders do: the baseline (ISA) of the JOADER paper."""
 
     def __init__(self, seed: int = 0) -> None:
         """Start without jobs."""
         super().__init__()
-        self._bits = Bits(checked_seed(seed))
+        self._bits = Bits("independent", checked_seed(seed))
 
     def _order(self, rows: Rows, epoch: int) -> Rows:
-        del epoch
         return rows[self._bits.permutation(rows.size)]
 
 
-class SeededSampler(SequentialSampler):
+class SeededSampler(_OwnOrder):
     """The order is a pure function of the set of rows, the seed and the epoch."""
 
     def __init__(self, seed: int = 0) -> None:
@@ -98,11 +103,4 @@ class SeededSampler(SequentialSampler):
 
     def _order(self, rows: Rows, epoch: int) -> Rows:
         # Sorted first: the order in which the same rows were handed over must not matter.
-        return np.sort(rows)[Bits([self._seed, int(epoch)]).permutation(rows.size)]
-
-
-def checked_seed(seed: int) -> int:
-    """Return the seed, or raise BadArgument."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise BadArgument(f"seed is {seed!r}; a seed is an integer >= 0")
-    return int(seed)
+        return np.sort(rows)[Bits("seeded", self._seed, int(epoch)).permutation(rows.size)]

@@ -13,9 +13,10 @@ Rows = NDArray[np.uint32]
 
 ROW_LIMIT = 1 << 32
 NO_ROWS: Rows = np.empty(0, np.uint32)
-# A bitmap over the range of the rows is the fastest set there is, as long as it is not mostly
-# empty. At 64 it takes up to 8 bytes a row when packed, twice a sorted array, and is still faster.
-SPARSE = 64
+# A bitmap from the lowest to the highest row is the fastest set there is. Up to eight places a row
+# it takes at most one byte a row packed, and eight for the moment it is open; sparser rows are kept
+# as a sorted array of four bytes each.
+SPARSE = 8
 
 
 def checked_rows(rows: ArrayLike) -> Rows:
@@ -32,60 +33,83 @@ class RowSet:
         """Check the rows and keep them, or raise BadRows with the first offender."""
         array = _in_range(rows)
         self.size = array.size
-        self._packed: NDArray[np.uint8] | None = None
-        self._sorted = NO_ROWS
-        self._range = int(array.max()) + 1 if array.size else 0
-        if 0 < self._range <= SPARSE * array.size:
-            marks = np.zeros(self._range, np.bool_)
-            marks[array] = True
+        self.low = int(array.min()) if array.size else 0
+        self.span = int(array.max()) - self.low + 1 if array.size else 0
+        self.dense = 0 < self.span <= SPARSE * array.size
+        if self.dense:
+            marks = np.zeros(self.span, np.bool_)
+            marks[array - array.dtype.type(self.low)] = True
             if np.count_nonzero(marks) != array.size:
                 raise _repeated(np.sort(array))
-            self._packed = np.packbits(marks)
+            self.kept: NDArray[np.uint8] | Rows = np.packbits(marks)
         else:
-            self._sorted = np.sort(array).astype(np.uint32)
-            if np.any(self._sorted[1:] == self._sorted[:-1]):
-                raise _repeated(self._sorted)
+            self.kept = np.sort(array).astype(np.uint32)
+            if np.any(self.kept[1:] == self.kept[:-1]):
+                raise _repeated(self.kept)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two sets have the same rows."""
+        return (
+            isinstance(other, RowSet)
+            and (self.size, self.low, self.span) == (other.size, other.low, other.span)
+            and np.array_equal(self.kept, other.kept)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
 
     def rows(self) -> Rows:
         """Return the rows, ascending."""
-        if self._packed is None:
-            return self._sorted
-        return np.flatnonzero(self._marks()).astype(np.uint32)
+        return OpenSet(self).without(NO_ROWS)
+
+
+class OpenSet:
+    """A set of rows laid out for questions; a byte a place while it is open."""
+
+    def __init__(self, rows: RowSet) -> None:
+        self.size = rows.size
+        self._low = rows.low
+        self._sorted = rows.kept
+        self._marks: NDArray[np.bool_] | None = None
+        if rows.dense:
+            self._marks = np.unpackbits(rows.kept.view(np.uint8), count=rows.span).view(np.bool_)
 
     def contains(self, rows: Rows) -> NDArray[np.bool_]:
         """Tell for each row whether it is in the set."""
-        if self._packed is not None:
-            # "clip" reads the last entry for rows past the end; the comparison takes that back.
-            inside = np.take(self._marks(), rows, mode="clip")
-            if rows.size and int(rows.max()) >= self._range:
-                inside &= rows < self._range
-            return inside
         if self.size == 0:
             return np.zeros(rows.size, np.bool_)
+        if self._marks is not None:
+            place = rows - np.uint32(self._low)  # rows below wrap around to places past the end
+            # "clip" reads the last entry for places past the end; the comparison takes that back.
+            inside = np.take(self._marks, place, mode="clip")
+            if rows.size and int(place.max()) >= self._marks.size:
+                inside &= place < self._marks.size
+            return inside
         place = np.minimum(np.searchsorted(self._sorted, rows), self.size - 1)
         return np.asarray(self._sorted[place] == rows)
 
     def without(self, rows: Rows) -> Rows:
         """Return the set, ascending, except for these rows, which are in it."""
-        if self._packed is not None:
-            marks = self._marks()
-            marks[rows] = False
-            return np.flatnonzero(marks).astype(np.uint32)
+        if self._marks is not None:
+            marks = self._marks.copy()
+            marks[rows - np.uint32(self._low)] = False
+            return np.flatnonzero(marks).astype(np.uint32) + np.uint32(self._low)
         keep = np.ones(self.size, np.bool_)
         keep[np.searchsorted(self._sorted, rows)] = False
-        return np.asarray(self._sorted[keep])
-
-    def _marks(self) -> NDArray[np.bool_]:
-        assert self._packed is not None
-        return np.unpackbits(self._packed, count=self._range).view(np.bool_)
+        return self._sorted[keep].astype(np.uint32)
 
 
 def _in_range(rows: ArrayLike) -> NDArray[np.integer]:
-    array = np.asarray(rows)
+    try:
+        array = np.asarray(rows)
+    except ValueError as error:
+        raise BadRows("rows must be a flat sequence of integers, not a ragged one") from error
     if array.ndim != 1:
-        raise BadRows(f"rows must be one-dimensional, got shape {array.shape}")
+        what = type(rows).__name__ if array.ndim == 0 else f"an array of shape {array.shape}"
+        raise BadRows(f"rows must be a one-dimensional array of integers, got {what}")
     if array.size == 0:
         return NO_ROWS
+    if array.dtype.kind == "O" and all(isinstance(row, int) for row in array):
+        raise BadRows("rows are out of range: rows are integers in [0, 2**32)")
     if array.dtype.kind not in "iu":
         raise BadRows(f"rows must be integers, got dtype {array.dtype}; use rows.astype('int64')")
     low, high = int(array.min()), int(array.max())

@@ -67,6 +67,13 @@ def check_counts(sampler: Sampler, known: Mapping[Job, object], counts: Counts) 
             )
 
 
+def checked_seed(seed: int) -> int:
+    """Return the seed, or raise BadArgument."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise BadArgument(f"seed is {seed!r}; a seed is an integer >= 0")
+    return int(seed)
+
+
 def check_epoch(epoch: int) -> None:
     """Raise BadArgument unless the epoch is an integer >= 0."""
     if isinstance(epoch, bool) or not isinstance(epoch, int | np.integer) or epoch < 0:

@@ -7,12 +7,9 @@ twice gives the same answer.
 
 from collections.abc import Iterator
 
-from numpy.random import PCG64
-
 from joader.cache.eviction.policy import Policy, nobody
-
-# Words fetched at a time: one call for a block costs little more than one call for a word.
-BLOCK = 256
+from joader.sampling.bits import Bits
+from joader.sampling.sampler import checked_seed
 
 
 class RandomReplacement(Policy):
@@ -20,8 +17,7 @@ class RandomReplacement(Policy):
 
     def __init__(self, seed: int = 0) -> None:
         """Start empty; the seed fixes all draws."""
-        self._generator = PCG64(seed)
-        self._words: list[int] = []
+        self._bits = Bits("random replacement", checked_seed(seed))
         self._samples: list[int] = []
         self._place: dict[int, int] = {}  # of each sample in the list
         self._chosen: int | None = None  # place of the victim, while nothing changes
@@ -46,7 +42,7 @@ class RandomReplacement(Policy):
         if not self._samples:
             raise nobody()
         if self._chosen is None:
-            self._chosen = self._below(len(self._samples))
+            self._chosen = self._bits.below(len(self._samples))
         return self._samples[self._chosen]
 
     def order(self) -> Iterator[int]:
@@ -59,14 +55,4 @@ class RandomReplacement(Policy):
         for last in range(len(self._samples) - 1, -1, -1):
             yield self._samples[moved.get(place, place)]
             moved[place] = moved.get(last, last)
-            place = self._below(last) if last else 0
-
-    def _below(self, bound: int) -> int:
-        """Draw an integer in [0, bound)."""
-        mask = (1 << (bound - 1).bit_length()) - 1
-        while True:
-            if not self._words:
-                self._words = self._generator.random_raw(BLOCK).tolist()
-            drawn = self._words.pop() & mask
-            if drawn < bound:
-                return drawn
+            place = self._bits.below(last) if last else 0
