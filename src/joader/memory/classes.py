@@ -1,0 +1,36 @@
+"""Names of classes, and back: how a layout speaks of a namedtuple or a dataclass.
+
+The name is module and qualname, as pickle writes it; it is looked up where the sample is read. A
+class of the user's script is in `__main__` there, too.
+"""
+
+import importlib
+
+from joader.errors import BadArgument
+
+
+def name_of(cls: type) -> str:
+    """Return the name under which a reader can find the class."""
+    if "<locals>" in cls.__qualname__:
+        raise BadArgument(
+            f"a sample is a {cls.__qualname__} of {cls.__module__}, a class made in a function, "
+            "which no other process can find; move it to the top of its module"
+        )
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def find(name: str) -> type:
+    """Return the class of this name, importing its module where that is needed."""
+    module, _, qualname = name.partition(":")
+    try:
+        found = importlib.import_module(module)
+        for part in qualname.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise BadArgument(
+            f"a sample is a {qualname} of module {module}, which cannot be found in this process: "
+            f"{error}; put the class into a module that every job can import"
+        ) from error
+    if not isinstance(found, type):
+        raise BadArgument(f"{module}.{qualname} is a {type(found).__name__} here, not a class")
+    return found

@@ -1,0 +1,30 @@
+"""torch and PIL, both optional: used where the caller has loaded them, imported only to rebuild.
+
+A sample can hold a tensor only if torch is loaded where it was made; so looking into `sys.modules`
+is enough to recognise one, and a job without torch never pays its import (3 s).
+"""
+
+import importlib
+import sys
+from typing import Any
+
+from joader.errors import MissingExtra
+
+
+def loaded(name: str) -> Any:
+    """Return the module if it is imported already, and to its end; else None."""
+    module = sys.modules.get(name)
+    if module is None or getattr(module.__spec__, "_initializing", False):
+        return None
+    return module
+
+
+def needed(name: str, extra: str) -> Any:
+    """Import a module to rebuild what a sample holds."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingExtra(
+            f"a sample holds what only {name} can rebuild, which cannot be imported here: {error}; "
+            f"install it with `pip install joader[{extra}]`"
+        ) from error

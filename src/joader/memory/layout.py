@@ -1,0 +1,173 @@
+"""How one prepared sample lies in its slot: a small plain value, equal for samples of equal shape.
+
+A layout is a tree. *Leaves* have bytes in the slot, in the order of the tree, each at an offset
+that follows from the sizes before it; *branches* are containers and have none. What differs from
+row to row (pixels, a label, a short text) is in the slot, what is the same (types, shapes, keys) is
+in the layout. So all samples of one dataset mostly have one layout, which travels once.
+
+Invariants: equal layouts have equal offsets; `from_bytes(to_bytes())` is equal; everything inside
+is plain text and numbers, so keys that Python calls equal (1, True, 1.0) are different here.
+Misuse to avoid: comparing layouts to learn whether samples stack; that is `form`, in which the room
+a text takes does not count.
+Not here: how values become leaves (parcel.py) and leaves values (sample.py).
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from joader.errors import OurError
+from joader.memory.dtypes import TENSOR_ITEM_BYTES, dtype_of
+
+# Leaves of 64 bytes and more start at a cache line, the stride of a gather (DESIGN section 3),
+# small ones at what their type needs: 40 numbers take 320 bytes of a slot, not 2,560.
+LINE_BYTES = 64
+
+# Before a text or bytes, its length in bytes. Up to LONGEST_CLASS_BYTES with it, the room is the
+# next power of two, so that file names and captions of many lengths have few layouts.
+LENGTH_BYTES = 8
+LONGEST_CLASS_BYTES = 1024
+
+# Kind of leaf -> bytes, where the kind alone says it. Kinds in _COUNTED have their bytes as shape.
+_FIXED_BYTES = {"none": 0, "bool": 1, "int": 8, "float": 8, "complex": 16}
+_TYPED = frozenset(["array", "scalar", "numbers in list", "numbers in tuple"])
+TEXTS = frozenset(["str", "bytes", "bytearray"])
+_COUNTED = TEXTS | {"big int", "object", "pixels"}
+DICTS = frozenset(["dict", "ordered dict", "dict of pairs", "ordered dict of pairs"])
+_BRANCHES = DICTS | {"tuple", "list", "namedtuple", "dataclass", "image"}
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """What lies at one place of the slot."""
+
+    kind: str
+    dtype: str = ""
+    shape: tuple[int, ...] = ()
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the slot it takes."""
+        if self.kind in _FIXED_BYTES:
+            return _FIXED_BYTES[self.kind]
+        if self.kind == "tensor":
+            return TENSOR_ITEM_BYTES[self.dtype] * math.prod(self.shape)
+        return (dtype_of(self.dtype).itemsize if self.dtype else 1) * math.prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A container. `names`: keys as Python literals, or the class and its fields, or the mode."""
+
+    kind: str
+    names: tuple[str, ...]
+    children: tuple["Leaf | Branch", ...]
+
+
+Node = Leaf | Branch
+
+
+def leaves(node: Node) -> Iterator[Leaf]:
+    """Yield the leaves in the order of the slot."""
+    if isinstance(node, Leaf):
+        yield node
+    else:
+        for child in node.children:
+            yield from leaves(child)
+
+
+def alignment(size_bytes: int) -> int:
+    """Return what the offset of a leaf of this size is a multiple of."""
+    return LINE_BYTES if size_bytes >= LINE_BYTES else 16 if size_bytes > 8 else 8
+
+
+def text_room(length_bytes: int) -> int:
+    """Return the bytes that a text of this length takes with its length."""
+    room = LENGTH_BYTES + length_bytes
+    if room > LONGEST_CLASS_BYTES:
+        return room
+    return max(LINE_BYTES, 1 << (room - 1).bit_length())
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each leaf of a sample is in its slot, and what it was."""
+
+    root: Node
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """Where each leaf starts, in bytes from the start of the slot."""
+        return self._places[0]
+
+    @cached_property
+    def size_bytes(self) -> int:
+        """Bytes of the slot that the sample takes."""
+        return self._places[1]
+
+    @cached_property
+    def _places(self) -> tuple[tuple[int, ...], int]:
+        end, offsets = 0, []
+        for leaf in leaves(self.root):
+            size = leaf.size_bytes
+            offsets.append(-(-end // (unit := alignment(size))) * unit)
+            end = offsets[-1] + size
+        return tuple(offsets), end
+
+    @cached_property
+    def form(self) -> Node:
+        """The tree without the room that texts take: samples of equal form stack leaf by leaf."""
+        return _form(self.root)
+
+    def to_bytes(self) -> bytes:
+        """Return the layout as bytes (JSON), about 70 for an image with a label."""
+        return _encoded(self)
+
+    @staticmethod
+    def from_bytes(data: bytes) -> "Layout":
+        """Return the layout of these bytes; mostly the same object for the same bytes."""
+        return _decoded(data)
+
+
+def _form(node: Node) -> Node:
+    if isinstance(node, Leaf):
+        return Leaf(node.kind) if node.kind in TEXTS else node
+    return Branch(node.kind, node.names, tuple(_form(child) for child in node.children))
+
+
+@lru_cache(maxsize=4096)
+def _encoded(layout: Layout) -> bytes:
+    return json.dumps(_plain(layout.root), separators=(",", ":")).encode()
+
+
+@lru_cache(maxsize=4096)
+def _decoded(data: bytes) -> Layout:
+    try:
+        return Layout(_node(json.loads(data)))
+    except (ValueError, TypeError, KeyError, SyntaxError, RecursionError) as error:
+        raise OurError(f"{data[:80]!r} is no layout: {error!r}") from error
+
+
+def _plain(node: Node) -> list[Any]:
+    if isinstance(node, Branch):
+        return [node.kind, node.names, [_plain(child) for child in node.children]]
+    return [node.kind, node.dtype, node.shape] if node.dtype or node.shape else [node.kind]
+
+
+def _node(plain: list[Any]) -> Node:
+    kind, *rest = plain
+    if kind in _BRANCHES:
+        names, children = rest
+        return Branch(kind, tuple(map(str, names)), tuple(_node(child) for child in children))
+    if kind not in _FIXED_BYTES and kind not in _TYPED | _COUNTED | {"tensor"}:
+        raise ValueError(f"kind {kind!r}")
+    dtype, shape = rest if rest else ("", ())
+    if not all(isinstance(length, int) and length >= 0 for length in shape):
+        raise ValueError(f"shape {shape!r}")
+    leaf = Leaf(kind, dtype, tuple(shape))
+    if leaf.size_bytes < 0 or (kind in _TYPED and not dtype):
+        raise ValueError(f"leaf {plain!r}")
+    return leaf

@@ -1,0 +1,236 @@
+"""A sample taken apart, ready for its slot: its layout, and what to copy to each leaf.
+
+`pack` looks at every value once and copies none of the large ones; then the size is known, a slot
+can be had, and `Parcel.write` makes the one copy, from the preparing code's array into the slot.
+Exact types only: a subclass (an Enum, an array with a mask, a tensor with metadata) would come back
+as its parent, so it travels as an object instead. Arrays come back in C order.
+
+Misuse to avoid: changing the sample between `pack` and `write`.
+Not here: how it comes back (sample.py); who gives the slot (cache/slots.py).
+"""
+
+import dataclasses
+import math
+import struct
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joader.errors import OurError
+from joader.memory import classes, dtypes, objects, pictures
+from joader.memory.extras import loaded
+from joader.memory.layout import LENGTH_BYTES, TEXTS, Branch, Layout, Leaf, Node, leaves, text_room
+
+# What is nested deeper (or in itself) or has more children is pickled as a whole, so that a layout
+# stays small. Lists of numbers are one leaf, however long.
+MAX_DEPTH = 50
+MAX_CHILDREN = 256
+
+# A class that has one of these of its own says itself how it is made and copied.
+_HOOKS = ("__new__", "__reduce__", "__reduce_ex__")
+
+_NUMBERS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
+_MAPPINGS: dict[type, str] = {dict: "dict", OrderedDict: "ordered dict"}
+
+
+class Parcel:
+    """One sample on its way into a slot."""
+
+    __slots__ = ("_sources", "layout")
+
+    def __init__(self, layout: Layout, sources: Sequence[Any]) -> None:
+        self.layout = layout
+        self._sources = sources
+
+    def write(self, slot: NDArray[np.uint8]) -> None:
+        """Copy the sample to the start of the slot, which starts at a multiple of 64 bytes."""
+        if slot.size < self.layout.size_bytes:
+            raise OurError(
+                f"a sample of {self.layout.size_bytes} bytes does not fit its slot of {slot.size}"
+            )
+        places = zip(leaves(self.layout.root), self.layout.offsets, self._sources, strict=True)
+        for leaf, offset, source in places:
+            end = offset + leaf.size_bytes
+            if end == offset:
+                continue
+            if leaf.kind == "tensor":
+                torch = loaded("torch")
+                place = torch.from_numpy(slot[offset:end]).view(source.dtype)
+                place.view(source.shape).copy_(source)
+            elif isinstance(source, np.ndarray):
+                place = np.ndarray(source.shape, source.dtype, slot, offset)
+                np.copyto(place, source, casting="equiv")
+            else:
+                if leaf.kind in TEXTS:
+                    slot.data[offset : offset + LENGTH_BYTES] = struct.pack("=Q", len(source))
+                    offset += LENGTH_BYTES
+                slot.data[offset : offset + len(source)] = source
+
+
+def pack(sample: object) -> Parcel:
+    """Take a sample apart."""
+    sources: list[Any] = []
+    return Parcel(Layout(_node(sample, sources, 0)), sources)
+
+
+def _node(value: Any, sources: list[Any], depth: int) -> Node:
+    """Describe a value; what its leaves are copied from is added to `sources`, in their order."""
+    found = _leaf(value)
+    if found is None:
+        branch = _branch(value) if depth < MAX_DEPTH else None
+        if branch is not None:
+            kind, names, children = branch
+            nodes = tuple(_node(child, sources, depth + 1) for child in children)
+            return Branch(kind, names, nodes)
+        found = _counted("object", objects.dump(value))
+    leaf, source = found
+    sources.append(source)
+    return leaf
+
+
+def _leaf(value: Any) -> tuple[Leaf, Any] | None:
+    """Return leaf and source of a value that is neither a container nor unknown."""
+    describe = _LEAVES.get(type(value))
+    if describe is not None:
+        return describe(value)
+    if isinstance(value, np.generic):
+        return _scalar(value)
+    torch = loaded("torch")
+    return _tensor(value, torch) if torch is not None and type(value) is torch.Tensor else None
+
+
+def _branch(value: Any) -> tuple[str, tuple[str, ...], Sequence[Any]] | None:
+    """Return kind, names and children of a container; None if it is none or must be an object."""
+    if pictures.is_picture(value):
+        names, pixels, palette, info = pictures.take_apart(value)
+        return "image", names, (_Pixels(pixels), palette, info)
+    if dataclasses.is_dataclass(type(value)):
+        return _dataclass(value)
+    if isinstance(value, tuple | list):
+        return _sequence(value)
+    return _mapping(value) if isinstance(value, dict) else None
+
+
+def _sequence(value: Sequence[Any]) -> tuple[str, tuple[str, ...], Sequence[Any]] | None:
+    """Return a list or tuple as its elements, a namedtuple with the name of its class."""
+    cls: Any = type(value)
+    if len(value) > MAX_CHILDREN:
+        return None
+    if cls is tuple or cls is list:
+        return cls.__name__, (), value
+    named = issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple)
+    if not named or len(cls._fields) != len(value) or getattr(value, "__dict__", None):
+        return None
+    return "namedtuple", (classes.name_of(cls),), value
+
+
+def _mapping(value: dict[Any, Any]) -> tuple[str, tuple[str, ...], Sequence[Any]] | None:
+    """Return a dict as its values, with the keys as literals; else as keys and values in turn."""
+    kind = _MAPPINGS.get(type(value))
+    if kind is None or len(value) > MAX_CHILDREN:
+        return None
+    if not all(map(_is_literal, value)):
+        return f"{kind} of pairs", (), [part for pair in value.items() for part in pair]
+    return kind, tuple(map(repr, value)), tuple(value.values())
+
+
+def _dataclass(value: Any) -> tuple[str, tuple[str, ...], Sequence[Any]] | None:
+    """Return a dataclass as its fields, unless there is more to it than its fields."""
+    cls: Any = type(value)
+    plain: Any = object
+    if any(getattr(cls, name) is not getattr(plain, name) for name in _HOOKS):
+        return None
+    # dataclass(frozen=True, slots=True) has a __getstate__, which says no more than its fields.
+    getstate = cls.__getstate__
+    if getstate is not plain.__getstate__ and getstate.__module__ != "dataclasses":
+        return None
+    names = tuple(field.name for field in dataclasses.fields(cls))
+    if len(names) > MAX_CHILDREN or not all(hasattr(value, name) for name in names):
+        return None
+    if not getattr(value, "__dict__", {}).keys() <= set(names):
+        return None
+    children = [getattr(value, name) for name in names]
+    return "dataclass", (classes.name_of(cls), *names), children
+
+
+def _is_literal(key: object) -> bool:
+    """Tell whether `ast.literal_eval(repr(key))` is the same key, of the same type."""
+    if type(key) is tuple:
+        return all(map(_is_literal, key))
+    if type(key) is int:
+        return key.bit_length() < 1024  # longer ones have no repr of their own
+    if type(key) is float:
+        return math.isfinite(key)
+    return key is None or type(key) in (str, bytes, bool)
+
+
+class _Pixels(bytes):
+    """Pixels of an image, to be told from bytes of the user."""
+
+
+def _counted(kind: str, data: bytes) -> tuple[Leaf, bytes]:
+    return Leaf(kind, "", (len(data),)), data
+
+
+def _text(kind: str, data: bytes | bytearray) -> tuple[Leaf, bytes | bytearray]:
+    return Leaf(kind, "", (text_room(len(data)),)), data
+
+
+def _int(value: int) -> tuple[Leaf, bytes]:
+    if -(2**63) <= value < 2**63:
+        return Leaf("int"), struct.pack("=q", value)
+    return _counted("big int", value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True))
+
+
+def _numbers(value: Sequence[Any]) -> tuple[Leaf, Any] | None:
+    """Return a list or tuple of numbers of one type as one leaf."""
+    kinds = set(map(type, value))
+    dtype = _NUMBERS.get(kinds.pop()) if len(kinds) == 1 else None
+    if dtype is None:
+        return None
+    try:
+        row: NDArray[Any] = np.array(value, dtype)
+    except OverflowError:
+        return None
+    return Leaf(f"numbers in {type(value).__name__}", row.dtype.str, row.shape), row
+
+
+def _array(value: NDArray[Any]) -> tuple[Leaf, Any] | None:
+    name = dtypes.name_of(value.dtype)
+    return (Leaf("array", name, value.shape), value) if name else None
+
+
+def _scalar(value: np.generic) -> tuple[Leaf, Any] | None:
+    name = dtypes.name_of(value.dtype)
+    # NumPy cuts zeros off the end of a string when it takes one out of an array.
+    if name is None or value.dtype.kind in "US":
+        return None
+    return Leaf("scalar", name), np.array(value)
+
+
+def _tensor(value: Any, torch: Any) -> tuple[Leaf, Any] | None:
+    name = str(value.dtype).removeprefix("torch.")
+    plain = value.layout is torch.strided and value.device.type == "cpu" and not value.is_nested
+    if not plain or value.requires_grad or name not in dtypes.TENSOR_ITEM_BYTES:
+        return None
+    return Leaf("tensor", name, tuple(value.shape)), value
+
+
+_LEAVES: dict[type, Callable[[Any], tuple[Leaf, Any] | None]] = {
+    type(None): lambda value: (Leaf("none"), b""),
+    bool: lambda value: (Leaf("bool"), struct.pack("=?", value)),
+    int: _int,
+    float: lambda value: (Leaf("float"), struct.pack("=d", value)),
+    complex: lambda value: (Leaf("complex"), struct.pack("=dd", value.real, value.imag)),
+    str: lambda value: _text("str", value.encode("utf-8", "surrogatepass")),
+    bytes: lambda value: _text("bytes", value),
+    bytearray: lambda value: _text("bytearray", value),
+    list: _numbers,
+    tuple: _numbers,
+    np.ndarray: _array,
+    np.memmap: _array,
+    _Pixels: lambda value: _counted("pixels", value),
+}
