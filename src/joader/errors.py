@@ -7,11 +7,17 @@
     │   ├── UnknownJob         (KeyError)    a job that never joined, or has left
     │   ├── JobExists          (ValueError)  a job that joined twice without finishing its pass
     │   ├── NotEnoughRows      (ValueError)  a draw larger than what the job has left
+    │   ├── RowFailed          (RuntimeError) the user's code raised while a row was prepared
     │   └── MissingExtra       (ImportError) an optional package that is not installed
     ├── WorldError             the machine cannot give what was asked
     │   ├── SampleTooLarge     (ValueError)  a sample larger than the whole budget
+    │   ├── NoDaemon           (ConnectionError) no daemon can be reached, or started
+    │   ├── ConnectionLost     (ConnectionError) the process at the other end is gone
+    │   ├── Refusal            (MemoryError) the daemon cannot serve the job; it says what is needed
+    │   ├── Overdue            (TimeoutError) nothing came in time; it says from whom
     │   └── CacheFull          (MemoryError) all that could be freed is in use now
     └── OurError               a broken invariant: a bug in joader, please report it
+        └── BadMessage         (ValueError)  a message that nobody expects
 
 The leaf says whose fault it is. A message says what happened, the value, what was allowed and what
 to do next. Leaves also derive from the built-in error a Python user would expect, so `except
@@ -59,6 +65,10 @@ class NotEnoughRows(UserError, ValueError):
     """Say that a draw is larger than what the job has left."""
 
 
+class RowFailed(UserError, RuntimeError):
+    """Say that the user's code raised while a row was prepared, with row, step and traceback."""
+
+
 class MissingExtra(UserError, ImportError):
     """Say that an optional package is not installed, and how to get it."""
 
@@ -69,3 +79,23 @@ class SampleTooLarge(WorldError, ValueError):
 
 class CacheFull(WorldError, MemoryError):
     """Say that all memory that could be freed is in use now."""
+
+
+class NoDaemon(WorldError, ConnectionError):
+    """Say that no daemon can be reached, or started."""
+
+
+class ConnectionLost(WorldError, ConnectionError):
+    """Say that the process at the other end is gone."""
+
+
+class Refusal(WorldError, MemoryError):
+    """Say that the daemon cannot serve the job, and what would be needed."""
+
+
+class Overdue(WorldError, TimeoutError):
+    """Say that nothing came in time, and from whom."""
+
+
+class BadMessage(OurError, ValueError):
+    """Say that a message came that nobody expects."""

@@ -109,6 +109,16 @@ class Engine:
         """Return what the job got so far."""
         return self._reader(job).stats()
 
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of all samples that are here."""
+        return self._cache.used_bytes
+
+    @property
+    def pinned_bytes(self) -> int:
+        """Bytes of samples that are leased or in preparation."""
+        return self._cache.pinned_bytes
+
     def _reader(self, job: Job) -> Reader:
         if job not in self._readers:
             raise UnknownJob(f"job {job} has not joined, or has left")

@@ -1,0 +1,76 @@
+"""Where things are and how large they are by default; environment variables that change it.
+
+JOADER_ADDRESS   the daemon's socket (a path), instead of the user's own
+JOADER_RUNTIME   the folder for socket, lock and log, instead of the user's runtime folder
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from joader.errors import BadArgument
+
+# Longest path a Unix socket takes, less the closing zero.
+_SOCKET_PATH_BYTES = 107
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+
+
+def runtime_folder() -> Path:
+    """Return the user's folder for socket, lock and log, making it with mode 0700."""
+    named = os.environ.get("JOADER_RUNTIME")
+    if named:
+        folder = Path(named)
+    elif os.environ.get("XDG_RUNTIME_DIR"):
+        folder = Path(os.environ["XDG_RUNTIME_DIR"]) / "joader"
+    else:
+        folder = Path("/tmp") / f"joader-{os.getuid()}"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.stat().st_uid != os.getuid():
+        raise BadArgument(
+            f"{folder} belongs to another user; set JOADER_RUNTIME to a folder of your own"
+        )
+    return folder
+
+
+def socket_path() -> Path:
+    """Return where the daemon listens."""
+    path = Path(os.environ.get("JOADER_ADDRESS") or runtime_folder() / "daemon.sock")
+    if len(os.fsencode(path)) > _SOCKET_PATH_BYTES:
+        raise BadArgument(
+            f"the socket's path {path} is too long (at most {_SOCKET_PATH_BYTES} bytes); "
+            "set JOADER_RUNTIME to a shorter folder"
+        )
+    return path
+
+
+@dataclass(frozen=True)
+class DaemonConfig:
+    """What `joader up` can set."""
+
+    memory_bytes: int
+    workers: int
+    threads_per_worker: int = 1
+    idle_s: float = 60.0  # without a job for so long, a daemon that a job started ends
+
+
+def default_config() -> DaemonConfig:
+    """Return a quarter of the memory that is free now, at most 8 GiB, and a worker a core."""
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return DaemonConfig(min(free // 4, 8 * 2**30), len(os.sched_getaffinity(0)))
+
+
+def size_in_bytes(text: str) -> int:
+    """Read sizes as people write them: 8GiB, 500MB, 1.5g, 4096."""
+    word = text.strip().lower().removesuffix("b")
+    binary = word.endswith("i")
+    word = word.removesuffix("i")
+    unit = word[-1:] if word[-1:].isalpha() else ""
+    factor = (_BINARY if binary else _UNITS).get(unit)
+    try:
+        value = float(word.removesuffix(unit) if unit else word)
+    except ValueError:
+        value = -1.0
+    if factor is None or not value > 0:
+        raise BadArgument(f"{text!r} is no size; write for example 8GiB or 500MB")
+    return int(value * factor)

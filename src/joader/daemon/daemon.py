@@ -1,0 +1,338 @@
+"""Messages become events, instructions become messages.
+
+Everything runs on one event loop and in one thread (but for touching memory ahead), so the engine
+needs no lock. The daemon decides nothing: which row, which slot, who waits are the engine's.
+"""
+
+import asyncio
+import json
+import os
+import socket
+import struct
+import threading
+from pathlib import Path
+from typing import Any
+
+from joader.config import DaemonConfig
+from joader.daemon.session import Session
+from joader.engine import Engine
+from joader.engine import values as engine
+from joader.errors import BadMessage, JoaderError
+from joader.memory import Arena
+from joader.messages import (
+    PROTOCOL,
+    AskStats,
+    AskStatus,
+    BatchReady,
+    Body,
+    Cook,
+    Cooked,
+    GiveBack,
+    Hello,
+    JobStats,
+    NeedBody,
+    NextBatch,
+    PutAt,
+    Refused,
+    Register,
+    Registered,
+    Spoiled,
+    StartPass,
+    Status,
+    Stop,
+    TakeBackPlan,
+    TooBig,
+    Welcome,
+    packed,
+    unpacked,
+)
+from joader.version import __version__
+from joader.wire import Stream, frame
+from joader.workers.pool import Pool
+
+_TOUCH_STEP_BYTES = 256 * 2**20
+_HELLO_S = 5.0
+
+
+class Daemon:
+    """The engine, the arena, the pool and the sessions of one node."""
+
+    def __init__(self, config: DaemonConfig) -> None:
+        """Take the memory; workers come with the first job."""
+        self.config = config
+        self.arena = Arena(config.memory_bytes)
+        self.engine = Engine(self.arena.size_bytes, seed=int.from_bytes(os.urandom(7), "big"))
+        self.pool = Pool(
+            self.arena, config.workers, config.threads_per_worker, self._from_worker, self._lost
+        )
+        self.sessions: dict[int, Session] = {}
+        self.clients = 0
+        self.stop = asyncio.Event()
+        self.idle_since = asyncio.get_running_loop().time()
+        self._jobs_made = 0
+        self._layouts: dict[bytes, int] = {}
+        self._layout_bytes: list[bytes] = []
+        self._layout_of: dict[int, int] = {}  # by sample
+        self._tasks: set[asyncio.Task[None]] = set()
+        threading.Thread(target=self._touch_ahead, daemon=True).start()
+
+    # Connections.
+
+    async def serve(self, listener: socket.socket) -> None:
+        """Accept clients until `stop`."""
+        loop = asyncio.get_running_loop()
+        stopping = asyncio.ensure_future(self.stop.wait())
+        while not self.stop.is_set():
+            accepting = asyncio.ensure_future(loop.sock_accept(listener))
+            await asyncio.wait({accepting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if not accepting.done():
+                accepting.cancel()
+                break
+            sock, _ = accepting.result()
+            task = asyncio.ensure_future(self._handshake(sock))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        for session in list(self.sessions.values()):
+            session.refuse("the daemon was told to end")
+        await self.pool.close()
+        self.arena.close()
+
+    async def _handshake(self, sock: socket.socket) -> None:
+        """Check who is there and hand the arena over; on the raw socket, as descriptors need it."""
+        loop = asyncio.get_running_loop()
+        sock.setblocking(False)
+        try:
+            credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+            pid, uid, _ = struct.unpack("3i", credentials)
+            if uid != os.getuid():
+                raise BadMessage(f"user {uid} may not use the daemon of user {os.getuid()}")
+            stream: Stream[Hello] = Stream(Hello)
+            hello: Hello | None = None
+            async with asyncio.timeout(_HELLO_S):
+                while hello is None:
+                    data = await loop.sock_recv(sock, 4096)
+                    if not data:
+                        raise BadMessage("the client left before it said hello")
+                    hello = next(stream.feed(data), None)
+            if hello.protocol != PROTOCOL:
+                reason = f"this daemon (joader {__version__}) speaks protocol {PROTOCOL}, the "
+                reason += f"client {hello.protocol}; end it with `joader down` and start again"
+                await loop.sock_sendall(sock, frame(Refused(reason)))
+                raise BadMessage(reason)
+            welcome = frame(Welcome(PROTOCOL, __version__, os.getpid(), self.arena.size_bytes))
+            descriptor = self.arena.read_only_descriptor()
+            try:
+                socket.send_fds(sock, [welcome], [descriptor])
+            finally:
+                os.close(descriptor)
+            self.clients += 1
+            await loop.connect_accepted_socket(
+                lambda: Session(pid, self._from_client, self._ended), sock
+            )
+        except (BadMessage, OSError, TimeoutError):
+            sock.close()
+
+    # Messages in.
+
+    def _from_client(self, session: Session, message: Any) -> None:
+        try:
+            match message:
+                case Register():
+                    self._register(session, message)
+                case Body():
+                    self._body(session, message)
+                case AskStatus():
+                    session.send(Status(json.dumps(self.status()).encode()))
+                case Stop():
+                    self.stop.set()
+                case _ if session.job is None:
+                    raise BadMessage(f"{type(message).__name__} before Register")
+                case _:
+                    self._from_job(session, session.job, message)
+        except JoaderError as error:
+            session.refuse(str(error))
+
+    def _from_job(self, session: Session, job: int, message: Any) -> None:
+        match message:
+            case StartPass():
+                session.epoch, session.delivered = message.epoch, len(message.done) // 8
+                self._tell(engine.Begin(job, message.epoch, unpacked(message.done)))
+            case NextBatch():
+                now = asyncio.get_running_loop().time()
+                self._tell(engine.Want(job, message.count, now))
+            case GiveBack():
+                self._tell(engine.Release(job, unpacked(message.samples)))
+            case TakeBackPlan():
+                self._tell(engine.TakeBack(job))
+            case AskStats():
+                stats = self.engine.stats(job)
+                session.send(JobStats(stats.delivered, stats.prepared, stats.hits, stats.shared))
+            case _:
+                raise BadMessage(f"{type(message).__name__} is not for a daemon")
+
+    def _register(self, session: Session, message: Register) -> None:
+        if session.job is not None:
+            raise BadMessage("a connection serves one job")
+        if not self.pool.knows(message.recipe):
+            session.waiting_for_body = message
+            session.send(NeedBody())
+            return
+        self._jobs_made += 1
+        session.job, session.spec = self._jobs_made, message
+        self.sessions[session.job] = session
+        self._tell(
+            engine.Join(
+                session.job,
+                message.recipe,
+                unpacked(message.rows),
+                message.row_limit,
+                message.batch_size,
+                message.order,
+                message.seed,
+                message.fresh,
+            )
+        )
+        session.send(Registered(session.job))
+
+    def _body(self, session: Session, message: Body) -> None:
+        spec = session.waiting_for_body
+        if spec is None:
+            raise BadMessage("a body that nobody asked for")
+        session.waiting_for_body = None
+        self.pool.learn(spec.recipe, spec.environment, message.body)
+        self._register(session, spec)
+
+    def _ended(self, session: Session) -> None:
+        self.clients -= 1
+        self.idle_since = asyncio.get_running_loop().time()
+        if session.job is not None and self.sessions.pop(session.job, None) is not None:
+            self._tell(engine.Leave(session.job))
+            recipe = session.spec.recipe if session.spec else ""
+            if not any(s.spec and s.spec.recipe == recipe for s in self.sessions.values()):
+                self.pool.forget(recipe)
+
+    def _from_worker(self, message: Cooked | TooBig | Spoiled) -> None:
+        match message:
+            case Cooked():
+                self._layout_of[message.sample] = self._layout(message.layout)
+                self._tell(engine.Prepared(message.sample))
+            case TooBig():
+                self._tell(engine.Sized(message.sample, message.size_bytes))
+            case Spoiled():
+                self._tell(engine.Failed(message.sample, message.reason))
+
+    def _lost(self, samples: tuple[int, ...], reason: str) -> None:
+        self._tell(engine.Lost(samples, reason))
+
+    # Instructions out.
+
+    def _tell(self, event: engine.Event) -> None:
+        for instruction in self.engine.handle(event):
+            match instruction:
+                case engine.Prepare():
+                    self.pool.cook(
+                        Cook(
+                            instruction.sample,
+                            instruction.recipe,
+                            instruction.row,
+                            instruction.offset,
+                            instruction.size_bytes,
+                        )
+                    )
+                case engine.Place():
+                    self.pool.put_at(
+                        PutAt(instruction.sample, instruction.offset, instruction.size_bytes)
+                    )
+                case engine.Deliver():
+                    self._deliver(instruction)
+                case engine.Refuse():
+                    session = self.sessions.pop(instruction.job)
+                    session.refuse(instruction.reason)
+                case engine.Forget():
+                    for sample in instruction.samples:
+                        self._layout_of.pop(sample, None)
+
+    def _deliver(self, delivery: engine.Deliver) -> None:
+        session = self.sessions[delivery.job]
+        layouts = tuple(self._layout_of[sample] for sample in delivery.samples.tolist())
+        new = set(layouts) - session.known_layouts
+        session.known_layouts |= new
+        session.delivered += len(layouts)
+        session.send(
+            BatchReady(
+                packed(delivery.positions),
+                packed(delivery.samples),
+                packed(delivery.offsets),
+                layouts,
+                {number: self._layout_bytes[number] for number in new},
+                delivery.failed,
+            )
+        )
+
+    def _layout(self, data: bytes) -> int:
+        number = self._layouts.get(data)
+        if number is None:
+            number = self._layouts[data] = len(self._layout_bytes)
+            self._layout_bytes.append(data)
+        return number
+
+    # Asked, told.
+
+    def status(self) -> dict[str, Any]:
+        """Return what `joader status --json` prints."""
+        jobs = []
+        totals = {"delivered": 0, "prepared": 0, "hits": 0, "shared": 0}
+        for job, session in self.sessions.items():
+            stats = self.engine.stats(job)
+            figures = {name: getattr(stats, name) for name in totals}
+            for name, value in figures.items():
+                totals[name] += value
+            jobs.append(
+                {
+                    "id": job,
+                    "name": session.spec.name if session.spec else "",
+                    "pid": session.pid,
+                    "rank": 0,
+                    "world_size": 1,
+                    "epoch": session.epoch,
+                    "position": session.delivered,
+                    **figures,
+                }
+            )
+        memory = {
+            "budget_bytes": self.arena.size_bytes,
+            "used_bytes": self.engine.used_bytes,
+            "pinned_bytes": self.engine.pinned_bytes,
+        }
+        return {
+            "version": __version__,
+            "pid": os.getpid(),
+            "memory": memory,
+            "workers": self.pool.workers,
+            "jobs": jobs,
+            "totals": totals,
+        }
+
+    def _touch_ahead(self) -> None:
+        """Have the kernel allocate the arena in steps, ahead of what is used."""
+        touched = 0
+        while touched < self.arena.size_bytes and not self.stop.is_set():
+            wanted = self.engine.used_bytes + _TOUCH_STEP_BYTES
+            if touched < wanted:
+                touched = self.arena.touch(min(wanted, self.arena.size_bytes))
+            else:
+                threading.Event().wait(0.05)
+
+
+def listen(path: Path) -> socket.socket:
+    """Return the listening socket, readable by the user only."""
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX)
+    before = os.umask(0o177)
+    try:
+        listener.bind(os.fspath(path))
+    finally:
+        os.umask(before)
+    listener.listen(128)
+    listener.setblocking(False)
+    return listener

@@ -1,0 +1,90 @@
+"""Finding, starting and ending the daemon.
+
+One daemon a user and socket. Who wants to start or end one holds a lock (flock on a file beside the
+socket): four scripts started at once get one daemon, and a daemon that ends for want of jobs cannot
+miss one that is just connecting. The lock goes with its holder's process, so none goes stale.
+"""
+
+import fcntl
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from joader.config import runtime_folder, socket_path
+from joader.errors import NoDaemon
+
+_START_S = 20.0
+
+
+@contextmanager
+def start_lock(path: Path) -> Iterator[None]:
+    """Hold the lock of a socket's daemon."""
+    descriptor = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def connected(path: Path) -> socket.socket | None:
+    """Return a socket to a daemon that listens there, or None."""
+    sock = socket.socket(socket.AF_UNIX)
+    try:
+        sock.connect(os.fspath(path))
+    except (FileNotFoundError, ConnectionRefusedError):
+        sock.close()
+        return None
+    return sock
+
+
+def connect_or_start(path: Path | None = None) -> socket.socket:
+    """Return a socket to the user's daemon, starting one if there is none."""
+    path = path or socket_path()
+    sock = connected(path)
+    if sock is not None:
+        return sock
+    with start_lock(path):
+        sock = connected(path)
+        if sock is not None:
+            return sock
+        start(path, [])
+        sock = connected(path)
+    if sock is None:
+        raise NoDaemon(f"the daemon at {path} ended as soon as it had started; see {log_path()}")
+    return sock
+
+
+def start(path: Path, arguments: list[str]) -> int:
+    """Start a daemon in the background and wait until it listens; the lock must be held."""
+    with log_path().open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "joader.daemon.main", f"--socket={path}", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd="/",
+        )
+    deadline = time.monotonic() + _START_S
+    while time.monotonic() < deadline:
+        probe = connected(path)
+        if probe is not None:
+            probe.close()
+            return process.pid
+        if process.poll() is not None:
+            break
+        time.sleep(0.02)
+    process.kill()
+    tail = log_path().read_text(errors="replace")[-2000:]
+    raise NoDaemon(f"no daemon could be started at {path}; the end of {log_path()}:\n{tail}")
+
+
+def log_path() -> Path:
+    """Return where a daemon in the background writes what it has to say."""
+    return runtime_folder() / "daemon.log"

@@ -1,0 +1,70 @@
+"""The daemon's process, started by the first job or by `joader up`."""
+
+import argparse
+import asyncio
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+from joader.config import DaemonConfig, default_config, size_in_bytes
+from joader.daemon.daemon import Daemon, listen
+from joader.daemon.lifecycle import start_lock
+
+
+def main() -> None:
+    """Serve until told to end, or until idle."""
+    parser = argparse.ArgumentParser(prog="joader.daemon")
+    parser.add_argument("--socket", type=Path, required=True)
+    parser.add_argument("--memory", type=size_in_bytes)
+    parser.add_argument("--workers", type=int)
+    parser.add_argument("--threads-per-worker", type=int, default=1)
+    parser.add_argument("--idle", type=float, help="seconds without clients; 0: never ends")
+    options = parser.parse_args()
+    config = default_config()
+    config = replace(
+        config,
+        memory_bytes=options.memory or config.memory_bytes,
+        workers=options.workers or config.workers,
+        threads_per_worker=options.threads_per_worker,
+        idle_s=config.idle_s if options.idle is None else options.idle,
+    )
+    asyncio.run(run(options.socket, config))
+
+
+async def run(path: Path, config: DaemonConfig) -> None:
+    """Listen, serve, and leave nothing behind."""
+    daemon = Daemon(config)
+    listener = listen(path)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, daemon.stop.set)
+    watching = asyncio.ensure_future(end_when_idle(daemon, path))
+    try:
+        await daemon.serve(listener)
+    finally:
+        watching.cancel()
+        listener.close()
+        path.unlink(missing_ok=True)
+
+
+async def end_when_idle(daemon: Daemon, path: Path) -> None:
+    """Tell the daemon to end after `idle_s` without a client.
+
+    The socket is removed under the lock under which clients start daemons: who comes before finds
+    it and keeps it alive, who comes after starts another.
+    """
+    idle_s = daemon.config.idle_s
+    loop = asyncio.get_running_loop()
+    while idle_s:
+        await asyncio.sleep(min(1.0, idle_s / 4))
+        if daemon.clients == 0 and loop.time() - daemon.idle_since >= idle_s:
+            with start_lock(path):
+                await asyncio.sleep(0.05)  # who connected before we had the lock is let in
+                if daemon.clients == 0:
+                    path.unlink(missing_ok=True)
+                    daemon.stop.set()
+                    return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+"""The values that travel between processes, in the order they do.
+
+    client  → daemon   Hello            who is there, on the raw socket
+    daemon  → client   Welcome          with a descriptor of the arena
+    client  → daemon   Register         what the job reads, and how
+    daemon  → client   NeedBody         the recipe is new here: send its code …
+    client  → daemon   Body             … as cloudpickle, for workers of the same user only
+    daemon  → client   Registered
+    client  → daemon   StartPass        an epoch begins, or goes on after what is done
+    client  → daemon   NextBatch        as many ahead as the client likes
+    daemon  → worker   Cook             a row to prepare, and the slot it goes to
+    worker  → daemon   TooBig           the slot is too small, or there is none …
+    daemon  → worker   PutAt            … so here is another
+    worker  → daemon   Cooked, Spoiled
+    daemon  → client   BatchReady       where the samples of the next batch lie
+    client  → daemon   GiveBack         copied: the slots may be used again
+    daemon  → client   Refused          why this job cannot be served
+
+Rows, positions and offsets are int64 arrays, as bytes. A layout is named by a number that the
+daemon gives it; the first batch with a new number brings the layout itself.
+"""
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+PROTOCOL = 1
+
+Packed = bytes
+
+
+class Hello(msgspec.Struct, frozen=True, tag=True):
+    """Say who connects; `pid` is watched, so that what a job holds goes when it goes."""
+
+    protocol: int
+    pid: int
+
+
+class Welcome(msgspec.Struct, frozen=True, tag=True):
+    """Answer a Hello; the message carries a read-only descriptor of the arena."""
+
+    protocol: int
+    version: str
+    pid: int
+    arena_bytes: int
+
+
+class Environment(msgspec.Struct, frozen=True):
+    """Where a job's code runs: its interpreter, import path and folder."""
+
+    interpreter: str
+    path: tuple[str, ...]
+    folder: str
+
+
+class Register(msgspec.Struct, frozen=True, tag=True):
+    """Describe a job: see `engine.values.Join`."""
+
+    name: str
+    recipe: str
+    rows: Packed
+    row_limit: int
+    batch_size: int
+    order: str
+    seed: int
+    fresh: bool
+    environment: Environment
+
+
+class NeedBody(msgspec.Struct, frozen=True, tag=True):
+    """Ask for the code of a recipe."""
+
+
+class Body(msgspec.Struct, frozen=True, tag=True):
+    """Bring the code of a recipe: a cloudpickled dataset."""
+
+    body: bytes
+
+
+class Registered(msgspec.Struct, frozen=True, tag=True):
+    """Say that the job is known, and by which number."""
+
+    job: int
+
+
+class StartPass(msgspec.Struct, frozen=True, tag=True):
+    """Begin a pass; positions of `done` were yielded before."""
+
+    epoch: int
+    done: Packed = b""
+
+
+class NextBatch(msgspec.Struct, frozen=True, tag=True):
+    """Ask for the next `count` samples as one batch."""
+
+    count: int
+
+
+class Cook(msgspec.Struct, frozen=True, tag=True):
+    """Prepare a row; offset -1: there is no slot yet."""
+
+    sample: int
+    recipe: str
+    row: int
+    offset: int
+    size_bytes: int
+
+
+class RecipeBody(msgspec.Struct, frozen=True, tag=True):
+    """Bring a worker the code of a recipe."""
+
+    recipe: str
+    body: bytes
+
+
+class TooBig(msgspec.Struct, frozen=True, tag=True):
+    """Say how many bytes a prepared sample needs."""
+
+    sample: int
+    size_bytes: int
+
+
+class PutAt(msgspec.Struct, frozen=True, tag=True):
+    """Give a sample that was too big its slot."""
+
+    sample: int
+    offset: int
+    size_bytes: int
+
+
+class Cooked(msgspec.Struct, frozen=True, tag=True):
+    """Say that a sample is in its slot, and how it lies there."""
+
+    sample: int
+    layout: bytes
+
+
+class Spoiled(msgspec.Struct, frozen=True, tag=True):
+    """Say that a sample cannot be prepared: the step and the original traceback."""
+
+    sample: int
+    reason: str
+
+
+class BatchReady(msgspec.Struct, frozen=True, tag=True):
+    """Tell a client where its next samples lie, in order."""
+
+    positions: Packed
+    samples: Packed
+    offsets: Packed
+    layouts: tuple[int, ...]
+    new_layouts: dict[int, bytes] = {}
+    failed: tuple[tuple[int, str], ...] = ()
+
+
+class GiveBack(msgspec.Struct, frozen=True, tag=True):
+    """Say that these samples were copied out of their slots."""
+
+    samples: Packed
+
+
+class TakeBackPlan(msgspec.Struct, frozen=True, tag=True):
+    """Drop what was planned beyond what was delivered, and what is wanted."""
+
+
+class Refused(msgspec.Struct, frozen=True, tag=True):
+    """Say why a job cannot be served; the connection ends."""
+
+    reason: str
+
+
+class AskStats(msgspec.Struct, frozen=True, tag=True):
+    """Ask what the job got so far."""
+
+
+class JobStats(msgspec.Struct, frozen=True, tag=True):
+    """Answer AskStats."""
+
+    delivered: int
+    prepared: int
+    hits: int
+    shared: int
+
+
+class AskStatus(msgspec.Struct, frozen=True, tag=True):
+    """Ask for everything `joader status` shows."""
+
+
+class Status(msgspec.Struct, frozen=True, tag=True):
+    """Answer AskStatus with JSON."""
+
+    body: bytes
+
+
+class Stop(msgspec.Struct, frozen=True, tag=True):
+    """Tell the daemon, or a worker, to end."""
+
+
+FromClient = (
+    Register | Body | StartPass | NextBatch | GiveBack | TakeBackPlan | AskStats | AskStatus | Stop
+)
+ToClient = Registered | NeedBody | BatchReady | Refused | JobStats | Status
+ToWorker = Cook | RecipeBody | PutAt | Stop
+FromWorker = Cooked | TooBig | Spoiled
+
+
+def packed(values: ArrayLike) -> Packed:
+    """Return an array of integers as bytes."""
+    return np.asarray(values, "<i8").tobytes()
+
+
+def unpacked(data: Packed) -> NDArray[np.int64]:
+    """Return the array again; it is read-only."""
+    return np.frombuffer(data, "<i8").astype(np.int64, copy=False)

@@ -1,0 +1,223 @@
+"""The pool: worker processes by environment, fed a few rows ahead, replaced when they die.
+
+Jobs whose interpreter, import path or folder differ get workers of their own. Each worker has up to
+AHEAD rows in hand, so that it never waits for the daemon; the rest queue here in the order the
+engine gave them, which is nearest deadline first. A worker that dies costs its rows one try.
+
+Owner of worker processes and sockets: this class. All of it runs on the daemon's event loop.
+"""
+
+import asyncio
+import os
+import socket
+import subprocess
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from joader.errors import BadMessage
+from joader.memory import Arena
+from joader.messages import (
+    Cook,
+    Cooked,
+    Environment,
+    FromWorker,
+    PutAt,
+    RecipeBody,
+    Spoiled,
+    Stop,
+    TooBig,
+)
+from joader.wire import Stream, frame
+
+AHEAD = 4
+# One thread each: with a process a core, the threads of numeric libraries only fight for the cores.
+_ONE_THREAD = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB")
+
+
+@dataclass
+class _Recipe:
+    environment: Environment
+    body: bytes
+
+
+@dataclass
+class _Crew:
+    """The workers of one environment, and the rows that wait for one."""
+
+    environment: Environment
+    queue: deque[Cook] = field(default_factory=deque)
+    workers: list["_Handle"] = field(default_factory=list)
+
+
+class _Handle(asyncio.Protocol):
+    """One worker process as the daemon sees it."""
+
+    def __init__(self, pool: "Pool", crew: _Crew, process: subprocess.Popen[bytes]) -> None:
+        self.pool = pool
+        self.crew = crew
+        self.process = process
+        self.knows: set[str] = set()
+        self.busy: dict[int, Cook] = {}
+        self._stream: Stream[FromWorker] = Stream(FromWorker)
+        self.transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self.pool.feed(self.crew)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for message in self._stream.feed(data):
+                if not isinstance(message, TooBig):
+                    self.busy.pop(message.sample, None)
+                self.pool.report(message)
+        except BadMessage:
+            self.process.kill()
+        self.pool.feed(self.crew)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.pool.lost(self)
+
+    def send(self, *messages: Any) -> None:
+        if self.transport is not None:
+            self.transport.write(b"".join(map(frame, messages)))
+
+
+class Pool:
+    """All worker processes of the daemon."""
+
+    def __init__(
+        self,
+        arena: Arena,
+        size: int,
+        threads: int,
+        report: Callable[[Cooked | TooBig | Spoiled], None],
+        on_lost: Callable[[tuple[int, ...], str], None],
+    ) -> None:
+        """Start nothing yet: `size` workers come with the first row of an environment."""
+        self._arena = arena
+        self._size = size
+        self._threads = threads
+        self.report = report
+        self._on_lost = on_lost
+        self._recipes: dict[str, _Recipe] = {}
+        self._crews: dict[Environment, _Crew] = {}
+        self._handles: dict[int, _Handle] = {}  # by sample in hand
+        self._closing = False
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.restarts = 0
+
+    @property
+    def workers(self) -> int:
+        """How many worker processes there are."""
+        return sum(len(crew.workers) for crew in self._crews.values())
+
+    def knows(self, recipe: str) -> bool:
+        """Tell whether the code of the recipe is here."""
+        return recipe in self._recipes
+
+    def learn(self, recipe: str, environment: Environment, body: bytes) -> None:
+        """Keep the code of a recipe."""
+        self._recipes[recipe] = _Recipe(environment, body)
+        self._crew(environment)
+
+    def forget(self, recipe: str) -> None:
+        """Drop the code of a recipe that no job reads any more."""
+        self._recipes.pop(recipe, None)
+
+    def cook(self, order: Cook) -> None:
+        """Have a row prepared."""
+        crew = self._crew(self._recipes[order.recipe].environment)
+        crew.queue.append(order)
+        self.feed(crew)
+
+    def put_at(self, order: PutAt) -> None:
+        """Tell the worker that has the sample where to put it."""
+        self._handles[order.sample].send(order)
+
+    def feed(self, crew: _Crew) -> None:
+        """Hand out queued rows to the workers with the fewest in hand."""
+        ready = [worker for worker in crew.workers if worker.transport is not None]
+        limit = AHEAD * self._threads
+        while crew.queue and ready:
+            worker = min(ready, key=lambda worker: len(worker.busy))
+            if len(worker.busy) >= limit:
+                return
+            order = crew.queue.popleft()
+            if order.recipe not in worker.knows:
+                worker.knows.add(order.recipe)
+                worker.send(RecipeBody(order.recipe, self._recipes[order.recipe].body))
+            worker.busy[order.sample] = order
+            self._handles[order.sample] = worker
+            worker.send(order)
+
+    def lost(self, handle: _Handle) -> None:
+        """Replace a worker that died, and say which samples went with it."""
+        handle.transport = None
+        handle.crew.workers.remove(handle)
+        if self._closing:
+            return
+        code = handle.process.wait()
+        self.restarts += 1
+        self._start(handle.crew)
+        if handle.busy:
+            how = f"signal {-code}" if code < 0 else f"exit code {code}"
+            self._on_lost(tuple(handle.busy), f"the worker that prepared it died ({how})")
+
+    async def close(self) -> None:
+        """End all workers: ask, then kill."""
+        self._closing = True
+        processes = []
+        for crew in self._crews.values():
+            for worker in list(crew.workers):
+                worker.send(Stop())
+                processes.append(worker.process)
+        for process in processes:
+            for _ in range(20):
+                if process.poll() is not None:
+                    break
+                await asyncio.sleep(0.05)
+            else:
+                process.kill()
+                process.wait()
+
+    def _crew(self, environment: Environment) -> _Crew:
+        crew = self._crews.get(environment)
+        if crew is None:
+            crew = self._crews[environment] = _Crew(environment)
+            for _ in range(self._size):
+                self._start(crew)
+        return crew
+
+    def _start(self, crew: _Crew) -> None:
+        ours, theirs = socket.socketpair()
+        arena = self._arena.writable_descriptor()
+        command = [crew.environment.interpreter, "-m", "joader.workers.loop"]
+        command += [f"--socket={theirs.fileno()}", f"--arena={arena}"]
+        command += [f"--arena-bytes={self._arena.size_bytes}", f"--threads={self._threads}"]
+        variables = {f"{name}_NUM_THREADS": "1" for name in _ONE_THREAD}
+        try:
+            process = subprocess.Popen(
+                command,
+                pass_fds=(theirs.fileno(), arena),
+                stdin=subprocess.DEVNULL,
+                cwd=crew.environment.folder,
+                env={
+                    **os.environ,
+                    **variables,
+                    "PYTHONPATH": os.pathsep.join(crew.environment.path),
+                },
+            )
+        finally:
+            theirs.close()
+            os.close(arena)
+        handle = _Handle(self, crew, process)
+        crew.workers.append(handle)
+        ours.setblocking(False)
+        connect = asyncio.get_running_loop().create_connection(lambda: handle, sock=ours)
+        task = asyncio.ensure_future(connect)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
