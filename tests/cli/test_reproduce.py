@@ -1,31 +1,17 @@
-"""`joader reproduce` and `joader demo`, run as a person would."""
+"""`joader reproduce`, run as a person would."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from joader.cli.chart import chart
 from joader.cli.main import main
-from joader.simulator.figures import FIGURES
-
-
-def joader(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "joader.cli.main", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_list_names_every_figure(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "--list"]) == 0
-    printed = capsys.readouterr().out
-    assert all(name in printed for name in FIGURES)
+from joader.cli.reproduce import as_table, number
+from joader.cli.run import Run
+from joader.simulator.appendix import FIG4B, FIGURES
+from joader.simulator.figures import FULL, Row
+from tests.cli.command import joader
 
 
 def test_a_figure_is_printed_kept_and_drawn(tmp_path: Path) -> None:
@@ -45,6 +31,16 @@ def test_a_figure_is_printed_kept_and_drawn(tmp_path: Path) -> None:
     assert "<svg" in (tmp_path / "b/c.svg").read_text()
 
 
+def test_a_path_is_not_taken_for_markup(tmp_path: Path) -> None:
+    run = joader(
+        "reproduce", "joader-sizes4", "--quick", "--plot", "p[/x].png", "--json", "[b].json",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert "plot: p[/x].png" in run.stdout
+    assert "figures: [b].json" in run.stdout
+
+
 def test_json_on_standard_output_is_nothing_but_json(tmp_path: Path) -> None:
     run = joader("reproduce", "joader-insert", "--quick", "--json", "-", cwd=tmp_path)
     assert json.loads(run.stdout)["name"] == "joader-insert"
@@ -61,52 +57,28 @@ def test_equal_seeds_give_equal_figures(tmp_path: Path) -> None:
     assert rows("3") == rows("3") != rows("4")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        (["reproduce", "joader-fig4z"], "did you mean 'joader-fig4"),
-        (["reproduce", "x"], "`joader reproduce --list` names them all"),
-        (["reproduce", "joader-sizes4", "--quick", "--plot", "a.gif"], ".png or .svg"),
-        (["reproduce", "joader-insert", "--quick", "--json", "/proc/no.json"], "cannot write"),
-    ],
-)
-def test_wrong_arguments_get_one_line_and_code_2(
-    arguments: list[str], word: str, tmp_path: Path
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_a_table_fits_80_columns_and_no_case_is_broken_over_lines(
+    name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = joader(*arguments, cwd=tmp_path)
-    assert run.returncode == 2
-    assert word in run.stderr
-    assert "Traceback" not in run.stderr
+    cases = ("random replacement", "join and first draw")
+    rows = [Row(case, 10_000, 13_333.0, 13_333.0, 39_999.0, "samples prepared") for case in cases]
+    Console(width=80).print(as_table(Run(FIGURES[name], FULL, 0, 1.0, rows)))
+    printed = capsys.readouterr().out
+    assert all(f"│ {case} " in printed for case in cases)
+    assert all(len(line) <= 80 for line in printed.splitlines())
 
 
-@pytest.mark.parametrize("seed", ["-1", "x", "1.5"])
-def test_a_seed_that_is_none_is_refused(seed: str, tmp_path: Path) -> None:
-    run = joader("reproduce", "joader-sizes4", "--seed", seed, cwd=tmp_path)
-    assert run.returncode == 2
-    assert "Traceback" not in run.stderr
+def test_a_table_says_that_a_value_may_be_expected_and_how_large_the_run_was(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = [Row("75 %", 1, 13_466.0, 13_450.0, 17_500.0, "samples prepared")]
+    Console(width=120).print(as_table(Run(FIG4B, FULL, 0, 1.0, rows)))
+    printed = capsys.readouterr().out
+    assert "paper or expected" in printed
+    assert "largest set 10,000 rows, mean of 5 seeds" in printed
 
 
-def test_the_demo_shows_curves_and_leaves_a_picture(tmp_path: Path) -> None:
-    run = joader("demo", cwd=tmp_path)
-    assert run.returncode == 0, run.stderr
-    assert "times less" in run.stdout
-    assert any("\u2800" < letter <= "\u28ff" for letter in run.stdout)
-    assert (tmp_path / "out/demo.png").exists()
-
-
-def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
-    run = subprocess.run(
-        f"{sys.executable} -m joader.cli.main reproduce --list | head -n 1",
-        shell=True,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.stderr == ""
-
-
-def test_a_chart_puts_high_values_high() -> None:
-    lines = chart({"falling": [(0, 100), (10, 0)]}, "x", "y", 10, 5).splitlines()
-    assert "[cyan]" in lines[1]
-    assert lines[1].index("[cyan]") < lines[5].index("[cyan]")
+def test_numbers_are_written_for_people() -> None:
+    given = (None, 1, 12_345.6, 0.0123456, 99.5)
+    assert [number(value) for value in given] == ["-", "1", "12,346", "0.0123", "99.5"]

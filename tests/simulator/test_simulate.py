@@ -1,4 +1,4 @@
-"""The simulator counts what the rooms do: totals that add up, and the papers' figures in small."""
+"""The simulator counts what the rooms do: totals that add up, whoever comes and goes."""
 
 import numpy as np
 import pytest
@@ -6,21 +6,7 @@ import pytest
 from joader.errors import BadArgument, BadRows
 from joader.sampling import DependentSampler
 from joader.simulator import Job, Result, simulate, trace
-from joader.simulator.figures import (
-    FIGURES,
-    expected_misses_of_nested_pair,
-    folds,
-    misses,
-    nested,
-    overlapping,
-    random_sets,
-    union,
-)
 from joader.simulator.simulate import POLICIES, SAMPLERS, Begin, Rates
-
-
-def one_slot(sets: list[np.ndarray], sampler: str, seed: int = 0) -> int:  # type: ignore[type-arg]
-    return misses(sets, sampler, ["refcount"], [1], seed)["refcount", 1]
 
 
 def check_sums(result: Result, jobs: list[Job]) -> None:
@@ -76,75 +62,53 @@ def test_a_sampler_and_a_policy_may_be_given_as_objects() -> None:
     assert by_name == as_object
 
 
+def test_jobs_may_come_from_a_generator() -> None:
+    jobs = [Job(range(50)), Job(range(80))]
+    assert simulate((job for job in jobs), capacity=5) == simulate(jobs, capacity=5)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_a_seed_is_an_integer_from_0_on_for_every_sampler_and_policy(
+    sampler: str, policy: str
+) -> None:
+    for seed in (-1, 1.5, True, "1", None):
+        with pytest.raises(BadArgument, match=f"seed is {seed!r}"):
+            simulate([Job(range(3))], sampler, policy, seed=seed)  # type: ignore[arg-type]
+    simulate([Job(range(3))], sampler, policy, seed=np.int64(2))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_policy_that_served_another_cache_is_refused(policy: str) -> None:
+    used = POLICIES[policy](0)
+    simulate([Job(range(9))], "dependent", used, capacity=3)
+    with pytest.raises(BadArgument, match="has served another cache; make a new one"):
+        simulate([Job(range(9))], "dependent", used, capacity=3)
+
+
+def test_wrong_arguments_of_a_trace_raise_before_its_first_event() -> None:
+    with pytest.raises(BadArgument, match="speed"):
+        trace([Job([1], speed=0)])
+    with pytest.raises(BadArgument, match="sampler"):
+        trace([Job([1])], "best")
+
+
 @pytest.mark.parametrize(
     ("change", "word"),
     [
         ({"sampler": "best"}, "sampler is 'best'; there are dependent"),
+        ({"sampler": None}, "sampler is None; give a sampler or one of dependent"),
+        ({"sampler": DependentSampler}, "give a sampler or one of dependent"),
         ({"policy": "best"}, "policy is 'best'; there are refcount"),
+        ({"policy": 3}, "policy is 3; give a policy or one of refcount"),
         ({"capacity": 0}, "at least one sample"),
-        ({"jobs": [Job([1], speed=0)]}, "job 0 has speed 0"),
-        ({"jobs": [Job([1], start=-1)]}, "job 0 starts at -1"),
-        ({"jobs": [Job([1], epochs=-1)]}, "job 0 has -1 epochs"),
+        ({"capacity": 1.5}, "capacity is 1.5; it is an integer"),
         ({"jobs": [Job([1, 1])]}, "row 1 occurs more than once"),
+        ({"jobs": [Job([[1], [2, 3]])]}, "rows"),
+        ({"jobs": [Job("abc")]}, "rows"),
     ],
 )
 def test_wrong_arguments_are_named(change: dict[str, object], word: str) -> None:
     arguments = {"jobs": [Job(range(3))], **change}
     with pytest.raises((BadArgument, BadRows), match=word):
         simulate(**arguments)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("percent", [100, 75, 50, 25])
-@pytest.mark.parametrize("slots", [1, 10, 1000])
-def test_two_equal_sized_sets_are_prepared_once_at_any_cache_size(percent: int, slots: int) -> None:
-    sets = overlapping(percent)(1000, 0)
-    assert misses(sets, "dependent", ["refcount"], [slots], 5) == {("refcount", slots): union(sets)}
-
-
-@pytest.mark.parametrize("percent", [75, 50, 25])
-def test_nested_pairs_prepare_what_the_formula_says(percent: int) -> None:
-    sets = nested(100, percent)(2000, 0)
-    mean = np.mean([one_slot(sets, "dependent", seed) for seed in range(5)])
-    assert mean == pytest.approx(expected_misses_of_nested_pair(2000, 20 * percent), rel=0.015)
-
-
-@pytest.mark.parametrize(
-    ("sets", "most"),
-    [
-        # Rows a round of the largest job; benchmarks/bench_misses.py has the full sizes.
-        (random_sets(4)(2000, 0), 1.70),
-        (nested(100, 75, 50, 25)(2000, 0), 1.82),
-        (folds(5)(2000, 0), 2.2),
-        ([np.arange(1000) + 500 * job for job in range(6)], 3.52),
-    ],
-    ids=["four random", "four sizes", "five folds", "half-overlapping"],
-)
-def test_the_default_rule_is_at_least_as_good_as_the_better_of_the_two_it_replaces(
-    sets: list[np.ndarray],  # type: ignore[type-arg]
-    most: float,
-) -> None:
-    ours = one_slot(sets, "dependent")
-    assert ours <= 1.01 * min(one_slot(sets, "paper"), one_slot(sets, "common"))
-    assert ours <= most * max(map(len, sets))
-
-
-def test_ref_count_is_never_worse_than_the_policies_it_replaces() -> None:
-    for sets in (random_sets(4)(1000, 1), nested(100, 75, 50, 25)(1000, 1)):
-        slots = [1, 10, 100, 300, 600, 1000]
-        found = misses(sets, "paper", ["refcount", "expected", "lru", "fifo", "random"], slots, 1)
-        for size in slots:
-            others = min(found[name, size] for name in ("lru", "fifo", "random"))
-            assert found["refcount", size] <= others
-            assert found["expected", size] <= others
-        assert found["refcount", 1000] == union(sets)
-
-
-@pytest.mark.parametrize("name", list(FIGURES))
-def test_every_figure_runs_and_ticks_as_often_as_it_says(name: str) -> None:
-    figure = FIGURES[name]
-    ticks: list[None] = []
-    rows = list(figure.rows(0, True, lambda: ticks.append(None)))
-    assert len(ticks) == figure.steps(True)
-    assert all(row.ours > 0 for row in rows)
-    if name != "joader-insert":
-        assert all(row.baseline and row.ours <= 1.001 * row.baseline for row in rows)

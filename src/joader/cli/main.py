@@ -8,22 +8,31 @@ import sys
 from collections.abc import Sequence
 
 from joader import __version__
+from joader.cli.console import drop, write
 from joader.errors import JoaderError, UserError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            sys.stdout.flush()  # here, as a reader that went away is an error at Python's exit
+    except BrokenPipeError:
+        drop(sys.stdout)
+        return 0
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     options = parser().parse_args(arguments)
     try:
         return int(options.run(options))
     except JoaderError as error:
-        print(f"joader: {error}", file=sys.stderr)
+        write(f"joader: {error}\n", sys.stderr)
         return 2 if isinstance(error, UserError) else 1
-    except BrokenPipeError:  # `joader … | head`
-        sys.stderr.close()
-        return 0
     except KeyboardInterrupt:
-        print("joader: interrupted", file=sys.stderr)
+        write("joader: interrupted\n", sys.stderr)
         return 130
 
 
@@ -49,9 +58,7 @@ def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser
     command.add_argument("--list", action="store_true", help="name the figures")
     command.add_argument("--quick", action="store_true", help="smaller sets, one seed: seconds")
     command.add_argument("--seed", type=_seed, default=0, help="first seed (default 0)")
-    command.add_argument(
-        "--json", metavar="FILE", help="write the figures ('-': to standard output)"
-    )
+    _add_json(command)
     command.add_argument(
         "--plot",
         metavar="FILE",
@@ -65,27 +72,42 @@ def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser
 def _add_demo(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     command = commands.add_parser(
         "demo",
-        help="see in 20 seconds how much work four jobs can share",
-        description="Simulate four jobs on overlapping data: how much less is prepared?",
+        help="see in about 10 seconds how much work four jobs can share",
+        description="Simulate four jobs on overlapping data: how much less is prepared? "
+        "It takes about 10 seconds.",
     )
+    _add_json(command)
     command.add_argument(
-        "--plot", metavar="FILE", default="out/demo.png", help="where the picture goes"
+        "--plot",
+        metavar="FILE",
+        default="out/demo.png",
+        help="where the picture goes; .png or .svg (default out/demo.png)",
     )
     command.set_defaults(run=_demo)
 
 
+def _add_json(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--json", metavar="FILE", help="write the figures ('-': to standard output)"
+    )
+
+
 def _reproduce(options: argparse.Namespace) -> int:
     from joader.cli.reproduce import list_figures, reproduce
+    from joader.cli.run import Outputs
+    from joader.simulator.figures import FULL, QUICK
 
     if options.list or options.name is None:
         return list_figures()
-    return reproduce(options.name, options.seed, options.quick, options.json, options.plot)
+    effort = QUICK if options.quick else FULL
+    return reproduce(options.name, options.seed, effort, Outputs(options.json, options.plot))
 
 
 def _demo(options: argparse.Namespace) -> int:
     from joader.cli.demo import demo
+    from joader.cli.run import Outputs
 
-    return demo(options.plot)
+    return demo(Outputs(options.json, [options.plot]))
 
 
 def _seed(text: str) -> int:

@@ -1,11 +1,16 @@
-"""Figures as PNG or SVG, drawn as one would for a paper."""
+"""Figures as PNG or SVG, drawn as one would for a paper.
+
+Colour is the case; a solid line is ours, a dashed one the baseline, a star what the paper reports
+(or expects). A curve that all cases share is drawn once, in black or grey.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from joader.cli.files import cannot_write
 from joader.errors import BadArgument, MissingExtra
-from joader.simulator.figures import Figure, Row
+from joader.simulator.figures import Effort, Figure, Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,6 +19,17 @@ SUFFIXES = (".png", ".svg")
 # Okabe and Ito's colours: told apart by everyone, and in grey.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKS = ("o", "s", "^", "D", "v", "P")
+OURS: dict[str, Any] = {"color": "black", "linestyle": "-", "linewidth": 1.4, "markersize": 4}
+BASELINE: dict[str, Any] = {**OURS, "color": "0.5", "linestyle": (0, (4, 2)), "linewidth": 1.0}
+PAPER: dict[str, Any] = {
+    "color": "black",
+    "linestyle": "none",
+    "marker": "*",
+    "markersize": 8,
+    "markerfacecolor": "none",
+    "markeredgewidth": 0.8,
+    "zorder": 5,
+}
 
 
 def check_plot_path(path: str) -> None:
@@ -23,7 +39,7 @@ def check_plot_path(path: str) -> None:
     _pyplot()
 
 
-def draw(figure: Figure, rows: Sequence[Row], path: str) -> None:
+def draw(figure: Figure, effort: Effort, rows: Sequence[Row], path: str) -> None:
     """Draw the rows of a figure to a file."""
     plt = _pyplot()
     with plt.rc_context({"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": figure.name}):
@@ -33,62 +49,68 @@ def draw(figure: Figure, rows: Sequence[Row], path: str) -> None:
         else:
             _curves(axes, figure, rows)
         axes.set_ylabel(figure.y_label)
-        axes.set_title(figure.title, loc="left", fontsize=10)
+        axes.set_title(f"{figure.title}\n", loc="left", fontsize=10)
+        axes.text(0, 1.02, figure.scale(effort), transform=axes.transAxes, fontsize=8, color="0.4")
         axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="y", color="0.92")
+        axes.set_axisbelow(True)
         axes.set_ylim(bottom=0)
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            canvas.savefig(path, dpi=200, metadata={"Date": None} if path.endswith("svg") else None)
+            metadata = {"Date": None} if path.lower().endswith("svg") else None
+            canvas.savefig(path, dpi=200, metadata=metadata)
         except OSError as error:
-            raise BadArgument(
-                f"cannot write {path}: {error.strerror}; choose another file"
-            ) from error
+            raise cannot_write(path, error) from error
         finally:
             plt.close(canvas)
 
 
 def _curves(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
-    cases = list(dict.fromkeys(row.case for row in rows))
-    same_ours = len({tuple(r.ours for r in rows if r.case == case) for case in cases}) == 1
-    same_base = len({tuple(r.baseline for r in rows if r.case == case) for case in cases}) == 1
-    for place, case in enumerate(cases):
-        part = [row for row in rows if row.case == case]
-        x = [row.x for row in part]
-        style: dict[str, Any] = {"color": COLOURS[place], "marker": MARKS[place], "markersize": 4}
-        if not same_ours or place == 0:
-            ours_style = {**style, "color": "black", "marker": "x"} if same_ours else style
-            label = figure.ours if same_ours else f"{figure.ours}, {case}"
-            label = case if case == figure.ours else label
-            axes.plot(x, [row.ours for row in part], "-", label=label, **ours_style)
-        base = [(row.x, row.baseline) for row in part if row.baseline is not None]
-        if base and (not same_base or place == 0):
-            base_style = {**style, "color": "0.55", "marker": "."} if same_base else style
-            label = (
-                figure.baseline
-                if same_base
-                else (case if same_ours else f"{figure.baseline}, {case}")
-            )
-            axes.plot(*zip(*base, strict=True), "--", alpha=0.8, label=label, **base_style)
-        paper = [(row.x, row.paper) for row in part if row.paper is not None]
-        if paper and not same_ours:
-            axes.plot(
-                *zip(*paper, strict=True), "*", color=COLOURS[place], markersize=9, mfc="none",
-                label="paper" if place == len(cases) - 1 else None,
-            )  # fmt: skip
+    by_case: dict[str, list[Row]] = {}
+    for row in rows:
+        by_case.setdefault(row.case, []).append(row)
+    shared = next(iter(by_case.values()))
+    if figure.varies == "baseline":
+        axes.plot(*_points(shared, "ours"), **OURS, marker="x", label=figure.ours)
+    if figure.varies == "ours":
+        axes.plot(*_points(shared, "baseline"), **BASELINE, marker=".", label=figure.baseline)
+    for (case, part), colour, mark in zip(by_case.items(), COLOURS, MARKS, strict=False):
+        own: dict[str, Any] = {"color": colour, "marker": mark, "label": case}
+        if figure.varies == "sets":  # two curves, one name: colour and mark, no line
+            axes.plot([], [], linestyle="none", **{**own, "label": f"{figure.case_label}: {case}"})
+            own["label"] = None
+        if figure.varies != "baseline":
+            axes.plot(*_points(part, "ours"), **{**OURS, **own})
+        if figure.varies != "ours":
+            axes.plot(*_points(part, "baseline"), **{**BASELINE, **own})
+    if figure.varies == "sets":
+        axes.plot([], [], **OURS, label=figure.ours)
+        axes.plot([], [], **{**BASELINE, "color": "black"}, label=figure.baseline)
+    if any(row.paper is not None for row in rows):
+        axes.plot(*_points(rows, "paper"), **PAPER, label=figure.paper_label)
     axes.set_xlabel(figure.x_label)
-    axes.legend(frameon=False, fontsize=7)
-    axes.grid(axis="y", color="0.92")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.legend(frameon=False, fontsize=8)
+
+
+def _points(rows: Sequence[Row], column: str) -> tuple[list[float], list[float]]:
+    """Return x and y of the rows that have a value in this column."""
+    found = [(row.x, getattr(row, column)) for row in rows if getattr(row, column) is not None]
+    return [x for x, _ in found], [y for _, y in found]
 
 
 def _bars(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
-    names = ("paper", figure.ours, figure.baseline)
-    for place, name in enumerate(names):
-        values = [(row.paper, row.ours, row.baseline)[place] or 0.0 for row in rows]
-        at = [number + (place - 1) * 0.27 for number in range(len(rows))]
-        bars = axes.bar(at, values, 0.25, label=name, color=("0.75", *COLOURS)[place])
-        axes.bar_label(bars, [f"{value:.3g}" if value else "" for value in values], fontsize=7)
+    columns = {"paper": figure.paper_label, "ours": figure.ours, "baseline": figure.baseline}
+    for place, (column, name) in enumerate(columns.items()):
+        bars = [(at, getattr(row, column)) for at, row in enumerate(rows)]
+        found = [(at + (place - 1) * 0.27, value) for at, value in bars if value is not None]
+        if found:
+            x, heights = zip(*found, strict=True)
+            drawn = axes.bar(x, heights, 0.25, label=name, color=("0.75", *COLOURS)[place])
+            axes.bar_label(drawn, fmt="{:.3g}", fontsize=7)
     axes.set_xticks(range(len(rows)), [row.case for row in rows])
-    axes.legend(frameon=False, fontsize=7)
+    axes.legend(frameon=False, fontsize=8)
 
 
 def _pyplot() -> Any:

@@ -1,20 +1,14 @@
 """`joader reproduce`: run a figure, print it as a table, keep it as JSON, draw it."""
 
-import json
-import sys
-import time
-from collections.abc import Sequence
-from dataclasses import asdict
 from difflib import get_close_matches
-from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from joader.cli.plot import check_plot_path, draw
+from joader.cli.console import Console
+from joader.cli.run import Outputs, Run, compute
 from joader.errors import BadArgument
-from joader.simulator.figures import FIGURES, Figure, Row
+from joader.simulator.appendix import FIGURES
+from joader.simulator.figures import Effort, Figure
 
 
 def list_figures() -> int:
@@ -26,34 +20,19 @@ def list_figures() -> int:
         table.add_row(figure.name, figure.title, figure.source)
     console = Console()
     console.print(table)
-    console.print("\nRun one with: joader reproduce NAME [--quick] [--json FILE] [--plot FILE]")
+    usage = "joader reproduce NAME [--quick] [--json FILE] [--plot FILE]"
+    console.print_plain(f"\nRun one with: {usage}")
     return 0
 
 
-def reproduce(
-    name: str, seed: int, quick: bool, json_path: str | None, plots: Sequence[str]
-) -> int:
+def reproduce(name: str, seed: int, effort: Effort, outputs: Outputs) -> int:
     """Rerun one figure; wrong arguments are found before the work starts."""
     figure = find(name)
-    for path in plots:
-        check_plot_path(path)
-    started = time.perf_counter()
-    rows = run(figure, seed, quick)
-    seconds = round(time.perf_counter() - started, 3)
-    # With JSON on standard output, people's output goes to the other one.
-    console = Console(stderr=json_path == "-")
-    console.print(as_table(figure, rows, quick))
-    if json_path:
-        body = {"name": name, "source": figure.source, "seed": seed, "seconds": seconds}
-        text = json.dumps({**body, "rows": [asdict(row) for row in rows]}, indent=1) + "\n"
-        if json_path == "-":
-            sys.stdout.write(text)
-        else:
-            write(json_path, text)
-            console.print(f"figures: {json_path}")
-    for path in plots:
-        draw(figure, rows, path)
-        console.print(f"plot: {path}")
+    outputs.check()
+    run = compute(figure, effort, seed)
+    console = outputs.console()
+    console.print(as_table(run))
+    outputs.keep(run, console)
     return 0
 
 
@@ -68,37 +47,29 @@ def find(name: str) -> Figure:
     )
 
 
-def run(figure: Figure, seed: int, quick: bool) -> list[Row]:
-    """Compute the rows under a progress bar (on a terminal; silent elsewhere)."""
-    columns = (TextColumn(figure.name), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
-        task = progress.add_task(figure.name, total=figure.steps(quick))
-        return list(figure.rows(seed, quick, lambda: progress.advance(task)))
-
-
-def as_table(figure: Figure, rows: Sequence[Row], quick: bool) -> Table:
+def as_table(run: Run) -> Table:
     """Lay paper, ours and baseline side by side."""
-    unit = rows[0].unit
-    title = f"{figure.title} ({figure.source}{', quick' if quick else ''})"
-    table = Table(title=title, caption=f"{unit}; baseline: {figure.baseline}", title_justify="left")
-    table.add_column("case")
-    for heading in (figure.x_label, "paper", f"ours: {figure.ours}", "baseline", "ours / baseline"):
+    figure = run.figure
+    table = Table(
+        title=f"{figure.title}\n{figure.scale(run.effort)}\n({figure.source})",
+        caption=f"{run.rows[0].unit}; baseline: {figure.baseline}",
+        title_justify="left",
+    )
+    table.add_column(figure.case_label, no_wrap=True)
+    for heading in (figure.x_label, figure.paper_label, f"ours: {figure.ours}", "baseline"):
         table.add_column(heading, justify="right")
+    table.add_column("ours / baseline", justify="right")
     before = None
-    for row in rows:
+    for row in run.rows:
         if before not in (None, row.case):
             table.add_section()
-        ratio = "" if not row.baseline else f"{row.ours / row.baseline:.2f}"
         table.add_row(
             row.case if row.case != before else "",
             number(row.x),
             number(row.paper),
             number(row.ours),
             number(row.baseline),
-            ratio,
+            f"{row.ours / row.baseline:.2f}" if row.baseline else "",
         )
         before = row.case
     return table
@@ -109,13 +80,3 @@ def number(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
-
-
-def write(path: str, text: str) -> None:
-    """Write a file, making its folder."""
-    target = Path(path)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text)
-    except OSError as error:
-        raise BadArgument(f"cannot write {path}: {error.strerror}; choose another file") from error

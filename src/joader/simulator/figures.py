@@ -1,34 +1,55 @@
-"""The figures of the JOADER appendix, from the samplers and the cache that run in production.
+"""How a figure is computed: sets of rows, what they cost, and rows of a table out of it.
 
-A figure is a function that yields rows: one case at one cache size, with what the paper reports
-(None where it gives no number), what joader does, and a baseline. Counts are means over seeds.
-`quick` shrinks sets and seeds, not the method.
+A figure is a function that yields `Row`s: one case at one cache size. Counts are means over seeds.
+An `Effort` says how large and how often; it shrinks sets and seeds, not the method.
+Not here: which figures there are, and what the papers say about them (appendix.py).
 """
 
 import statistics
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from joader.sampling import DependentSampler, IndependentSampler
-from joader.simulator.simulate import Event, Job, replay, trace
+from joader.simulator.job import Job
+from joader.simulator.simulate import Event, replay, trace
 
 Rows = NDArray[np.int64]
 Sets = Callable[[int, int], list[Rows]]  # (size of the largest set, seed) -> the jobs' rows
 
-FULL = 10_000
-QUICK = 2_000
-SHARES = (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 1.0)
-QUICK_SHARES = (0.0, 0.05, 0.2, 0.4, 0.6, 1.0)
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work a figure may be: rows of the largest set, seeds, cache sizes as shares."""
+
+    size: int
+    seeds: int
+    shares: tuple[float, ...]
+
+    def seeds_from(self, seed: int) -> range:
+        """Return the seeds whose mean is taken."""
+        return range(seed, seed + self.seeds)
+
+    def slots(self, largest: int) -> list[int]:
+        """Return the cache sizes, from one slot to the largest set."""
+        return [max(1, round(share * largest)) for share in self.shares]
+
+
+FULL = Effort(10_000, 5, (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 1.0))
+QUICK = Effort(2_000, 1, (0.0, 0.05, 0.2, 0.4, 0.6, 1.0))
+DEMO = Effort(10_000, 1, (0.0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0))
 
 
 @dataclass(frozen=True)
 class Row:
-    """One case at one x: the paper's figure, ours, the baseline's."""
+    """One case at one x: the paper's value, ours, the baseline's.
+
+    `paper` is what the paper reports or, where the figure says so, what is *expected*: the mean of
+    the paper's rule, by formula. It is None where neither is known at this size.
+    """
 
     case: str
     x: float
@@ -39,32 +60,33 @@ class Row:
 
 
 Tick = Callable[[], None]
-RowMaker = Callable[[int, bool, Tick], Iterator[Row]]  # (seed, quick, called after every step)
+RowMaker = Callable[[int, Effort, Tick], Iterator[Row]]  # (seed, effort, called after every step)
+# (case, cache size, the sets of every seed, effort) -> what the paper says
+PaperValue = Callable[[str, int, Sequence[list[Rows]], Effort], float | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A figure that can be rerun; `steps(quick)` is how often `rows` will tick."""
+    """A figure that can be rerun.
+
+    `varies` says what a case is: other *sets* (each with a curve of ours and one of the baseline),
+    another curve of *ours*, or another *baseline*. `scale` says how large a run is, `steps` how
+    often `rows` will tick.
+    """
 
     name: str
     source: str
     title: str
+    scale: Callable[[Effort], str]
+    case_label: str
     x_label: str
     y_label: str
+    paper_label: str = "paper"
     ours: str
     baseline: str
+    varies: Literal["sets", "ours", "baseline"]
     rows: RowMaker
-    steps: Callable[[bool], int]
-
-
-def seeds(seed: int, quick: bool) -> range:
-    """Return the seeds whose mean is taken."""
-    return range(seed, seed + (1 if quick else 5))
-
-
-def sizes(largest: int, quick: bool) -> list[int]:
-    """Return the cache sizes, from one slot to the largest set."""
-    return [max(1, round(share * largest)) for share in (QUICK_SHARES if quick else SHARES)]
+    steps: Callable[[Effort], int]
 
 
 def misses(
@@ -91,6 +113,11 @@ def union(sets: Sequence[Rows]) -> int:
     return int(np.unique(np.concatenate(sets)).size)
 
 
+def mean_union(sets_by_seed: Sequence[list[Rows]]) -> float:
+    """Return the mean over seeds of the union, for comparison with a mean over the same seeds."""
+    return statistics.fmean(union(sets) for sets in sets_by_seed)
+
+
 def overlapping(percent: int) -> Sets:
     """Make two equal sets that have this much in common."""
     return lambda size, seed: [np.arange(size), np.arange(size) + size * (100 - percent) // 100]
@@ -101,12 +128,17 @@ def nested(*percents: int) -> Sets:
     return lambda size, seed: [np.arange(size * percent // 100) for percent in percents]
 
 
-def random_sets(count: int) -> Sets:
-    """Make sets of `size` out of 4/3 of that, at random."""
+def chained(count: int) -> Sets:
+    """Make equal sets in a row, each with one half of its rows in common with the next."""
+    return lambda size, seed: [np.arange(size) + size // 2 * k for k in range(count)]
+
+
+def random_sets(count: int, share: float = 0.75) -> Sets:
+    """Make sets of `size` at random, each this share of all rows."""
 
     def make(size: int, seed: int) -> list[Rows]:
         rng = np.random.default_rng([seed, count])
-        return [rng.permutation(size * 13_333 // 10_000)[:size] for _ in range(count)]
+        return [rng.permutation(int(size / share))[:size] for _ in range(count)]
 
     return make
 
@@ -122,210 +154,53 @@ def expected_misses_of_nested_pair(larger: int, smaller: int) -> float:
     return float(larger + (gap * log(larger / gap) if gap else 0))
 
 
-def compare_samplers(
-    cases: Mapping[str, tuple[Sets, str]],
-    paper: Callable[[str, int, list[Rows]], float | None],
-) -> RowMaker:
+def compare_samplers(cases: Mapping[str, tuple[Sets, str]], paper: PaperValue) -> RowMaker:
     """Make a figure in which only the sampler differs; a case is sets and our sampler."""
 
-    def rows(seed: int, quick: bool, tick: Tick) -> Iterator[Row]:
-        largest = QUICK if quick else FULL
-        slots = sizes(largest, quick)
+    def rows(seed: int, effort: Effort, tick: Tick) -> Iterator[Row]:
+        slots, seeds = effort.slots(effort.size), effort.seeds_from(seed)
         for case, (make, sampler) in cases.items():
-            ours, alone = [], []
-            for each in seeds(seed, quick):
-                sets = make(largest, each)
-                ours.append(misses(sets, sampler, ["refcount"], slots, each, tick))
-                alone.append(misses(sets, "independent", ["refcount"], slots, each, tick))
+            sets = [make(effort.size, each) for each in seeds]
+            ours, alone = (
+                [
+                    misses(one, name, ["refcount"], slots, each, tick)
+                    for one, each in zip(sets, seeds, strict=True)
+                ]
+                for name in (sampler, "independent")
+            )
             for size in slots:
-                at = ("refcount", size)
                 yield Row(
-                    case,
-                    size,
-                    paper(case, size, make(largest, seed)),
-                    statistics.fmean(found[at] for found in ours),
-                    statistics.fmean(found[at] for found in alone),
-                    "samples prepared",
+                    case=case,
+                    x=size,
+                    paper=paper(case, size, sets, effort),
+                    ours=statistics.fmean(found["refcount", size] for found in ours),
+                    baseline=statistics.fmean(found["refcount", size] for found in alone),
+                    unit="samples prepared",
                 )
 
     return rows
 
 
-def compare_policies(make: Sets) -> RowMaker:
-    """Make a figure in which only the policy differs, under the paper's rule."""
-    others = {"LRU": "lru", "FIFO": "fifo", "random replacement": "random"}
+def compare_policies(make: Sets, others: Mapping[str, str], paper: PaperValue) -> RowMaker:
+    """Make a figure in which only the policy differs, under the paper's rule; a case is a name."""
 
-    def rows(seed: int, quick: bool, tick: Tick) -> Iterator[Row]:
-        largest = QUICK if quick else FULL
-        slots = sizes(largest * 4 // 3, quick)
+    def rows(seed: int, effort: Effort, tick: Tick) -> Iterator[Row]:
+        slots, seeds = effort.slots(effort.size * 4 // 3), effort.seeds_from(seed)
+        sets = [make(effort.size, each) for each in seeds]
         policies = ["refcount", *others.values()]
         found = [
-            misses(make(largest, each), "paper", policies, slots, each, tick)
-            for each in seeds(seed, quick)
+            misses(one, "paper", policies, slots, each, tick)
+            for one, each in zip(sets, seeds, strict=True)
         ]
-        everything = union(make(largest, seed))
         for case, policy in others.items():
             for size in slots:
                 yield Row(
-                    case,
-                    size,
-                    # "RefCnt can get the best performance with only caching the 60 % dataset"
-                    everything if size >= 0.6 * everything else None,
-                    statistics.fmean(run["refcount", size] for run in found),
-                    statistics.fmean(run[policy, size] for run in found),
-                    "samples prepared",
+                    case=case,
+                    x=size,
+                    paper=paper(case, size, sets, effort),
+                    ours=statistics.fmean(run["refcount", size] for run in found),
+                    baseline=statistics.fmean(run[policy, size] for run in found),
+                    unit="samples prepared",
                 )
 
     return rows
-
-
-def _insert(seed: int, quick: bool, tick: Tick) -> Iterator[Row]:
-    count, low, high = (16, 100_000, 200_000) if quick else (128, 1_000_000, 2_000_000)
-    rng = np.random.default_rng(seed)
-    dependent, alone = DependentSampler(seed), IndependentSampler(seed)
-    joined, shuffled = [], []
-    for job in range(count):
-        rows = rng.permutation(high)[: int(rng.integers(low, high + 1))]
-        started = time.perf_counter()
-        dependent.add(job, rows)
-        joined.append(time.perf_counter() - started)
-        started = time.perf_counter()
-        alone.add(job, rows)
-        shuffled.append(time.perf_counter() - started)
-        alone.remove(job)
-        tick()
-    started = time.perf_counter()
-    dependent.draw(dict.fromkeys(range(count), 1))
-    first = (time.perf_counter() - started) / count
-    tick()
-    paper = None if quick else 0.57
-    yield Row(
-        "join", count, paper, statistics.fmean(joined), statistics.fmean(shuffled), "s a dataset"
-    )
-    yield Row(
-        "join and first draw", count, paper, statistics.fmean(joined) + first, None, "s a dataset"
-    )
-
-
-def _fig4a_paper(case: str, size: int, sets: list[Rows]) -> float | None:
-    return float(union(sets))
-
-
-def _fig4b_paper(case: str, size: int, sets: list[Rows]) -> float | None:
-    if size == 1:
-        return expected_misses_of_nested_pair(sets[0].size, sets[1].size)
-    # "The cache held 30 % dataset could get the best performance for DSA"
-    return float(sets[0].size) if size >= 0.3 * sets[0].size else None
-
-
-def _four_paper(one_slot: float) -> Callable[[str, int, list[Rows]], float | None]:
-    def paper(case: str, size: int, sets: list[Rows]) -> float | None:
-        return one_slot * sets[0].size / FULL if size == 1 and case == "paper's rule" else None
-
-    return paper
-
-
-FOUR_RANDOM: Mapping[str, tuple[Sets, str]] = {
-    "joader": (random_sets(4), "dependent"),
-    "paper's rule": (random_sets(4), "paper"),
-}
-FOUR_SIZES: Mapping[str, tuple[Sets, str]] = {
-    "joader": (nested(100, 75, 50, 25), "dependent"),
-    "paper's rule": (nested(100, 75, 50, 25), "paper"),
-}
-APPENDIX = "JOADER appendix A.2"
-SLOTS, PREPARED = "cache size (samples)", "samples prepared"
-
-
-def _steps(curves: int) -> Callable[[bool], int]:
-    return lambda quick: curves * len(sizes(FULL, quick)) * len(seeds(0, quick))
-
-
-FIGURES = {
-    figure.name: figure
-    for figure in (
-        Figure(
-            "joader-fig4a",
-            f"{APPENDIX}, figure 4a",
-            "Two jobs on sets of equal size",
-            SLOTS,
-            PREPARED,
-            "joader",
-            "every job shuffles alone",
-            compare_samplers(
-                {f"{p} % common": (overlapping(p), "dependent") for p in (100, 75, 50, 25)},
-                _fig4a_paper,
-            ),
-            _steps(4 * 2),
-        ),
-        Figure(
-            "joader-fig4b",
-            f"{APPENDIX}, figure 4b",
-            "Two jobs, one set inside the other",
-            SLOTS,
-            PREPARED,
-            "joader",
-            "every job shuffles alone",
-            compare_samplers(
-                {f"second is {p} %": (nested(100, p), "dependent") for p in (100, 75, 50, 25)},
-                _fig4b_paper,
-            ),
-            _steps(4 * 2),
-        ),
-        Figure(
-            "joader-random4",
-            f"{APPENDIX}, four random sets (text to figure 6a)",
-            "Four jobs, each on 3/4 of all rows at random",
-            SLOTS,
-            PREPARED,
-            "dependent sampling",
-            "every job shuffles alone",
-            compare_samplers(FOUR_RANDOM, _four_paper(20_000)),
-            _steps(2 * 2),
-        ),
-        Figure(
-            "joader-sizes4",
-            f"{APPENDIX}, four sizes (text to figure 6b)",
-            "Four jobs on 100, 75, 50 and 25 % of the rows",
-            SLOTS,
-            PREPARED,
-            "dependent sampling",
-            "every job shuffles alone",
-            compare_samplers(FOUR_SIZES, _four_paper(16_000)),
-            _steps(2 * 2),
-        ),
-        Figure(
-            "joader-fig5a",
-            f"{APPENDIX}, figure 5a",
-            "Four random sets under different eviction policies",
-            SLOTS,
-            PREPARED,
-            "RefCnt",
-            "other policies",
-            compare_policies(random_sets(4)),
-            _steps(4),
-        ),
-        Figure(
-            "joader-fig5b",
-            f"{APPENDIX}, figure 5b",
-            "Four sizes under different eviction policies",
-            SLOTS,
-            PREPARED,
-            "RefCnt",
-            "other policies",
-            compare_policies(nested(100, 75, 50, 25)),
-            _steps(4),
-        ),
-        Figure(
-            "joader-insert",
-            "JOADER section 6, insertion of 128 datasets",
-            "Time for a dataset of 1-2 million rows to join",
-            "datasets",
-            "seconds a dataset",
-            "joader",
-            "shuffling alone",
-            _insert,
-            lambda quick: 17 if quick else 129,
-        ),
-    )
-}

@@ -16,7 +16,6 @@ from fractions import Fraction
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from joader.cache import (
     Cache,
@@ -37,6 +36,8 @@ from joader.sampling import (
     SequentialSampler,
 )
 from joader.sampling.rounds import players_by_round
+from joader.sampling.sampler import checked_seed
+from joader.simulator.job import Job, checked_jobs
 
 T = TypeVar("T")
 
@@ -59,16 +60,6 @@ POLICIES: Mapping[str, Callable[[int], Policy]] = {
     "fifo": lambda seed: Fifo(),
     "random": RandomReplacement,
 }
-
-
-@dataclass(frozen=True)
-class Job:
-    """A training job: what it reads, how fast (rows per unit of time), from when, how often."""
-
-    rows: ArrayLike
-    speed: float = 1.0
-    start: float = 0.0
-    epochs: int = 1
 
 
 @dataclass(frozen=True)
@@ -107,52 +98,52 @@ Event = Begin | Rates | Request
 
 
 def simulate(
-    jobs: Sequence[Job],
+    jobs: Iterable[Job],
     sampler: str | Sampler = "dependent",
     policy: str | Policy = "expected",
     capacity: int = 1,
     seed: int = 0,
 ) -> Result:
-    """Run the jobs to their end with a cache of `capacity` samples and count."""
-    return replay(jobs, trace(jobs, sampler, seed), policy, capacity, seed)
+    """Run the jobs to their end with a cache of `capacity` samples and count.
+
+    Sampler and policy are names (SAMPLERS, POLICIES) or objects; an object is used up by the run.
+    """
+    given = checked_jobs(jobs)
+    return replay(given, trace(given, sampler, seed), policy, capacity, seed)
 
 
 def trace(
-    jobs: Sequence[Job], sampler: str | Sampler = "dependent", seed: int = 0
+    jobs: Iterable[Job], sampler: str | Sampler = "dependent", seed: int = 0
 ) -> Iterator[Event]:
-    """Yield what the jobs ask for, in order."""
-    for number, job in enumerate(jobs):
-        _check(number, job)
-    chosen = _chosen(sampler, SAMPLERS, "sampler", seed)
-    clocks = [_Clock(number, job) for number, job in enumerate(jobs)]
-    now = Fraction(0)
-    while clocks:
-        yield from _start_passes(chosen, jobs, clocks, now)
-        clocks = [clock for clock in clocks if not clock.finished]
-        active = [clock for clock in clocks if clock.left]
-        now = _next_stop(clocks, active, now)
-        counts = {clock.number: clock.advance(now) for clock in active}
-        yield Rates({clock.number: float(clock.speed) / max(1, clock.left) for clock in active})
-        yield from _requests(chosen, {number: count for number, count in counts.items() if count})
+    """Return what the jobs ask for, in order; wrong arguments raise at once."""
+    return _events(checked_jobs(jobs), _chosen(sampler, SAMPLERS, "sampler", "draw", seed))
 
 
 def replay(
-    jobs: Sequence[Job],
+    jobs: Iterable[Job],
     events: Iterable[Event],
     policy: str | Policy = "expected",
     capacity: int = 1,
     seed: int = 0,
 ) -> Result:
-    """Send the requests of a trace through a cache of `capacity` samples and count."""
+    """Send the requests of a trace through a cache of `capacity` samples and count.
+
+    A policy given as an object must be new: it keeps the samples of the cache it served.
+    """
     if isinstance(capacity, bool) or not isinstance(capacity, int | np.integer) or capacity < 1:
-        raise BadArgument(f"capacity is {capacity!r}; a cache holds at least one sample")
-    cache = Cache(int(capacity) * SLOT_BYTES, _chosen(policy, POLICIES, "policy", seed))
-    rows = [np.asarray(job.rows) for job in jobs]
+        raise BadArgument(f"capacity is {capacity!r}; it is an integer, at least one sample")
+    chosen = _chosen(policy, POLICIES, "policy", "order", seed)
+    if next(iter(chosen.order()), None) is not None:
+        raise BadArgument(
+            f"policy {chosen!r} has served another cache; make a new one for every run"
+        )
+    cache = Cache(int(capacity) * SLOT_BYTES, chosen)
+    given = checked_jobs(jobs)
     delivered, prepared, shared = Counter[int](), Counter[int](), Counter[int]()
     prepared_for: dict[int, int] = {}
     for event in events:
         if isinstance(event, Begin):
-            cache.begin(event.job, rows[event.job])
+            cache.begin(event.job, np.asarray(given[event.job].rows))
         elif isinstance(event, Rates):
             for number, value in event.by_job.items():
                 cache.rate(number, value)
@@ -167,10 +158,23 @@ def replay(
                 shared[number] += number != owner
     parts = tuple(
         JobResult(delivered[n], prepared[n], delivered[n] - prepared[n], shared[n])
-        for n in range(len(jobs))
+        for n in range(len(given))
     )
     totals = (delivered.total(), prepared.total(), delivered.total() - prepared.total())
     return Result(*totals, shared.total(), parts)
+
+
+def _events(jobs: Sequence[Job], sampler: Sampler) -> Iterator[Event]:
+    clocks = [_Clock(number, job) for number, job in enumerate(jobs)]
+    now = Fraction(0)
+    while clocks:
+        yield from _start_passes(sampler, clocks, now)
+        clocks = [clock for clock in clocks if not clock.finished]
+        active = [clock for clock in clocks if clock.left]
+        now = _next_stop(clocks, active, now)
+        counts = {clock.number: clock.advance(now) for clock in active}
+        yield Rates({clock.number: float(clock.speed) / max(1, clock.left) for clock in active})
+        yield from _requests(sampler, {number: count for number, count in counts.items() if count})
 
 
 @dataclass
@@ -185,7 +189,7 @@ class _Clock:
     left: int = 0
 
     def __post_init__(self) -> None:
-        self.began = Fraction(self.job.start)
+        self.began = self.start = Fraction(self.job.start)
         self.speed = Fraction(self.job.speed)
 
     @property
@@ -203,12 +207,10 @@ class _Clock:
         return due
 
 
-def _start_passes(
-    sampler: Sampler, jobs: Sequence[Job], clocks: Iterable[_Clock], now: Fraction
-) -> Iterator[Event]:
+def _start_passes(sampler: Sampler, clocks: Iterable[_Clock], now: Fraction) -> Iterator[Event]:
     for clock in clocks:
-        if not clock.left and not clock.finished and now >= Fraction(clock.job.start):
-            sampler.add(clock.number, jobs[clock.number].rows, epoch=clock.passes)
+        if not clock.left and not clock.finished and now >= clock.start:
+            sampler.add(clock.number, clock.job.rows, epoch=clock.passes)
             clock.passes += 1
             clock.began, clock.taken = now, 0
             clock.left = sampler.remaining(clock.number)
@@ -217,7 +219,7 @@ def _start_passes(
 
 def _next_stop(clocks: Iterable[_Clock], active: Sequence[_Clock], now: Fraction) -> Fraction:
     """Return the tick's end: an arrival, the end of a pass, or TICK rows of the fastest."""
-    stops = [Fraction(clock.job.start) for clock in clocks if clock.job.start > now]
+    stops = [clock.start for clock in clocks if clock.start > now]
     stops += [clock.end_of_pass() for clock in active]
     if active:
         stops.append(now + TICK / max(clock.speed for clock in active))
@@ -239,18 +241,14 @@ def _requests(sampler: Sampler, counts: Mapping[int, int]) -> Iterator[Request]:
             yield row, tuple(who)
 
 
-def _check(number: int, job: Job) -> None:
-    if not job.speed > 0:
-        raise BadArgument(f"job {number} has speed {job.speed!r}; a speed is above 0")
-    if not job.start >= 0:
-        raise BadArgument(f"job {number} starts at {job.start!r}; a start is 0 or later")
-    if isinstance(job.epochs, bool) or not isinstance(job.epochs, int) or job.epochs < 0:
-        raise BadArgument(f"job {number} has {job.epochs!r} epochs; it is an integer >= 0")
-
-
-def _chosen(choice: str | T, known: Mapping[str, Callable[[int], T]], what: str, seed: int) -> T:
+def _chosen(
+    choice: str | T, known: Mapping[str, Callable[[int], T]], what: str, method: str, seed: int
+) -> T:
+    """Return the sampler or policy of this name, or the object itself."""
     if not isinstance(choice, str):
+        if not callable(getattr(choice, method, None)) or isinstance(choice, type):
+            raise BadArgument(f"{what} is {choice!r}; give a {what} or one of {', '.join(known)}")
         return choice
     if choice not in known:
         raise BadArgument(f"{what} is {choice!r}; there are {', '.join(known)}")
-    return known[choice](seed)
+    return known[choice](checked_seed(seed))

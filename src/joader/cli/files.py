@@ -1,0 +1,35 @@
+"""Files that commands write: found impossible before the work, not after it."""
+
+from pathlib import Path
+
+from joader.errors import BadArgument
+
+
+def check_writable(path: str) -> None:
+    """Raise BadArgument if the file cannot be written; make its folder, leave no file behind."""
+    target = Path(path)
+    new = not target.exists()
+    if not new and not (target.is_file() or target.is_dir()):
+        return  # a pipe or device: opening and closing it could end its reader
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("ab"):
+            pass
+        if new:
+            target.unlink()
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a file, making its folder."""
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(text)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def cannot_write(path: str, error: OSError) -> BadArgument:
+    """Return the error of a file that cannot be written."""
+    return BadArgument(f"cannot write {path!r}: {error.strerror or error}; choose another file")

@@ -1,0 +1,57 @@
+"""What a simulated job is, and the check that what it was given can be simulated."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+
+from numpy.typing import ArrayLike
+
+from joader.errors import BadArgument
+
+
+@dataclass(frozen=True)
+class Job:
+    """A training job: what it reads, how fast (rows per unit of time), from when, how often."""
+
+    rows: ArrayLike
+    speed: float | Fraction = 1.0
+    start: float | Fraction = 0.0
+    epochs: int = 1
+
+
+def checked_jobs(jobs: Iterable[Job]) -> list[Job]:
+    """Return the jobs with exact speeds and starts; BadArgument names the first that is wrong.
+
+    Their rows are the sampler's to check.
+    """
+    try:
+        given = list(jobs)
+    except TypeError as error:
+        raise BadArgument(f"jobs is {jobs!r}; it is a sequence of Job") from error
+    return [_checked(number, job) for number, job in enumerate(given)]
+
+
+def _checked(number: int, job: Job) -> Job:
+    if not isinstance(job, Job):
+        raise BadArgument(f"job {number} is {job!r}; write joader.simulator.Job(rows, ...)")
+    speed, start = _exact(job.speed), _exact(job.start)
+    if speed is None or speed <= 0:
+        raise BadArgument(f"job {number} has speed {job.speed!r}; a speed is a number above 0")
+    if start is None or start < 0:
+        raise BadArgument(f"job {number} starts at {job.start!r}; a start is a number from 0 on")
+    epochs = job.epochs
+    if isinstance(epochs, bool) or not isinstance(epochs, Integral) or epochs < 0:
+        raise BadArgument(f"job {number} has {epochs!r} epochs; it is an integer >= 0")
+    return replace(job, speed=speed, start=start, epochs=int(epochs))
+
+
+def _exact(value: object) -> Fraction | None:
+    """Return a finite number, Python's or NumPy's, as a fraction; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    as_float = float(value)
+    return Fraction(as_float) if math.isfinite(as_float) else None

@@ -1,0 +1,75 @@
+"""Arguments in, exit codes out: one line and 2 for what the user got wrong, before any work."""
+
+from pathlib import Path
+
+import pytest
+
+from joader.cli.main import main
+from joader.simulator.appendix import FIGURES
+from tests.cli.command import joader
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["reproduce", "joader-fig4z"], "did you mean 'joader-fig4"),
+        (["reproduce", "x"], "`joader reproduce --list` names them all"),
+        (["reproduce", "joader-sizes4", "--plot", "a.gif"], ".png or .svg"),
+        (["reproduce", "joader-sizes4", "--plot", "/proc/a.png"], "cannot write"),
+        (["reproduce", "joader-insert", "--json", "/proc/no.json"], "cannot write"),
+        (["reproduce", "joader-insert", "--json", ""], "cannot write"),
+        (["demo", "--plot", "x.xyz"], ".png or .svg"),
+        (["demo", "--plot", "noext"], ".png or .svg"),
+        (["demo", "--json", "/proc/no.json"], "cannot write"),
+    ],
+)
+def test_wrong_arguments_get_one_line_and_code_2_before_the_work(
+    arguments: list[str],
+    word: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def work(*_: object) -> None:
+        raise AssertionError("the work started")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("joader.cli.reproduce.compute", work)
+    monkeypatch.setattr("joader.cli.demo.compute", work)
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert word in printed.err
+    assert printed.err.count("\n") == 1
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))
+
+
+@pytest.mark.parametrize("seed", ["-1", "x", "1.5"])
+def test_a_seed_that_is_none_is_refused(seed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["reproduce", "joader-sizes4", "--seed", seed])
+    assert exit_.value.code == 2
+    assert "is no seed" in capsys.readouterr().err
+
+
+def test_an_interrupt_is_said_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("joader.cli.reproduce.compute", interrupted)
+    assert main(["reproduce", "joader-sizes4"]) == 130
+    assert capsys.readouterr().err == "joader: interrupted\n"
+
+
+def test_list_names_every_figure(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "--list"]) == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in FIGURES)
+
+
+def test_an_error_in_a_real_process_shows_no_traceback(tmp_path: Path) -> None:
+    run = joader("reproduce", "x", cwd=tmp_path)
+    assert run.returncode == 2
+    assert run.stderr.startswith("joader: there is no figure 'x'")
