@@ -51,13 +51,14 @@ class DaemonConfig:
     memory_bytes: int
     workers: int
     threads_per_worker: int = 1
-    idle_s: float = 60.0  # without a job for so long, a daemon that a job started ends
+    idle_s: float = 60.0  # without a client for so long, it ends; 0: never
 
 
 def default_config() -> DaemonConfig:
     """Return a quarter of the memory that is free now, at most 8 GiB, and a worker a core."""
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return DaemonConfig(min(free // 4, 8 * 2**30), len(os.sched_getaffinity(0)))
+    idle_s = float(os.environ.get("JOADER_IDLE_S", "60"))
+    return DaemonConfig(min(free // 4, 8 * 2**30), len(os.sched_getaffinity(0)), idle_s=idle_s)
 
 
 def size_in_bytes(text: str) -> int:

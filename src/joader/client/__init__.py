@@ -1,0 +1,1 @@
+"""What a training script sees: its loader, and what the loader knows about its dataset."""

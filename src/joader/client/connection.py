@@ -1,0 +1,136 @@
+"""A client's connection to the daemon: handshake, arena, messages in order.
+
+One connection serves one job, one pass after the other. It belongs to the process that opened it: a
+forked child must open its own (`of_this_process`).
+"""
+
+import os
+import socket
+from collections import deque
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from joader.daemon.lifecycle import connect_or_start
+from joader.errors import BadMessage, ConnectionLost, OurError, Refusal
+from joader.memory import Arena, Layout
+from joader.messages import (
+    PROTOCOL,
+    BatchReady,
+    Body,
+    Hello,
+    NeedBody,
+    Refused,
+    Register,
+    Registered,
+    ToClient,
+    Welcome,
+)
+from joader.wire import Channel, Stream, frame
+
+T = TypeVar("T", bound=msgspec.Struct)
+_HANDSHAKE_S = 30.0
+
+
+class Connection:
+    """A channel to the daemon and the memory it shares."""
+
+    def __init__(self, address: str | None = None) -> None:
+        """Connect, starting a daemon if there is none."""
+        sock = connect_or_start(Path(address) if address else None)
+        sock.settimeout(_HANDSHAKE_S)
+        self._pid = os.getpid()
+        sock.sendall(frame(Hello(PROTOCOL, self._pid)))
+        welcome, descriptor = _welcome(sock)
+        self.daemon_pid = welcome.pid
+        try:
+            self._arena = Arena.attach(descriptor, welcome.arena_bytes)
+        finally:
+            os.close(descriptor)
+        self._channel: Channel[Any] = Channel(sock, ToClient)
+        self._batches: deque[BatchReady] = deque()
+        self._layouts: dict[int, Layout] = {}
+        self.closed = False
+
+    @property
+    def of_this_process(self) -> bool:
+        """Whether it was opened by this process and is open."""
+        return not self.closed and self._pid == os.getpid()
+
+    @property
+    def memory(self) -> NDArray[np.uint8]:
+        """The arena, read-only."""
+        return self._arena.view
+
+    def register(self, spec: Register, body: "Body") -> int:
+        """Make the job known and return its number; the code is sent only where it is new."""
+        self._channel.send(spec)
+        answer = self._wait((NeedBody, Registered), _HANDSHAKE_S)
+        if isinstance(answer, NeedBody):
+            self._channel.send(body)
+            answer = self._wait((Registered,), _HANDSHAKE_S)
+        assert isinstance(answer, Registered)
+        return answer.job
+
+    def send(self, *messages: msgspec.Struct) -> None:
+        """Send messages."""
+        self._channel.send(*messages)
+
+    def batch(self, timeout_s: float) -> BatchReady:
+        """Return the next batch; TimeoutError if none comes in time."""
+        if self._batches:
+            return self._batches.popleft()
+        answer = self._wait((BatchReady,), timeout_s)
+        assert isinstance(answer, BatchReady)
+        return answer
+
+    def ask(self, question: msgspec.Struct, kind: type[T], timeout_s: float) -> T:
+        """Ask something and return the answer; batches that come before it are kept."""
+        self._channel.send(question)
+        while True:
+            answer = self._wait((BatchReady, kind), timeout_s)
+            if isinstance(answer, kind):
+                return answer
+            assert isinstance(answer, BatchReady)
+            self._batches.append(answer)
+
+    def layouts(self, batch: BatchReady) -> list[Layout]:
+        """Return how each sample of a batch lies in its slot."""
+        for number, data in batch.new_layouts.items():
+            self._layouts[number] = Layout.from_bytes(data)
+        return [self._layouts[number] for number in batch.layouts]
+
+    def close(self) -> None:
+        """Close; the daemon frees what the job held."""
+        if not self.closed:
+            self.closed = True
+            self._channel.close()
+            self._arena.close()
+
+    def _wait(self, kinds: tuple[type, ...], timeout_s: float) -> Any:
+        message = self._channel.receive(timeout_s)
+        if isinstance(message, Refused):
+            self.close()
+            raise Refusal(message.reason)
+        if not isinstance(message, kinds):
+            raise OurError(f"the daemon answered {type(message).__name__}; please report this")
+        return message
+
+
+def _welcome(sock: socket.socket) -> tuple[Welcome, int]:
+    """Receive the daemon's welcome and the descriptor it brings."""
+    stream: Stream[Welcome | Refused] = Stream(Welcome | Refused)
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(sock, 4096, 1)
+        if not data:
+            raise ConnectionLost("the daemon closed the connection before it said welcome")
+        message = next(stream.feed(data), None)
+        if isinstance(message, Refused):
+            raise Refusal(message.reason)
+        if isinstance(message, Welcome):
+            if not descriptors:
+                raise BadMessage("the daemon's welcome brought no memory")
+            return message, descriptors[0]

@@ -1,0 +1,35 @@
+"""One name for what a dataset is: equal in every job that would prepare the same samples.
+
+The fingerprint of an object is taken over its graph: each object by its type and its state, user
+code by its bytecode and by all it reads, libraries by name and version, arrays by content. Nothing
+in it depends on the process: no id, address, hash seed, repr, pickle bytes, order of a dict or set.
+Wrong in one direction only: two datasets that differ in what is listed below under *not seen* get
+one name; in every other doubt the names differ, and the jobs merely do not share.
+
+What is taken for what:
+
+- *State* is what would travel to a worker: `__reduce_ex__`, and with it `__getstate__`. Values of
+  `cached_property` and what an `lru_cache` holds are left out.
+- *User code* is what lies neither in the standard library nor in site-packages. A function is its
+  bytecode, constants, defaults, closure, attributes and the globals it reads (`args.size` reads
+  only this attribute of a plain namespace, `helpers.load` only this name of a user's module); a
+  class its attributes and bases. Not counted: names of functions and modules, lines, annotations.
+- *Libraries*: module, qualified name and version of the package. An object that a library keeps
+  under a name of its own (`random`'s generator, `os.environ`) is that name.
+- *Memory-mapped arrays and open files*: path, size and time of change. Random generators: their
+  state. Loggers: their name.
+- *Locks, thread-locals, weak references*: only that they are there.
+- *What has no state that can be had* (handles of databases, sockets and libraries; generators)
+  raises, with the path to it.
+
+Not seen: files behind path strings, the current folder, environment variables, names that code
+looks up by string (`getattr`, `import_module`).
+
+The files, in reading order: outline.py answers; walk.py goes through all objects; anatomy.py takes
+one apart, with program.py for code (reads.py, sources.py, origin.py), content.py for bytes and
+bulk.py for large containers; graph.py turns what was found into digests.
+"""
+
+from joader.client.fingerprint.outline import Outline, difference, explain, fingerprint, outline
+
+__all__ = ["Outline", "difference", "explain", "fingerprint", "outline"]

@@ -1,0 +1,222 @@
+"""One object taken apart: what it is by itself, and the objects it leads to.
+
+Exact types first, then families, then whatever an object says of its own state when it is pickled
+(`__reduce_ex__`, whose *answer* is walked; nothing is ever turned into pickle bytes). Classes are
+asked, not objects: `isinstance` would wake lazy proxies.
+"""
+
+import copyreg
+import functools
+import io
+import logging
+import sys
+import threading
+import types
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Set
+from dataclasses import Field
+from enum import Enum
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from joader.client.fingerprint import program
+from joader.client.fingerprint.bulk import MIN_SIZE, SCALARS, bulk, sorted_keys
+from joader.client.fingerprint.content import array_part, file_part, tensor_part
+from joader.client.fingerprint.graph import Opaque, Part, Scalar, label
+from joader.client.fingerprint.program import LibraryNames
+
+_WORDS_LENGTH = 60
+
+
+def take_apart(thing: Any, names: LibraryNames) -> Part:
+    """Return what an object is by itself and what it leads to; Opaque where that cannot be had."""
+    kind = type(thing)
+    rule = _EXACT.get(kind)
+    if rule is not None:
+        return rule(thing)
+    for family, family_rule in _FAMILIES:
+        if issubclass(kind, family):
+            return family_rule(thing)
+    return _torch_part(thing) or _instance(thing, names)
+
+
+def _scalar(value: Scalar) -> Part:
+    words = repr(value)
+    if len(words) > _WORDS_LENGTH:
+        words = f"{words[:_WORDS_LENGTH]}…"
+    return Part(label("scalar", value), words=words)
+
+
+def _sequence(values: list[Any] | tuple[Any, ...]) -> Part:
+    kind = type(values).__name__
+    words = f"{kind} of {len(values)}"
+    if len(values) >= MIN_SIZE:
+        digest, left = bulk(values)
+        return Part(label("many", kind, len(values), digest), [("[…]", one) for one in left], words)
+    edges = [(f"[{number}]", value) for number, value in enumerate(values)]
+    return Part(label(kind, len(values)), edges, words)
+
+
+def _mapping(values: Mapping[Any, Any]) -> Part:
+    """Take a dict apart; the order in which it was filled does not count."""
+    words = f"dict of {len(values)}"
+    keys = sorted_keys(list(values))
+    if keys is None:
+        items = [("", Part(label("item"), [("", key), ("", one)])) for key, one in values.items()]
+        return Part(label("dict", len(items)), items, words, unordered=True)
+    digest, _ = bulk(keys)
+    in_order = [values[key] for key in keys]
+    if len(keys) >= MIN_SIZE:
+        return Part(label("dict", digest), [(".values()", in_order)], words)
+    edges = [(f"[{key!r}]", value) for key, value in zip(keys, in_order, strict=True)]
+    return Part(label("dict", digest), edges, words)
+
+
+def _set(values: Set[Any]) -> Part:
+    words = f"{type(values).__name__} of {len(values)}"
+    keys = sorted_keys(list(values))
+    if keys is not None:
+        return Part(label("set", type(values).__name__, bulk(keys)[0]), words=words)
+    edges = [("", value) for value in values]
+    return Part(label("set", type(values).__name__), edges, words, unordered=True)
+
+
+def _path(path: PurePath) -> Part:
+    return Part(label("path", str(path)), [(".__class__", type(path))], repr(str(path)))
+
+
+def _member(member: Enum) -> Part:
+    edges = [(".value", member._value_), (".__class__", type(member))]
+    return Part(label("member", member._name_), edges, str(member._name_))
+
+
+def _number(value: np.generic) -> Part:
+    part = array_part(np.asarray(value))
+    return Part(label("number", part.label), part.edges, f"{value.dtype} {value}")
+
+
+def _logger(logger: logging.Logger) -> Part:
+    return Part(label("logger", logger.name), words=f"logger {logger.name}")
+
+
+def _without_state(thing: Any) -> Part:
+    return Part(label("without state", type(thing).__name__), words=f"a {type(thing).__name__}")
+
+
+def _torch_part(thing: Any) -> Part | None:
+    torch: Any = sys.modules.get("torch")
+    tensor = getattr(torch, "Tensor", None)
+    if tensor is None or not issubclass(type(thing), tensor):
+        return None
+    part = tensor_part(thing, torch)
+    if part is not None and type(thing) is not tensor:
+        part.edges += [(".__dict__", vars(thing)), (".__class__", type(thing))]
+    return part
+
+
+def _instance(thing: Any, names: LibraryNames) -> Part:
+    """Take any other object apart as pickle would: class, arguments, attributes, items."""
+    name = names.of(thing)
+    if name is not None:
+        return Part(label("named", name), words=name)
+    kind = type(thing)
+    reduced = _reduced(thing)
+    if isinstance(reduced, str):
+        return Part(label("named", reduced), [(".__class__", kind)], reduced)
+    answer: list[Any] = [*reduced, *[None] * (5 - len(reduced))]
+    make, args, state, items, pairs, *setter = answer
+    edges = _attributes(kind, state)
+    if items is not None:
+        edges.append(("[:]", list(items)))
+    if pairs is not None:
+        edges.append(("[:]", list(pairs) if issubclass(kind, OrderedDict) else dict(pairs)))
+    if make is _NEW and type(args) is tuple and args:
+        edges += [(".__new__()", args[1:])] if len(args) > 1 else []
+        edges.append((".__class__", args[0]))
+    else:
+        edges += [(".__reduce__()[0]", make), (".__reduce__()[1]", args)]
+    edges += [(".__reduce__()[5]", one) for one in setter]
+    words = f"a {kind.__module__}.{kind.__qualname__}"
+    return Part(label("instance", tuple(name for name, _ in edges)), edges, words)
+
+
+def _reduced(thing: Any) -> Any:
+    registered: Any = copyreg.dispatch_table.get(type(thing))
+    try:
+        return registered(thing) if registered is not None else thing.__reduce_ex__(4)
+    except Exception as error:  # any code of the object's class may run here
+        raise Opaque(str(error)) from error
+
+
+def _attributes(kind: type, state: Any) -> list[tuple[str, Any]]:
+    """Return an object's state by attribute, less what `cached_property` keeps there."""
+    if state is None:
+        return []
+    # Python's own __getstate__ answers a dict, or a pair of dicts where there are slots.
+    halves = state if type(state) is tuple and len(state) == 2 else (state,)
+    if not all(half is None or _is_attributes(half) for half in halves):
+        return [(".__getstate__()", state)]
+    return [
+        (f".{name}", value)
+        for half in halves
+        for name, value in sorted((half or {}).items())
+        if not any(isinstance(vars(c).get(name), functools.cached_property) for c in kind.__mro__)
+    ]
+
+
+def _is_attributes(state: Any) -> bool:
+    return type(state) is dict and all(type(name) is str for name in state)
+
+
+_NEW: Any = copyreg.__newobj__  # type: ignore[attr-defined]
+
+_EXACT: dict[type, Callable[[Any], Part]] = {
+    **dict.fromkeys(SCALARS, _scalar),
+    **dict.fromkeys([list, tuple], _sequence),
+    **dict.fromkeys([dict, types.MappingProxyType], _mapping),
+    **dict.fromkeys([set, frozenset], _set),
+    **dict.fromkeys([np.ndarray, np.memmap], array_part),
+    types.CodeType: program.code_part,
+    types.FunctionType: program.function_part,
+    **dict.fromkeys([types.BuiltinFunctionType, types.MethodWrapperType], program.builtin_part),
+    types.MethodType: program.method_part,
+    types.WrapperDescriptorType: program.descriptor_part,
+    types.MethodDescriptorType: program.descriptor_part,
+    types.ClassMethodDescriptorType: program.descriptor_part,
+    **dict.fromkeys([types.GetSetDescriptorType, types.MemberDescriptorType], program.slot_part),
+    **dict.fromkeys([staticmethod, classmethod], program.wrapper_part),
+    functools.cached_property: program.wrapper_part,
+    functools._lru_cache_wrapper: program.wrapper_part,
+    functools.partial: program.partial_part,
+    Field: program.field_part,
+    **dict.fromkeys([io.FileIO, io.BufferedReader, io.BufferedWriter], file_part),
+    **dict.fromkeys([io.BufferedRandom, io.TextIOWrapper], file_part),
+}
+
+# Locks do not change a sample. What is held weakly is a cache or a registry, never an object's own
+# state: it could not travel.
+_STATELESS: list[type] = [
+    type(threading.Lock()),
+    type(threading.RLock()),
+    threading.local,
+    weakref.ref,
+    weakref.ProxyType,
+    weakref.CallableProxyType,
+    weakref.WeakKeyDictionary,
+    weakref.WeakValueDictionary,
+    weakref.WeakSet,
+]
+
+_FAMILIES: list[tuple[type, Callable[[Any], Part]]] = [
+    (type, program.class_part),
+    (Enum, _member),
+    (PurePath, _path),
+    (types.ModuleType, program.module_part),
+    (property, program.property_part),
+    (np.generic, _number),
+    (logging.Logger, _logger),
+    *((kind, _without_state) for kind in _STATELESS),
+]

@@ -1,0 +1,85 @@
+"""Objects that are mostly bytes: arrays and tensors by content, mapped and open files by stamp.
+
+Elements are taken in C order whatever their strides. Fields of a structured array are taken one by
+one: the gaps between them hold whatever was there before.
+"""
+
+import mmap
+import os
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joader.client.fingerprint.graph import DIGEST_BYTES, Opaque, Part, label
+
+# Kinds of elements that are their bytes; others (objects, NumPy's variable strings) are listed.
+_PLAIN_KINDS = frozenset("biufcmMSUV")
+
+
+def array_part(array: NDArray[Any]) -> Part:
+    """Take an array apart: dtype, shape and content; or the place in its file if it is mapped."""
+    dtype = array.dtype
+    head = ("array", repr(dtype), array.shape)
+    words = f"{dtype} array of shape {array.shape}"
+    mapped = _memory_map(array)
+    if mapped is not None:
+        first = array.ctypes.data - np.frombuffer(mapped._mmap, np.uint8).ctypes.data
+        offset = mapped.offset - mapped.offset % mmap.ALLOCATIONGRANULARITY + first
+        stamp = file_stamp(os.fspath(mapped.filename))
+        return Part(label("mapped", *head, array.strides, offset, *stamp), words=f"mapped {words}")
+    if dtype.names is not None:
+        fields = [(f"[{name!r}]", array[name]) for name in dtype.names]
+        return Part(label(*head), fields, words)
+    if dtype.hasobject or dtype.kind not in _PLAIN_KINDS:
+        return Part(label(*head), [(".tolist()", array.ravel().tolist())], words)
+    return Part(label(*head, _digest(array)), words=words)
+
+
+def tensor_part(tensor: Any, torch: Any) -> Part | None:
+    """Take a tensor apart; None where it is not one plain block of elements."""
+    plain = tensor.layout is torch.strided and not (tensor.is_quantized or tensor.is_nested)
+    if not plain or tensor.device.type == "meta":
+        return None
+    shape = tuple(tensor.shape)
+    values = tensor.detach().as_subclass(torch.Tensor).cpu().resolve_conj().resolve_neg()
+    raw = values.contiguous().reshape(-1).view(torch.uint8).numpy()
+    return Part(
+        label("tensor", str(tensor.dtype), shape, tensor.device.type, _digest(raw)),
+        words=f"{tensor.dtype} tensor of shape {shape}",
+    )
+
+
+def file_part(file: Any) -> Part:
+    """Take an open file for its path, size and time of change; how far it was read is left out."""
+    name = getattr(file, "name", None)
+    if isinstance(name, str | bytes) and os.path.isfile(name):
+        return Part(label("file", *file_stamp(os.fsdecode(name))), words=f"file {name!r}")
+    if isinstance(name, str) and name.startswith("<"):
+        return Part(label("stream", name), words=f"stream {name}")
+    raise Opaque("it is an open file without a path")
+
+
+def file_stamp(path: str) -> tuple[str, int, int]:
+    """Return the real path, size and time of change of a file."""
+    stat = os.stat(path)
+    return os.path.realpath(path), stat.st_size, stat.st_mtime_ns
+
+
+def _memory_map(array: NDArray[Any]) -> Any:
+    """Return the mapped file an array lies in, or None; computing with one gives a plain array."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        mapped: Any = base if isinstance(base, np.memmap) else None
+        if mapped is not None and mapped._mmap is not None and mapped.filename is not None:
+            return mapped
+        base = base.base
+    return None
+
+
+def _digest(array: NDArray[Any]) -> bytes:
+    if array.itemsize == 0 or array.size == 0:
+        return b""
+    raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return blake2b(raw.data, digest_size=DIGEST_BYTES).digest()

@@ -1,0 +1,135 @@
+"""Digests of the nodes of a graph that may have rings, whatever the order it was built in.
+
+A node is its label and its children. Outside rings its digest is that of its label and its
+children's digests. The members of a ring are refined together: round by round each takes in its
+neighbours, until no round tells two members apart that the one before did not; then each takes in
+the set of all. Graphs that cannot be told apart by walking them get equal digests, so neither ids
+nor the place where a ring is entered matter (numbering objects as they are met would depend on the
+order of sets, which changes with the hash seed).
+"""
+
+import marshal
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+DIGEST_BYTES = 16
+# Members of a ring that look alike for 64 steps in every direction are taken for alike: a ring of
+# n equal links would else cost n rounds of n.
+MAX_ROUNDS = 64
+_INSIDE = bytes(DIGEST_BYTES)  # stands for a child in the same ring before the first round
+
+Scalar = bool | int | float | complex | str | bytes | None
+
+
+class Opaque(Exception):
+    """Say why an object has no state that could be compared; the walk adds where it is."""
+
+
+@dataclass(slots=True)
+class Part:
+    """One object taken apart: what it is by itself, and the objects it leads to by name."""
+
+    label: bytes
+    edges: list[tuple[str, Any]] = field(default_factory=list)
+    words: str = ""  # for people; not digested
+    unordered: bool = False  # a set: its edges count in any order
+
+
+def label(*fields: Scalar | tuple[Scalar, ...]) -> bytes:
+    """Write plain values down so that different ones, or of different types, never look alike.
+
+    Version 2 of marshal's format has neither references nor marks for interned strings, so equal
+    values give equal bytes; both came with version 3.
+    """
+    return marshal.dumps(fields, 2)
+
+
+def digest_of(head: bytes, tail: Iterable[bytes] = ()) -> bytes:
+    """Digest a head of any length and a tail of digests."""
+    return blake2b(
+        b"".join([len(head).to_bytes(8, "little"), head, *tail]), digest_size=DIGEST_BYTES
+    ).digest()
+
+
+@dataclass(frozen=True)
+class Digests:
+    """The digest of every node; and the same with what is in its own ring left out.
+
+    In a ring every member's digest changes when one member does; `apart` tells which one it was.
+    """
+
+    whole: list[bytes]
+    apart: list[bytes]
+
+
+def digests(parts: Sequence[Part], children: Sequence[Sequence[int]]) -> Digests:
+    """Return the digests of a graph; children[i] are what the edges of parts[i] lead to."""
+    found = Digests([b""] * len(parts), [b""] * len(parts))
+    whole = found.whole
+
+    def taken_in(node: int, head: bytes, known: Sequence[bytes]) -> bytes:
+        tail = [known[child] for child in children[node]]
+        return digest_of(head, sorted(tail) if parts[node].unordered else tail)
+
+    for ring in _rings(children):
+        for node in ring:
+            whole[node] = _INSIDE
+        first = {node: taken_in(node, parts[node].label, whole) for node in ring}
+        for node in ring:
+            whole[node] = found.apart[node] = first[node]
+        if len(ring) == 1 and ring[0] not in children[ring[0]]:
+            continue
+        classes = len(set(first.values()))
+        for _ in range(MAX_ROUNDS):
+            now = {node: taken_in(node, whole[node], whole) for node in ring}
+            for node in ring:
+                whole[node] = now[node]
+            if len(set(now.values())) == classes:
+                break
+            classes = len(set(now.values()))
+        everyone = sorted({whole[node] for node in ring})
+        for node in ring:
+            whole[node] = digest_of(whole[node], everyone)
+    return found
+
+
+def _rings(children: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """Yield the strongly connected components, each after those it leads to (Tarjan 1972).
+
+    Without recursion: state may be nested deeper than Python's stack.
+    """
+    order = [0] * len(children)  # when a node was met, from 1
+    lowest = [0] * len(children)  # the earliest node still open that it leads to
+    is_open = bytearray(len(children))
+    opened: list[int] = []
+    met = 0
+    for root in range(len(children)):
+        if order[root]:
+            continue
+        todo = [(root, iter(children[root]))]
+        while todo:
+            node, rest = todo[-1]
+            if not order[node]:
+                met += 1
+                order[node] = lowest[node] = met
+                opened.append(node)
+                is_open[node] = 1
+            for child in rest:
+                if not order[child]:
+                    todo.append((child, iter(children[child])))
+                    break
+                if is_open[child]:
+                    lowest[node] = min(lowest[node], order[child])
+            else:
+                todo.pop()
+                if todo:
+                    parent = todo[-1][0]
+                    lowest[parent] = min(lowest[parent], lowest[node])
+                if lowest[node] == order[node]:
+                    ring: list[int] = []
+                    while not ring or ring[-1] != node:
+                        ring.append(opened.pop())
+                        is_open[ring[-1]] = 0
+                    yield ring

@@ -1,0 +1,249 @@
+"""User code taken apart: functions, classes, modules, and how libraries are named.
+
+A function is its bytecode and all it reads; a class its attributes and bases. Where code lies and
+what it is called does not count: a script that is run and the same file imported are one. What
+belongs to a library is its name there and the library's version (origin.py).
+"""
+
+import sys
+from dataclasses import Field
+from enum import Enum
+from functools import cached_property, partial
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
+from typing import Any
+
+from joader.client.fingerprint.graph import Part, label
+from joader.client.fingerprint.origin import library_of
+from joader.client.fingerprint.reads import reads
+from joader.client.fingerprint.sources import import_names, source_digest
+
+# Attributes of a class that say nothing about what it does, or change while it is used.
+_LEFT_OUT = frozenset(
+    [
+        *("__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__slots__"),
+        *("__firstlineno__", "__static_attributes__", "__abstractmethods__", "_abc_impl"),
+        *("__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__"),
+        *("__orig_bases__", "__parameters__", "__type_params__"),
+    ]
+)
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement or by an extension like one
+
+
+def code_part(code: CodeType) -> Part:
+    """Take bytecode apart: instructions, constants and names, without places and local names."""
+    arguments = code.co_argcount + code.co_kwonlyargcount
+    arguments += bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)  # *args, **kwargs
+    consts = [(f".co_consts[{number}]", const) for number, const in enumerate(code.co_consts)]
+    return Part(
+        label(
+            "code",
+            code.co_code,
+            code.co_exceptiontable,
+            code.co_names,
+            code.co_varnames[:arguments],
+            code.co_cellvars,
+            code.co_freevars,
+            (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags),
+        ),
+        consts,
+        f"code at {code.co_filename}:{code.co_firstlineno}",
+    )
+
+
+def function_part(function: FunctionType) -> Part:
+    """Take a function apart: its code, what it was made with and what it reads."""
+    code = function.__code__
+    home = str(function.__globals__.get("__name__", ""))
+    library = library_of(home)
+    if library is not None and "<" not in code.co_qualname:
+        return library_part(library, home, code.co_qualname)
+    edges: list[tuple[str, Any]] = [(".__code__", code)]
+    if function.__defaults__:
+        edges.append((".__defaults__", function.__defaults__))
+    if function.__kwdefaults__:
+        edges.append((".__kwdefaults__", function.__kwdefaults__))
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        edges.append((f".__closure__.{name}", _contents(cell)))
+    if vars(function):
+        edges.append((".__dict__", vars(function)))
+    if library is None:
+        edges.extend(_outside(code, function.__globals__))
+    names = tuple(name for name, _ in edges)
+    return Part(label("function", library, names), edges, f"function {function.__qualname__}")
+
+
+def _contents(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return Part(label("empty cell"), words="not yet set")
+
+
+def _outside(code: CodeType, namespace: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return what code reads from its module and imports when it runs."""
+    found = reads(code)
+    edges: dict[str, Any] = {}
+    for chain in found.names:
+        name, value = _resolve(chain, namespace)
+        edges[f".__globals__.{name}"] = value
+    package = str(namespace.get("__package__") or "")
+    for name, level, items in found.imports:
+        modules = import_names(name, level, items, package)
+        whole = modules[-1 - len(items)] if modules else name
+        library = library_of(whole)
+        known = source_digest(*modules) if library is None else library
+        edges[f"(import {'.' * level}{name} {', '.join(items)})"] = Part(label("import", known))
+    return sorted(edges.items())
+
+
+def _resolve(chain: tuple[str, ...], namespace: dict[str, Any]) -> tuple[str, Any]:
+    """Follow `helpers.load` or `args.size` as far as it certainly reads nothing else."""
+    name, *attributes = chain
+    if name not in namespace:
+        return name, Part(label("built-in or missing"), words="no global")
+    value = namespace[name]
+    for attribute in attributes:
+        if not _is_namespace(value) or attribute not in vars(value):
+            break
+        name, value = f"{name}.{attribute}", vars(value)[attribute]
+    return name, value
+
+
+def _is_namespace(value: Any) -> bool:
+    kind = type(value)
+    if kind is SimpleNamespace or (kind.__module__, kind.__name__) == ("argparse", "Namespace"):
+        return True
+    return issubclass(kind, ModuleType) and library_of(value.__name__) is None
+
+
+def class_part(cls: type) -> Part:
+    """Take a class apart: its attributes, bases and metaclass; a library's by name."""
+    module, qualname = str(cls.__module__), cls.__qualname__
+    library = library_of(module)
+    if not cls.__flags__ & _HEAP_TYPE or (library is not None and "<locals>" not in qualname):
+        return library_part(library, module, qualname)
+    attributes = {name: value for name, value in vars(cls).items() if name not in _LEFT_OUT}
+    if issubclass(cls, Enum):
+        attributes = _enum_attributes(cls, attributes)
+    edges = [(f".{name}", value) for name, value in sorted(attributes.items())]
+    edges += [(f".__bases__[{number}]", base) for number, base in enumerate(cls.__bases__)]
+    if type(cls) is not type:
+        edges.append((".__class__", type(cls)))
+    names = tuple(name for name, _ in edges)
+    return Part(label("class", cls.__name__, names), edges, f"class {qualname}")
+
+
+def _enum_attributes(cls: type[Enum], attributes: dict[str, Any]) -> dict[str, Any]:
+    """Keep methods and members; what Enum notes for itself (`_x_`) grows while flags are used."""
+    methods = (FunctionType, classmethod, staticmethod)
+    kept = {
+        name: value
+        for name, value in attributes.items()
+        if name not in cls.__members__
+        and (name.startswith("__") or not name.startswith("_") or isinstance(value, methods))
+    }
+    kept["__members__"] = [(name, member._value_) for name, member in cls.__members__.items()]
+    return kept
+
+
+def library_part(library: str | None, module: str, name: str) -> Part:
+    """Name something in a library."""
+    words = f"{module}.{name} of {library}"
+    return Part(label("library", library, module, name), words=words)
+
+
+def module_part(module: ModuleType) -> Part:
+    """Take a module for its library and version, or a user's for its files."""
+    name = module.__name__
+    library = library_of(name)
+    if library is not None:
+        return library_part(library, name, "")
+    return Part(label("module", source_digest(name)), words=f"module {name}")
+
+
+def builtin_part(function: BuiltinFunctionType) -> Part:
+    """Take a function written in C for its name, and for the object it is bound to."""
+    owner = function.__self__
+    if owner is None or isinstance(owner, ModuleType):
+        module = str(function.__module__)
+        return library_part(library_of(module), module, function.__qualname__)
+    return Part(label("bound", function.__name__), [(".__self__", owner)])
+
+
+def method_part(method: MethodType) -> Part:
+    """Take a bound method for its function and its object."""
+    return Part(label("method"), [(".__func__", method.__func__), (".__self__", method.__self__)])
+
+
+def descriptor_part(descriptor: Any) -> Part:
+    """Take a method of a built-in type (str.lower) for the type and its name."""
+    return Part(
+        label("descriptor", descriptor.__name__), [(".__objclass__", descriptor.__objclass__)]
+    )
+
+
+def slot_part(slot: Any) -> Part:
+    """Take a slot of a class for its name."""
+    return Part(label("slot", slot.__name__))
+
+
+def property_part(value: property) -> Part:
+    """Take a property for its functions."""
+    names = ("fget", "fset", "fdel")
+    return Part(label("property"), [(f".{name}", getattr(value, name)) for name in names])
+
+
+def wrapper_part(wrapper: Any) -> Part:
+    """Take a staticmethod, classmethod, lru_cache or cached_property for what it wraps."""
+    inner = wrapper.func if isinstance(wrapper, cached_property) else wrapper.__wrapped__
+    edges = [(".__wrapped__", inner)]
+    if hasattr(wrapper, "cache_parameters"):
+        edges.append((".cache_parameters()", wrapper.cache_parameters()))
+    return Part(label("wrapper", type(wrapper).__name__), edges)
+
+
+def partial_part(value: partial[Any]) -> Part:
+    """Take a partial for its function and arguments."""
+    edges = [(".func", value.func), (".args", value.args), (".keywords", value.keywords)]
+    return Part(label("partial"), [*edges, (".__dict__", vars(value))])
+
+
+def field_part(field: Field[Any]) -> Part:
+    """Take a dataclass field for all but its annotation."""
+    names = ("name", "default", "default_factory", "init", "repr", "hash", "compare", "metadata")
+    return Part(label("field"), [(f".{name}", getattr(field, name)) for name in names])
+
+
+class LibraryNames:
+    """The names under which libraries keep objects of their own classes."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, dict[int, str]] = {}
+
+    def of(self, thing: Any) -> str | None:
+        """Return the name a library gives this object in a module its class is in or below."""
+        module = str(type(thing).__module__)
+        if library_of(module) is None:
+            return None
+        while module:
+            name = self._in(module).get(id(thing))
+            if name is not None:
+                return f"{module}.{name}"
+            module = module.rpartition(".")[0]
+        return None
+
+    def _in(self, module: str) -> dict[int, str]:
+        if module not in self._names:
+            members = getattr(sys.modules.get(module), "__dict__", {})
+            # An object may have two names: the first in the alphabet, whatever the order of import.
+            ordered = sorted(members.items(), reverse=True)
+            self._names[module] = {id(value): name for name, value in ordered}
+        return self._names[module]

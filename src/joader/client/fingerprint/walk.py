@@ -1,0 +1,73 @@
+"""All objects that an object leads to, each taken apart once.
+
+Nearest first, so that an object reached in two ways is named by the shorter one. Every object met
+is kept alive until the end: ids tell objects apart only as long as both live.
+"""
+
+from typing import Any
+
+from joader.client.fingerprint.anatomy import take_apart
+from joader.client.fingerprint.bulk import SCALARS
+from joader.client.fingerprint.graph import Digests, Opaque, Part, digests
+from joader.client.fingerprint.program import LibraryNames
+from joader.errors import BadArgument
+
+
+class Walk:
+    """The graph below one object: parts[0] is the object itself."""
+
+    def __init__(self, root: Any, name: str) -> None:
+        """Walk through everything the object leads to; `name` begins every path."""
+        self.parts: list[Part] = []
+        self.children: list[list[int]] = []
+        self._parents: list[tuple[int, str]] = []
+        self._things: list[Any] = []
+        self._numbers: dict[int, int] = {}
+        self._library_names = LibraryNames()
+        self._number(root, -1, name)
+        for number, part in enumerate(self.parts):  # grows while it is gone through
+            self.children.append([self._number(thing, number, edge) for edge, thing in part.edges])
+
+    def digests(self) -> Digests:
+        """Return the digest of every object."""
+        return digests(self.parts, self.children)
+
+    def path(self, number: int) -> str:
+        """Return how to get from the root to an object."""
+        names = []
+        while number >= 0:
+            number, name = self._parents[number]
+            names.append(name)
+        return "".join(reversed(names))
+
+    def is_named(self, number: int) -> bool:
+        """Tell whether the path to an object leads through no set, whose elements have no names."""
+        while number > 0:
+            number = self._parents[number][0]
+            if self.parts[number].unordered:
+                return False
+        return True
+
+    def _number(self, thing: Any, parent: int, edge: str) -> int:
+        kind = type(thing)
+        alone = kind in SCALARS or kind is Part
+        if not alone and id(thing) in self._numbers:
+            return self._numbers[id(thing)]
+        number = len(self.parts)
+        self._parents.append((parent, edge))
+        self.parts.append(thing if kind is Part else self._take_apart(thing, number))
+        if not alone:
+            self._things.append(thing)
+            self._numbers[id(thing)] = number
+        return number
+
+    def _take_apart(self, thing: Any, number: int) -> Part:
+        try:
+            return take_apart(thing, self._library_names)
+        except Opaque as error:
+            what = f"{type(thing).__module__}.{type(thing).__qualname__}"
+            raise BadArgument(
+                f"{self.path(number)} is a {what}, which has no state that could be compared "
+                f"between jobs: {error}; leave it out in __getstate__ and open it when it is first "
+                "used, or give key= to name the dataset yourself"
+            ) from error

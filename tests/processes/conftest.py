@@ -1,0 +1,104 @@
+"""A daemon of its own for each test, and a look at what is left when it is gone."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from joader.daemon.lifecycle import connected
+from joader.messages import PROTOCOL, AskStatus, Hello, Status
+from joader.wire import Channel, frame
+from tests.processes.jobs import Job, wait_until
+
+
+class Node:
+    """A folder with a daemon."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.run = folder / "run"
+        self.run.mkdir(mode=0o700)
+        self.socket = self.run / "daemon.sock"
+        self.daemon: subprocess.Popen[bytes] | None = None
+        self.jobs: list[Job] = []
+
+    def up(self, memory: str = "64MiB", workers: int = 2, *more: str) -> None:
+        with (self.run / "daemon.log").open("ab") as log:
+            self.daemon = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "joader.daemon.main", f"--socket={self.socket}"),
+                    *(f"--memory={memory}", f"--workers={workers}", "--idle=0", *more),
+                ],
+                stdout=log,
+                stderr=log,
+                cwd="/",
+            )
+        wait_until(lambda: self.socket.exists())
+
+    def job(self, script: str, *arguments: str, **variables: str) -> Job:
+        self.jobs.append(Job(self.folder, script, *arguments, **variables))
+        return self.jobs[-1]
+
+    def status(self) -> dict[str, Any]:
+        sock = connected(self.socket)
+        assert sock is not None
+        sock.sendall(frame(Hello(PROTOCOL, os.getpid())))
+        _, descriptors, _, _ = socket.recv_fds(sock, 4096, 1)
+        os.close(descriptors[0])
+        channel: Channel[Status] = Channel(sock, Status)
+        channel.send(AskStatus())
+        body: dict[str, Any] = json.loads(channel.receive(10).body)
+        channel.close()
+        return body
+
+    def workers(self) -> list[int]:
+        assert self.daemon is not None
+        return children(self.daemon.pid)
+
+    def log(self) -> str:
+        return (self.run / "daemon.log").read_text()
+
+    def down(self) -> None:
+        """End the daemon and see that nothing of it is left."""
+        for job in self.jobs:
+            if job.process.poll() is None:
+                job.process.kill()
+            job.process.communicate()
+        if self.daemon is not None:
+            workers = self.workers()
+            self.daemon.send_signal(signal.SIGTERM)
+            assert self.daemon.wait(20) == 0, self.log()
+            wait_until(lambda: not any(alive(pid) for pid in workers))
+            assert not self.socket.exists()
+            assert "Traceback" not in self.log(), self.log()
+
+
+def children(pid: int) -> list[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(word) for word in text.split()]
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Node]:
+    node = Node(tmp_path)
+    yield node
+    node.down()
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], object]], None]:
+    return wait_until
