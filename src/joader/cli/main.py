@@ -43,9 +43,24 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"joader {__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
+    _add_node(commands)
     _add_reproduce(commands)
     _add_demo(commands)
     return top
+
+
+def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    up = commands.add_parser("up", help="start the daemon (the first job does it by itself, too)")
+    up.add_argument("-d", "--detach", action="store_true", help="in the background")
+    up.add_argument("--memory", metavar="SIZE", help="for prepared samples, for example 8GiB")
+    up.add_argument("--workers", type=_count, metavar="N", help="processes (default: one a core)")
+    up.add_argument("--threads-per-worker", type=_count, metavar="N", default=1)
+    up.set_defaults(run=_up)
+    down = commands.add_parser("down", help="end the daemon")
+    down.set_defaults(run=_down)
+    status = commands.add_parser("status", help="what runs, and how much is shared")
+    status.add_argument("--json", action="store_true", help="as JSON")
+    status.set_defaults(run=_status)
 
 
 def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -92,6 +107,24 @@ def _add_json(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _up(options: argparse.Namespace) -> int:
+    from joader.cli.node import up
+
+    return up(options.memory, options.workers, options.threads_per_worker, options.detach)
+
+
+def _down(options: argparse.Namespace) -> int:
+    from joader.cli.node import down
+
+    return down()
+
+
+def _status(options: argparse.Namespace) -> int:
+    from joader.cli.node import status
+
+    return status(options.json)
+
+
 def _reproduce(options: argparse.Namespace) -> int:
     from joader.cli.reproduce import list_figures, reproduce
     from joader.cli.run import Outputs
@@ -108,6 +141,12 @@ def _demo(options: argparse.Namespace) -> int:
     from joader.cli.run import Outputs
 
     return demo(Outputs(options.json, [options.plot]))
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes; it is at least 1")
+    return int(text)
 
 
 def _seed(text: str) -> int:

@@ -14,8 +14,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from joader.daemon.lifecycle import connect_or_start
-from joader.errors import BadMessage, ConnectionLost, OurError, Refusal
+from joader.config import socket_path
+from joader.daemon.lifecycle import connect_or_start, connected
+from joader.errors import BadMessage, ConnectionLost, NoDaemon, OurError, Refusal
 from joader.memory import Arena, Layout
 from joader.messages import (
     PROTOCOL,
@@ -38,9 +39,14 @@ _HANDSHAKE_S = 30.0
 class Connection:
     """A channel to the daemon and the memory it shares."""
 
-    def __init__(self, address: str | None = None) -> None:
-        """Connect, starting a daemon if there is none."""
-        sock = connect_or_start(Path(address) if address else None)
+    def __init__(self, address: str | None = None, *, start: bool = True) -> None:
+        """Connect, starting a daemon if there is none and `start` says so."""
+        path = Path(address) if address else socket_path()
+        sock = connect_or_start(path) if start else connected(path)
+        if sock is None:
+            raise NoDaemon(
+                f"no daemon listens at {path}; `joader up -d` starts one, and so does the first job"
+            )
         sock.settimeout(_HANDSHAKE_S)
         self._pid = os.getpid()
         sock.sendall(frame(Hello(PROTOCOL, self._pid)))

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from joader.config import runtime_folder, socket_path
+from joader.config import runtime_folder
 from joader.errors import NoDaemon
 
 _START_S = 20.0
@@ -43,9 +43,8 @@ def connected(path: Path) -> socket.socket | None:
     return sock
 
 
-def connect_or_start(path: Path | None = None) -> socket.socket:
+def connect_or_start(path: Path) -> socket.socket:
     """Return a socket to the user's daemon, starting one if there is none."""
-    path = path or socket_path()
     sock = connected(path)
     if sock is not None:
         return sock
