@@ -10,6 +10,7 @@ import os
 import socket
 import struct
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ from joader.version import __version__
 from joader.wire import Stream, frame
 from joader.workers.pool import Pool
 
+Record = Callable[[engine.Event, list[engine.Instruction]], None]
+
 _TOUCH_STEP_BYTES = 256 * 2**20
 _HELLO_S = 5.0
 
@@ -57,11 +60,13 @@ _HELLO_S = 5.0
 class Daemon:
     """The engine, the arena, the pool and the sessions of one node."""
 
-    def __init__(self, config: DaemonConfig) -> None:
-        """Take the memory; workers come with the first job."""
+    def __init__(self, config: DaemonConfig, record: Record | None = None) -> None:
+        """Take the memory; workers come with the first job. `record` is told all that happens."""
         self.config = config
         self.arena = Arena(config.memory_bytes)
-        self.engine = Engine(self.arena.size_bytes, seed=int.from_bytes(os.urandom(7), "big"))
+        self.seed = int.from_bytes(os.urandom(7), "big")
+        self.engine = Engine(self.arena.size_bytes, self.seed)
+        self._record = record
         self.pool = Pool(
             self.arena, config.workers, config.threads_per_worker, self._from_worker, self._lost
         )
@@ -227,7 +232,10 @@ class Daemon:
     # Instructions out.
 
     def _tell(self, event: engine.Event) -> None:
-        for instruction in self.engine.handle(event):
+        instructions = self.engine.handle(event)
+        if self._record is not None:
+            self._record(event, instructions)
+        for instruction in instructions:
             match instruction:
                 case engine.Prepare():
                     self.pool.cook(

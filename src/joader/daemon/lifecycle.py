@@ -68,7 +68,8 @@ def start(path: Path, arguments: list[str]) -> int:
             stdout=log,
             stderr=log,
             start_new_session=True,
-            cwd="/",
+            cwd="/",  # not a folder of the job; so relative paths are made absolute
+            env={**os.environ, "PYTHONPATH": _absolute(os.environ.get("PYTHONPATH", ""))},
         )
     deadline = time.monotonic() + _START_S
     while time.monotonic() < deadline:
@@ -82,6 +83,10 @@ def start(path: Path, arguments: list[str]) -> int:
     process.kill()
     tail = log_path().read_text(errors="replace")[-2000:]
     raise NoDaemon(f"no daemon could be started at {path}; the end of {log_path()}:\n{tail}")
+
+
+def _absolute(paths: str) -> str:
+    return os.pathsep.join(os.path.abspath(path) for path in paths.split(os.pathsep) if path)
 
 
 def log_path() -> Path:

@@ -28,16 +28,20 @@ def main() -> None:
         threads_per_worker=options.threads_per_worker,
         idle_s=config.idle_s if options.idle is None else options.idle,
     )
-    asyncio.run(run(options.socket, config))
+    asyncio.run(serve(options.socket, config))
 
 
-async def run(path: Path, config: DaemonConfig) -> None:
-    """Listen, serve, and leave nothing behind."""
+async def serve(path: Path, config: DaemonConfig) -> None:
+    """Be the daemon until a signal, a client or idleness ends it."""
     daemon = Daemon(config)
-    listener = listen(path)
-    loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, daemon.stop.set)
+        asyncio.get_running_loop().add_signal_handler(number, daemon.stop.set)
+    await run(path, daemon)
+
+
+async def run(path: Path, daemon: Daemon) -> None:
+    """Listen, serve, and leave nothing behind."""
+    listener = listen(path)
     watching = asyncio.ensure_future(end_when_idle(daemon, path))
     try:
         await daemon.serve(listener)

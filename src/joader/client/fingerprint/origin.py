@@ -15,12 +15,15 @@ from importlib.machinery import ModuleSpec, PathFinder
 
 _PYTHON = f"{platform.python_implementation()} {platform.python_version()}"
 _STDLIB = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
+_SCRIPT = frozenset({"__main__", "__mp_main__"})  # the user's wherever it lies
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 @lru_cache(maxsize=4096)
 def library_of(name: str) -> str | None:
     """Return name and version of the library a module belongs to; None where it is the user's."""
+    if name in _SCRIPT:
+        return None
     file = file_of(name)
     top, _, inner = name.partition(".")
     if file is None:
@@ -29,7 +32,7 @@ def library_of(name: str) -> str | None:
         # A module made by code, such as torch.ops, belongs to the package it is in.
         return library_of(name.rpartition(".")[0]) if inner else None
     if _INSTALLED.intersection(file.split(os.sep)):
-        return f"{top} {_version(top)}"
+        return _versioned(top)
     return _PYTHON if os.path.realpath(file).startswith(_STDLIB) else None
 
 
@@ -58,11 +61,11 @@ def _spec(name: str) -> ModuleSpec | None:
 
 
 @lru_cache(maxsize=1024)
-def _version(top: str) -> str:
-    """Return the version of the distribution that a top-level package comes from."""
+def _versioned(top: str) -> str | None:
+    """Return a top-level package with its version; None where nothing installed claims it."""
     try:
-        return metadata.version(top)
+        return f"{top} {metadata.version(top)}"
     except metadata.PackageNotFoundError:
         # PIL comes from pillow; reading all installed records takes 0.1 s, once.
         owners = sorted(set(metadata.packages_distributions().get(top, ())))
-        return ", ".join(f"{owner} {metadata.version(owner)}" for owner in owners) or "unknown"
+        return ", ".join(f"{owner} {metadata.version(owner)}" for owner in owners) or None

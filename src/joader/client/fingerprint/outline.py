@@ -15,6 +15,8 @@ FORM = 1
 
 # By path, nearest first: the digest of what is there, and a few words about it.
 Outline: TypeAlias = dict[str, tuple[str, str]]
+_CUT = "…"  # the path of a line that says that there is more
+_NO_LINE = ("", "")
 
 
 def fingerprint(thing: Any, *, name: str = "dataset") -> str:
@@ -28,17 +30,29 @@ def outline(thing: Any, *, name: str = "dataset", max_lines: int | None = None) 
     walk = Walk(thing, name)
     found = walk.digests()
     lines: Outline = {name: (found.whole[0].hex(), walk.parts[0].words)}
-    for number, part in enumerate(walk.parts):
+    paths: list[str | None] = [name]
+    for number, (parent, edge) in enumerate(walk.origins[1:], 1):
         if max_lines is not None and len(lines) >= max_lines:
+            lines[_CUT] = ("", "")
             break
-        if walk.is_named(number):
-            lines.setdefault(walk.path(number), (found.apart[number].hex(), part.words))
+        above = paths[parent]
+        # Elements of a set have no names, nor has what is below them.
+        path = None if above is None or walk.parts[parent].unordered else above + edge
+        paths.append(path)
+        if path is not None:
+            lines.setdefault(path, (found.apart[number].hex(), walk.parts[number].words))
     return lines
 
 
 def difference(one: Outline, other: Outline) -> str | None:
     """Say in words at which path two outlines differ first, or None where they do not."""
-    paths = [path for path in {**one, **other} if _digest(one, path) != _digest(other, path)]
+    is_cut = _CUT in one or _CUT in other
+    paths = [
+        path
+        for path in {**one, **other}
+        if one.get(path, _NO_LINE)[0] != other.get(path, _NO_LINE)[0]
+        and not (is_cut and (path not in one or path not in other))
+    ]
     if not paths:
         return None
     here = paths[0]
@@ -56,7 +70,3 @@ def difference(one: Outline, other: Outline) -> str | None:
 def explain(one: Any, other: Any, *, name: str = "dataset") -> str | None:
     """Say in words at which path two objects differ first; None where their fingerprints agree."""
     return difference(outline(one, name=name), outline(other, name=name))
-
-
-def _digest(lines: Outline, path: str) -> str | None:
-    return lines[path][0] if path in lines else None

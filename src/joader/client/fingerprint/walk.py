@@ -20,7 +20,7 @@ class Walk:
         """Walk through everything the object leads to; `name` begins every path."""
         self.parts: list[Part] = []
         self.children: list[list[int]] = []
-        self._parents: list[tuple[int, str]] = []
+        self.origins: list[tuple[int, str]] = []  # from which object, by which edge it was met
         self._things: list[Any] = []
         self._numbers: dict[int, int] = {}
         self._library_names = LibraryNames()
@@ -36,17 +36,9 @@ class Walk:
         """Return how to get from the root to an object."""
         names = []
         while number >= 0:
-            number, name = self._parents[number]
+            number, name = self.origins[number]
             names.append(name)
         return "".join(reversed(names))
-
-    def is_named(self, number: int) -> bool:
-        """Tell whether the path to an object leads through no set, whose elements have no names."""
-        while number > 0:
-            number = self._parents[number][0]
-            if self.parts[number].unordered:
-                return False
-        return True
 
     def _number(self, thing: Any, parent: int, edge: str) -> int:
         kind = type(thing)
@@ -54,7 +46,7 @@ class Walk:
         if not alone and id(thing) in self._numbers:
             return self._numbers[id(thing)]
         number = len(self.parts)
-        self._parents.append((parent, edge))
+        self.origins.append((parent, edge))
         self.parts.append(thing if kind is Part else self._take_apart(thing, number))
         if not alone:
             self._things.append(thing)
