@@ -21,7 +21,7 @@ help: ## Show this list
 
 setup: $(STAMP) ## Make the environment in .venv/ (every other command does this by itself)
 
-demo: $(STAMP) ## Show what joader does, in about 20 seconds
+demo: $(STAMP) ## Show what joader does, in about 10 seconds
 	@$(BIN)/joader demo $(ARGS)
 
 test: $(STAMP) ## Run the tests, without the slow ones

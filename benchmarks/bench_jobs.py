@@ -39,17 +39,21 @@ def job(options: argparse.Namespace) -> None:
     elif options.side == "joader":
         import joader
 
+        # Imports and the reading of the photos, in every worker, as the other sides have done.
+        warm = joader.DataLoader(Photos(options.photos, 64), batch_size=8, key="warm up")
+        for _ in warm:
+            pass
+        warm.close()
         loader = joader.DataLoader(
             data, batch_size=BATCH, shuffle=True, key=f"photos {options.rows}", deterministic=True
         )
-        iterator = iter(loader)
     else:
         loader = _bare(data, options.part, options.parts)
     print("ready", flush=True)
     sys.stdin.readline()
     started = time.perf_counter()
     ids: list[int] = []
-    for _, rows in iterator if options.side == "joader" else loader:
+    for _, rows in loader:
         ids += rows.tolist() if hasattr(rows, "tolist") else [rows]
     seconds = time.perf_counter() - started
     cpu = sum(os.times()[:4])

@@ -5,7 +5,7 @@ Without a Parquet file of photos it makes its own.
 """
 
 import io
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +16,9 @@ class Photos:
         self.path = path
         self.length = length
 
-    @cached_property
+    @property
     def bodies(self) -> list[bytes]:
-        if self.path and Path(self.path).exists():
-            import pyarrow.parquet as pq
-
-            return [body.as_py() for body in pq.read_table(self.path, columns=["image"])["image"]]
-        return _made(64)
+        return photos(self.path)
 
     def __len__(self) -> int:
         return self.length
@@ -34,8 +30,15 @@ class Photos:
             small = photo.convert("RGB").resize((256, 256), Image.Resampling.BILINEAR)
         return np.asarray(small), row
 
-    def __getstate__(self) -> dict[str, object]:
-        return {"path": self.path, "length": self.length}
+
+@cache
+def photos(path: str | None) -> list[bytes]:
+    """Return the photos, read once a process."""
+    if path and Path(path).exists():
+        import pyarrow.parquet as pq
+
+        return [body.as_py() for body in pq.read_table(path, columns=["image"])["image"]]
+    return _made(64)
 
 
 def _made(count: int) -> list[bytes]:
