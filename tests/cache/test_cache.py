@@ -33,12 +33,37 @@ def rounded(size):
     return max(64, -(-size // 64) * 64)
 
 
+def watched(policy):
+    """Return a policy of this class that notes the need mask it was last told of each sample."""
+
+    class Watched(policy):
+        def __init__(self):
+            super().__init__()
+            self.told = {}
+
+        def add(self, sample, needs, admitted):
+            assert sample not in self.told
+            self.told[sample] = needs
+            super().add(sample, needs, admitted)
+
+        def discard(self, sample):
+            del self.told[sample]
+            super().discard(sample)
+
+        def change(self, sample, needs):
+            assert sample in self.told
+            self.told[sample] = needs
+            super().change(sample, needs)
+
+    return Watched()
+
+
 class CacheAgainstAModel(RuleBasedStateMachine):
     """The model knows of each sample its range, its leases, its admission and its last use."""
 
     @initialize(policy=st.sampled_from(POLICIES))
     def start(self, policy):
-        self.policy = policy()
+        self.kind, self.policy = policy, watched(policy)
         self.cache = Cache(CAPACITY, self.policy)
         self.ranges = {}  # sample -> (offset, size)
         self.admitted = {}
@@ -96,6 +121,16 @@ class CacheAgainstAModel(RuleBasedStateMachine):
             return
         self.cache.begin(job, list(chosen))
         self.needs[job] = set(chosen)
+
+    @precondition(lambda self: self.steps % 5 == 3)
+    @rule(job=jobs)
+    def end(self, job):
+        if job not in self.needs:
+            with pytest.raises(UnknownJob):
+                self.cache.end(job)
+            return
+        self.cache.end(job)
+        self.needs[job] = set()
 
     @precondition(lambda self: self.steps % 5 == 4)  # seldom, or nothing else would come far
     @rule(job=jobs)
@@ -278,14 +313,16 @@ class CacheAgainstAModel(RuleBasedStateMachine):
             Fifo: lambda s: self.admitted[s],
             Lru: lambda s: self.used[s],
         }
-        if type(self.policy) in keys:
-            assert order == sorted(order, key=keys[type(self.policy)])
-        if isinstance(self.policy, ExpectedUse):
-            masks = {s: self.cache.needs(s) for s in order}
-            assert {s: mask.bit_count() for s, mask in masks.items()} == {
-                s: count[s] for s in order
-            }
-            assert self.policy._needs == masks
+        if self.kind in keys:
+            assert order == sorted(order, key=keys[self.kind])
+
+    @invariant()
+    def the_policy_was_told_all_needs_as_they_are_now(self):
+        expected = dict.fromkeys(self.evictable(), 0)
+        for job, sample in self.needed():
+            if sample in expected:
+                expected[sample] |= 1 << self.cache.number(job)
+        assert self.policy.told == expected
 
 
 def gaps(ranges):
@@ -298,7 +335,7 @@ def gaps(ranges):
 
 
 TestCacheAgainstAModel = CacheAgainstAModel.TestCase
-TestCacheAgainstAModel.settings = settings(deadline=None, max_examples=150, stateful_step_count=50)
+TestCacheAgainstAModel.settings = settings(deadline=None, max_examples=200, stateful_step_count=50)
 
 
 def test_what_both_jobs_have_read_is_evicted_first_as_in_appendix_e3():
@@ -321,6 +358,20 @@ def test_what_its_last_job_reads_elsewhere_becomes_the_first_to_leave():
         cache.prepared(sample)
     cache.read("a", 1)
     assert cache.reserve(3, 64)[1] == [1]
+
+
+@pytest.mark.parametrize("forget", ["leave", "end", "read_each"])
+def test_residents_lose_the_needs_of_a_job_that_leaves_or_ends_or_reads_them_at_once(forget):
+    cache = Cache(3 * 64, RefCount())
+    cache.begin("a", [1])
+    cache.begin("b", [3])
+    for sample in (1, 2, 3):
+        cache.reserve(sample, 64)
+        cache.prepared(sample)
+    assert cache.reserve(4, 64)[1] == [2]
+    arguments = {"leave": ["a"], "end": ["a"], "read_each": ["a", [1]]}
+    getattr(cache, forget)(*arguments[forget])
+    assert cache.reserve(5, 64)[1] == [1]
 
 
 def one_job_hits(policy, room, orders):

@@ -61,6 +61,15 @@ class LedgerAgainstDicts(RuleBasedStateMachine):
             self.needs[job] -= set(chosen)
 
     @rule(job=jobs)
+    def end(self, job):
+        if job not in self.needs:
+            with pytest.raises(UnknownJob):
+                self.ledger.end(job)
+            return
+        self.ledger.end(job)
+        self.needs[job] = set()
+
+    @rule(job=jobs)
     def leave(self, job):
         if job not in self.needs:
             with pytest.raises(UnknownJob):

@@ -13,7 +13,7 @@ SPARSE = st.integers(0, 2**32 - 1)
 
 
 @pytest.mark.parametrize(("numbers", "form"), [(DENSE, DenseNeeds), (SPARSE, SparseNeeds)])
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(data=st.data())
 def test_both_forms_behave_like_a_set_that_shrinks(numbers, form, data):
     model = data.draw(st.sets(numbers, min_size=form is SparseNeeds))

@@ -12,7 +12,7 @@ steps = st.tuples(st.integers(0, 15), st.none() | st.integers(-50, 50))
 
 
 @pytest.mark.parametrize(("block", "slack"), [(1, 0), (2, 3), (32, 64)])
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(st.lists(steps, max_size=80))
 def test_the_order_is_that_of_the_keys(block, slack, operations):
     with pytest.MonkeyPatch.context() as patch:

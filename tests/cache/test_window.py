@@ -42,7 +42,7 @@ def taken_in(part):
     return [start for start, _, taken in part if taken]
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=250)
 @given(layouts())
 def test_the_window_lies_in_the_shortest_prefix_that_is_enough(layout):
     slots, order, size = layout
@@ -66,7 +66,7 @@ def test_the_window_lies_in_the_shortest_prefix_that_is_enough(layout):
     assert longest(slots, found) >= size
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=250)
 @given(layouts(), st.integers(0, 4))
 def test_an_impatient_search_finds_a_window_whenever_there_is_one(layout, patience):
     slots, order, size = layout

@@ -316,4 +316,5 @@ def odd(n):
 dataset = even
 """
     assert of(source) == of(source)
-    assert len({of(source), of(source.replace("n != 0", "n > 0")), of(source + "dataset = odd")}) == 3
+    changed = source.replace("n != 0", "n > 0")
+    assert len({of(source), of(changed), of(source + "dataset = odd")}) == 3

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from joader.engine import Engine
-from joader.engine.values import Begin, Deliver, Join, Prepare
+from joader.engine.values import Deliver, Join, Prepare
 from joader.errors import BadArgument, BadRows, JobExists, UnknownJob
 from tests.engine.world import World
 
@@ -241,8 +241,7 @@ def test_a_pass_given_up_in_the_middle_begins_anew() -> None:
 def test_a_resumed_pass_reads_what_was_not_done() -> None:
     on = world()
     on.join(join(1))
-    on.tell(Begin(1, 0, np.arange(150)))
-    on.got[1] = list(range(150))
+    on.begin(1, done=np.arange(150))
     run(on, {1: 8})
     assert sorted(on.got[1]) == list(range(200))
 

@@ -5,6 +5,7 @@ that a delivery from a slot somebody else wrote to is noticed.
 """
 
 from collections.abc import Callable, Iterable
+from itertools import count
 
 import numpy as np
 
@@ -28,6 +29,9 @@ from joader.engine.values import (
     TakeBack,
     Want,
 )
+from joader.sampling import SeededSampler
+
+NOTHING = np.empty(0, np.int64)
 
 
 class World:
@@ -38,24 +42,29 @@ class World:
         self.capacity = capacity_bytes
         self.size_of = size_of  # by row
         self.to_do: dict[int, Prepare] = {}
-        self.sized: dict[int, Prepare] = {}
+        self.sized: dict[int, Prepare] = {}  # workers that wait for a slot
         self.slots: dict[int, tuple[int, int]] = {}  # sample -> offset, size
-        self.bytes: dict[int, tuple[str, int]] = {}  # offset -> recipe and row written there
-        self.recipe_of: dict[int, str] = {}
+        self.bytes: dict[int, tuple[str, int, int]] = {}  # offset -> recipe, row, which preparation
+        self.jobs: dict[int, Join] = {}
+        self.rows: dict[int, np.ndarray] = {}  # type: ignore[type-arg]
+        self.order: dict[int, list[int]] = {}  # of the pass, where the job's order is its own
+        self.left: dict[int, set[int]] = {}  # positions of the pass that were not delivered
         self.got: dict[int, list[int]] = {}
         self.failed: dict[int, list[int]] = {}
         self.held: dict[int, list[np.ndarray]] = {}  # type: ignore[type-arg]
-        self.rows: dict[int, np.ndarray] = {}  # type: ignore[type-arg]
+        self.wants: dict[int, list[int]] = {}
+        self.had: dict[int, set[int]] = {}  # preparations that jobs with fresh samples had
         self.refused: dict[int, str] = {}
         self.prepared = 0
         self.log: list[tuple[Event, list[Instruction]]] = []
+        self._serial = count()
 
     def tell(self, event: Event) -> list[Instruction]:
         instructions = self.engine.handle(event)
         self.log.append((event, instructions))
         for instruction in instructions:
             self.carry_out(instruction)
-        assert self.engine._cache.used_bytes <= self.capacity
+        assert self.engine.pinned_bytes <= self.engine.used_bytes <= self.capacity
         return instructions
 
     def carry_out(self, instruction: Instruction) -> None:
@@ -85,6 +94,7 @@ class World:
             case Forget():
                 for sample in instruction.samples:
                     assert sample not in self.to_do
+                    assert not any(sample in batch for held in self.held.values() for batch in held)
                     self.slots.pop(sample)
 
     def occupy(self, sample: int, offset: int, size: int) -> None:
@@ -97,6 +107,7 @@ class World:
 
     def receive(self, delivery: Deliver) -> None:
         job = delivery.job
+        spec = self.jobs[job]
         for position, sample, offset in zip(
             delivery.positions.tolist(),
             delivery.samples.tolist(),
@@ -104,34 +115,65 @@ class World:
             strict=True,
         ):
             assert self.slots[sample][0] == offset
-            assert self.bytes[offset] == (self.recipe_of[job], int(self.rows[job][position]))
-            self.got[job].append(position)
-        for position, _ in delivery.failed:
-            self.got[job].append(position)
-            self.failed[job].append(position)
+            recipe, row, serial = self.bytes[offset]
+            assert (recipe, row) == (spec.recipe, spec.rows[position])
+            if spec.fresh:
+                assert serial not in self.had[job]
+                self.had[job].add(serial)
+        bad = [position for position, _ in delivery.failed]
+        positions = delivery.positions.tolist() + bad
+        wanted = self.wants[job].pop(0)
+        assert len(set(positions)) == len(positions) == min(wanted, len(self.left[job]))
+        assert set(positions) <= self.left[job]
+        self.left[job] -= set(positions)
+        if spec.order != "shared":
+            expected, self.order[job] = (
+                self.order[job][: len(positions)],
+                self.order[job][len(positions) :],
+            )
+            assert [p for p in expected if p not in bad] == delivery.positions.tolist()
+            assert sorted(expected) == sorted(positions)
+        self.got[job] += positions
+        self.failed[job] += bad
         if delivery.samples.size:
             self.held[job].append(delivery.samples)
 
     def join(self, join: Join) -> None:
+        self.jobs[join.job] = join
         self.rows[join.job] = join.rows
-        self.recipe_of[join.job] = join.recipe
         self.got[join.job], self.failed[join.job], self.held[join.job] = [], [], []
+        self.wants[join.job], self.had[join.job] = [], set()
         self.tell(join)
 
-    def begin(self, job: int, epoch: int = 0) -> None:
-        self.got[job], self.failed[job] = [], []
-        self.tell(Begin(job, epoch))
+    def begin(self, job: int, epoch: int = 0, done: np.ndarray = NOTHING) -> None:  # type: ignore[type-arg]
+        self.got[job], self.failed[job], self.wants[job] = done.tolist(), [], []
+        self.left[job] = set(range(self.rows[job].size)) - set(done.tolist())
+        self.order[job] = [p for p in self.own_order(job, epoch) if p in self.left[job]]
+        self.tell(Begin(job, epoch, done))
+
+    def own_order(self, job: int, epoch: int) -> list[int]:
+        """Return the positions in the order of a whole pass, if it does not depend on others."""
+        spec, positions = self.jobs[job], list(range(self.rows[job].size))
+        if spec.order != "seeded":
+            return positions
+        rows = spec.rows.tolist()
+        number = {row + rows[:p].count(row) * spec.row_limit: p for p, row in enumerate(rows)}
+        sampler = SeededSampler(spec.seed)
+        sampler.add(job, list(number), epoch)
+        return [number[n] for n in sampler.draw({job: len(rows)})[job].tolist()]
 
     def forget_job(self, job: int) -> None:
-        self.held.pop(job, None)
-        self.rows.pop(job, None)
+        for by_job in (self.held, self.rows, self.wants, self.left, self.jobs):
+            by_job.pop(job, None)
 
     def want(self, job: int, count: int, now: float = 0.0) -> None:
+        if job in self.wants:
+            self.wants[job].append(count)
         self.tell(Want(job, count, now))
 
-    def release(self, job: int) -> None:
+    def release(self, job: int, which: int = 0) -> None:
         if self.held[job]:
-            self.tell(Release(job, self.held[job].pop(0)))
+            self.tell(Release(job, self.held[job].pop(which)))
 
     def leave(self, job: int) -> None:
         self.forget_job(job)
@@ -147,9 +189,11 @@ class World:
         if order.offset < 0 or size > order.size_bytes:
             self.slots.pop(sample, None)
             self.sized[sample] = order
+            if size > self.engine._cache.capacity_bytes:
+                del self.sized[sample]
             self.tell(Sized(sample, size))
         else:
-            self.bytes[order.offset] = (order.recipe, order.row)
+            self.bytes[order.offset] = (order.recipe, order.row, next(self._serial))
             self.prepared += 1
             self.tell(Prepared(sample))
 
@@ -159,16 +203,25 @@ class World:
         self.tell(Failed(sample, "bad row"))
 
     def lose(self, samples: Iterable[int]) -> None:
+        """Let a worker die that had these samples in hand, some of them waiting for a slot."""
         gone = tuple(samples)
         for sample in gone:
-            self.to_do.pop(sample)
+            self.sized.pop(sample, None)
+            self.to_do.pop(sample, None)
+            self.slots.pop(sample, None)
         self.tell(Lost(gone, "worker died"))
+
+    def work(self) -> None:
+        """Let all workers finish."""
+        while self.to_do:
+            for sample in list(self.to_do):
+                if sample in self.to_do:
+                    self.finish(sample)
 
     def settle(self) -> None:
         """Let all workers finish and all jobs release, until nothing moves."""
         while self.to_do or any(self.held.values()):
-            for sample in list(self.to_do):
-                if sample in self.to_do:
-                    self.finish(sample)
+            self.work()
             for job in list(self.held):
-                self.release(job)
+                if job in self.held:
+                    self.release(job)

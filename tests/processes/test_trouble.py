@@ -155,3 +155,28 @@ loader.close()
     assert keys[0] == keys[1] != keys[2]
     assert len(logs[0].read_text().split()) < 450
     assert len(logs[1].read_text().split()) == 300
+
+
+def test_ctrl_c_ends_the_job_and_frees_what_it_held(node: Node) -> None:
+    node.up()
+    stuck = node.job(STUCK)
+    assert stuck.line() == "holding"
+    stuck.kill(signal.SIGINT)
+    assert "KeyboardInterrupt" in stuck.error()
+    wait_until(lambda: node.status()["jobs"] == [])
+
+
+def test_a_loader_can_be_used_on_both_sides_of_a_fork(node: Node) -> None:
+    node.up()
+    script = """
+loader = joader.DataLoader(Squares(90), batch_size=8, shuffle=True)
+say([row for batch in loader for row in check(batch)])
+child = os.fork()
+rows = [row for batch in loader for row in check(batch)]
+if child:
+    os.waitpid(child, 0)
+say(rows)
+loader.close()
+"""
+    for rows in node.job(script).result():
+        assert sorted(rows) == list(range(90))

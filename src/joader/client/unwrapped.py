@@ -72,6 +72,10 @@ def unwrap(dataset: Any, *, key_of: Callable[[Any], str] | None = None) -> Unwra
     return Unwrapped(parts[0] if len(parts) == 1 else Concatenated(parts), rows)
 
 
+class _Absent:
+    """Stands for a class of torch while torch is not loaded: nothing is of it."""
+
+
 class _Nest:
     """The bases found so far, each with its first row in the concatenation of all."""
 
@@ -129,7 +133,7 @@ class _Nest:
 
 def _is_torch(dataset: Any, name: str) -> bool:
     """Tell whether this is exactly the torch class of this name, not a subclass."""
-    return type(dataset) is getattr(sys.modules.get("torch.utils.data.dataset"), name, _Nest)
+    return type(dataset) is getattr(sys.modules.get("torch.utils.data.dataset"), name, _Absent)
 
 
 def _name(dataset: Any) -> str:
@@ -137,7 +141,7 @@ def _name(dataset: Any) -> str:
 
 
 def _refuse_stream(dataset: Any, path: str) -> None:
-    stream = getattr(sys.modules.get("torch.utils.data.dataset"), "IterableDataset", _Nest)
+    stream = getattr(sys.modules.get("torch.utils.data.dataset"), "IterableDataset", _Absent)
     if isinstance(dataset, stream) or not hasattr(type(dataset), "__getitem__"):
         raise BadArgument(
             f"{path} is a {_name(dataset)}, which is read from front to end and has no rows that "
@@ -183,7 +187,7 @@ def _integers(indices: Any) -> npt.NDArray[Any] | None:
     kind = type(indices)
     if kind is range:
         return np.arange(indices.start, indices.stop, indices.step)
-    if kind is getattr(sys.modules.get("torch"), "Tensor", _Nest):
+    if kind is getattr(sys.modules.get("torch"), "Tensor", _Absent):
         whole = not (indices.is_floating_point() or indices.is_complex())
         return _integers(indices.detach().cpu().numpy()) if whole else None
     if kind is np.ndarray or kind is np.memmap:

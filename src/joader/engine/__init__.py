@@ -1,6 +1,7 @@
 """What to do now: one event in, instructions out.
 
-Reading order: `values`, `recipe_rows`, `reader`, `planner`, `engine`.
+Reading order: `values`, `recipe_rows`, `instances`, `recipes`, `reader`, `planner`, `supply`,
+`engine`.
 """
 
 from joader.engine.engine import Engine

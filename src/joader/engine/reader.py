@@ -1,20 +1,32 @@
-"""One job inside the engine: what is planned for it, what it asked for, what it waits for.
+"""One job inside the engine: what is planned for it, what it asked for, what it holds.
 
-A planned sample is
-- *planned*: in `samples`, beyond `asked`; nothing is held for it;
-- *asked for*: among the first `asked`; the job holds a lease on it, or it is in `unready`;
-- *held*: delivered and not released; no longer in `samples`, counted in `held`.
+A position of its pass is
+- *undrawn*: known to the sampler only, counted in `undrawn`;
+- *planned*: in `positions`, and its row's sample number in `homes`; nothing is held for it;
+- *asked for*: one of the first in `positions`, its sample in `samples`. It is in `unready` while
+  in preparation, in `failed` if that went wrong, and else ready;
+- *held*: delivered and not released; its sample is counted in `held`.
 
-Plan order is delivery order. Not here: which samples are planned (planner.py), where they are
-(cache).
+Plan order is delivery order. A job has a lease for each position that is asked for or held and has
+a slot. Not here: which are planned (planner.py), leases and preparations (supply.py).
 """
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
+from math import ceil
+
+import numpy as np
 
 from joader.engine.recipe_rows import Array, JobRows
+from joader.engine.recipes import Recipe
 from joader.engine.values import Job
-from joader.sampling import Sampler
+from joader.errors import BadArgument
+from joader.sampling import Sampler, SeededSampler
+
+# Below this even a job with tiny batches would leave workers idle; at 1 ms a sample it is 64 ms of
+# one core's work.
+LEAST_AHEAD = 64
+HORIZON_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +39,7 @@ class Stats:
     shared: int
 
 
-@dataclass
-class Recipe:
-    """What jobs with equal preparations share: a sampler, a range of sample numbers, a size."""
-
-    name: str
-    row_limit: int
-    base: int
-    fresh: bool
-    sampler: Sampler
-    size_bytes: int = 0  # of the largest sample so far; 0 while none is known
-    readers: list["Reader"] = field(default_factory=list)
-
-
-@dataclass
+@dataclass(eq=False)
 class Reader:
     """A job's plan and windows."""
 
@@ -49,19 +48,30 @@ class Reader:
     rows: JobRows
     batch_size: int
     sampler: Sampler
+    seed: int | None = None  # of order "seeded"
+    fresh: bool = False
+    admitted: bool = False  # the size of its samples is known, and its share fits
+    in_pass: bool = False
+    undrawn: int = 0
     positions: list[int] = field(default_factory=list)
+    homes: list[int] = field(default_factory=list)
     samples: list[int] = field(default_factory=list)
-    asked: int = 0
-    held: int = 0
-    wants: deque[int] = field(default_factory=deque)
     unready: set[int] = field(default_factory=set)
     failed: dict[int, str] = field(default_factory=dict)
-    in_pass: bool = False
-    rate: float = 0.0  # samples a second, smoothed
-    last_want: float = -1.0
+    held: Counter[int] = field(default_factory=Counter)
+    held_count: int = 0
+    wants: deque[int] = field(default_factory=deque)
+    recent: float = 0.0  # how much it wanted in the last HORIZON_S, older wants fading out
+    look_ahead: int = 0  # how many samples should be asked for at a time
     delivered: int = 0
     prepared: int = 0
     shared: int = 0
+    _last_want: float = 0.0
+    _ready: int = 0  # how many of the first positions are known to be ready, or failed
+
+    def __post_init__(self) -> None:
+        """Look ahead by the least at first."""
+        self.look_ahead = max(self.share, LEAST_AHEAD)
 
     @property
     def share(self) -> int:
@@ -69,55 +79,111 @@ class Reader:
         return 2 * self.batch_size
 
     @property
+    def share_bytes(self) -> int:
+        """The bytes of its share; 0 while the size of its samples is not known."""
+        return self.share * self.recipe.size_bytes
+
+    @property
     def window(self) -> int:
         """How many samples are asked for or held."""
-        return self.asked + self.held
+        return len(self.samples) + self.held_count
 
-    def remaining(self) -> int:
-        """How many positions of its pass are not planned."""
-        return self.sampler.remaining(self.job) if self.in_pass else 0
+    @property
+    def runs_low(self) -> bool:
+        """Whether more of its pass should be planned."""
+        return self.undrawn > 0 and len(self.positions) < self.look_ahead
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether it should ask for its next planned sample."""
+        return len(self.samples) < len(self.positions) and self.window < self.look_ahead
+
+    def numbers_of_pass(self, epoch: int, done: Array) -> Array:
+        """Return the numbers to draw in a pass, in order where the order is its own."""
+        numbers = self.rows.numbers
+        if epoch < 0:
+            raise BadArgument(f"job {self.job} begins epoch {epoch}; epochs count from 0")
+        if done.size and not (int(done.min()) >= 0 and int(done.max()) < numbers.size):
+            raise BadArgument(
+                f"job {self.job} resumes from positions {done.min()} to {done.max()}; "
+                f"it has {numbers.size}"
+            )
+        left = np.ones(numbers.size, np.bool_)
+        left[done] = False
+        if self.seed is None:
+            return np.asarray(numbers[left])
+        # What is left of a seeded pass keeps its order, so that a resumed job reads as if it had
+        # never stopped.
+        seeded = SeededSampler(self.seed)
+        seeded.add(self.job, numbers, epoch)
+        order = seeded.draw({self.job: numbers.size})[self.job]
+        return np.asarray(order[left[self.rows.positions(order)]])
 
     def extend(self, numbers: Array) -> None:
         """Plan these draws next."""
         positions = self.rows.positions(numbers)
         self.positions += positions.tolist()
-        self.samples += (self.recipe.base + self.rows.rows[positions]).tolist()
+        self.homes += (self.recipe.base + self.rows.rows[positions]).tolist()
+        self.undrawn -= numbers.size
 
-    def due(self) -> int:
-        """Return how many samples can be delivered now: the batch wanted next, if it is here."""
+    def due(self) -> int | None:
+        """Return how many samples to deliver now, if the batch wanted next is here.
+
+        It is less than wanted at the end of a pass, and 0 after it. What is held at a time stays
+        within the share: all else can be taken back for others.
+        """
         if not self.wants:
-            return 0
-        count = min(self.wants[0], len(self.samples))
-        if count < self.wants[0] and self.remaining():
-            return 0
-        if count > self.asked or (
-            self.unready and not self.unready.isdisjoint(self.samples[:count])
-        ):
-            return 0
-        return count
+            return None
+        count = self.wants[0]
+        if count > len(self.positions):
+            if self.undrawn:
+                return None
+            count = len(self.positions)
+        if self.held_count + count > self.share:
+            return None
+        while self._ready < len(self.samples) and self.positions[self._ready] not in self.unready:
+            self._ready += 1
+        return count if count <= self._ready else None
 
-    def take(self, count: int) -> tuple[list[int], list[int]]:
-        """Take the next samples off the plan, and return their positions and them."""
-        positions, samples = self.positions[:count], self.samples[:count]
-        del self.positions[:count], self.samples[:count]
-        self.asked -= count
-        return positions, samples
+    def take(self, count: int) -> tuple[list[int], list[int], list[int]]:
+        """Take the next off the plan, and return positions, homes and samples."""
+        self.wants.popleft()
+        self._ready -= count
+        taken = self.positions[:count], self.homes[:count], self.samples[:count]
+        del self.positions[:count], self.homes[:count], self.samples[:count]
+        return taken
 
-    def clear_plan(self) -> None:
-        """Forget what is planned and wanted."""
-        self.positions.clear()
-        self.samples.clear()
-        self.failed.clear()
-        self.wants.clear()
+    def unask(self) -> tuple[int, int]:
+        """Make the farthest that is asked for merely planned; return its position and sample."""
+        sample = self.samples.pop()
+        self._ready = min(self._ready, len(self.samples))
+        return self.positions[len(self.samples)], sample
+
+    def hold(self, samples: list[int]) -> None:
+        """Note that these were delivered."""
+        self.held.update(samples)
+        self.held_count += len(samples)
+
+    def let_go(self, samples: list[int]) -> None:
+        """Note that these were released; BadArgument where it does not hold one of them."""
+        released = Counter(samples)
+        if not released <= self.held:
+            raise BadArgument(
+                f"job {self.job} releases samples {sorted((released - self.held).elements())}, "
+                "which it does not hold; release each once"
+            )
+        self.held -= released
+        self.held_count -= len(samples)
+
+    def note_want(self, count: int, now: float) -> None:
+        """Queue a request, and look ahead by what the job wants in HORIZON_S."""
+        self.wants.append(count)
+        # Not a rate from the time between two requests: jobs ask for their first batches at once.
+        self.recent *= HORIZON_S / (HORIZON_S + max(0.0, now - self._last_want))
+        self.recent += count
+        self._last_want = max(now, self._last_want)
+        self.look_ahead = max(self.share, LEAST_AHEAD, ceil(self.recent))
 
     def stats(self) -> Stats:
         """Return what the job got so far."""
         return Stats(self.delivered, self.prepared, self.delivered - self.prepared, self.shared)
-
-    def note_want(self, count: int, now: float) -> None:
-        """Queue a request and smooth the rate over about eight of them."""
-        self.wants.append(count)
-        if self.last_want >= 0 and now > self.last_want:
-            latest = count / (now - self.last_want)
-            self.rate = latest if not self.rate else self.rate + (latest - self.rate) / 8
-        self.last_want = now

@@ -2,8 +2,8 @@
 
 A *position* is a place in the job's dataset. Several positions may hold the same row. A sampler
 draws distinct *numbers*, so the k-th position of a row (counted from 0) has the number row + k *
-row_limit: jobs that read a row equally often share its numbers. A *sample* is base + row (+
-row_limit for a second instance, see `engine.py`), where `base` is given to the recipe.
+row_limit: jobs that read a row equally often share its numbers. A *sample* is base + row, where
+`base` is given to the recipe (recipes.py), or a further instance of it (instances.py).
 """
 
 import numpy as np
@@ -24,7 +24,9 @@ class JobRows:
             raise BadRows(f"rows must lie in [0, {row_limit}), the length of the dataset")
         self.rows = rows
         self.row_limit = row_limit
-        self.numbers = rows + row_limit * _occurrence(rows)
+        occurrence = _occurrence(rows)
+        self.distinct = not occurrence.any()
+        self.numbers = rows + row_limit * occurrence
         if self.numbers.size and int(self.numbers.max()) >= NUMBER_LIMIT:
             raise BadArgument(
                 f"a row occurs {int(self.numbers.max()) // row_limit + 1} times in a dataset of "

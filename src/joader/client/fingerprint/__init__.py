@@ -30,6 +30,13 @@ one apart, with program.py for code (reads.py, sources.py, origin.py), content.p
 bulk.py for large containers; graph.py turns what was found into digests.
 """
 
-from joader.client.fingerprint.outline import Outline, difference, explain, fingerprint, outline
+from joader.client.fingerprint.outline import (
+    Line,
+    Outline,
+    difference,
+    explain,
+    fingerprint,
+    outline,
+)
 
-__all__ = ["Outline", "difference", "explain", "fingerprint", "outline"]
+__all__ = ["Line", "Outline", "difference", "explain", "fingerprint", "outline"]

@@ -9,6 +9,7 @@ import copyreg
 import functools
 import io
 import logging
+import operator
 import sys
 import threading
 import types
@@ -121,11 +122,11 @@ def _instance(thing: Any, names: LibraryNames) -> Part:
     """Take any other object apart as pickle would: class, arguments, attributes, items."""
     name = names.of(thing)
     if name is not None:
-        return Part(label("named", name), words=name)
+        return program.named_part(*name)
     kind = type(thing)
     reduced = _reduced(thing)
     if isinstance(reduced, str):
-        return Part(label("named", reduced), [(".__class__", kind)], reduced)
+        return _global(thing, reduced)
     answer: list[Any] = [*reduced, *[None] * (5 - len(reduced))]
     make, args, state, items, pairs, *setter = answer
     edges = _attributes(kind, state)
@@ -141,6 +142,20 @@ def _instance(thing: Any, names: LibraryNames) -> Part:
     edges += [(".__reduce__()[5]", one) for one in setter]
     words = f"a {kind.__module__}.{kind.__qualname__}"
     return Part(label("instance", tuple(name for name, _ in edges)), edges, words)
+
+
+def _global(thing: Any, name: str) -> Part:
+    """Take an object that is pickled by its name, if it leads anywhere.
+
+    NumPy also names what it made of a user's function, "f (vectorized)".
+    """
+    home = str(getattr(thing, "__module__", None))
+    try:
+        operator.attrgetter(name)(sys.modules.get(home))
+    except AttributeError as error:
+        if type(thing).__module__ != "typing":  # a type variable counts by its name
+            raise Opaque(f"it is pickled as {home}.{name}, which does not exist") from error
+    return program.named_part(home, name)
 
 
 def _reduced(thing: Any) -> Any:

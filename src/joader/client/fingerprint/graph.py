@@ -53,45 +53,28 @@ def digest_of(head: bytes, tail: Iterable[bytes] = ()) -> bytes:
     ).digest()
 
 
-@dataclass(frozen=True)
-class Digests:
-    """The digest of every node; and the same with what is in its own ring left out.
-
-    In a ring every member's digest changes when one member does; `apart` tells which one it was.
-    """
-
-    whole: list[bytes]
-    apart: list[bytes]
-
-
-def digests(parts: Sequence[Part], children: Sequence[Sequence[int]]) -> Digests:
+def digests(parts: Sequence[Part], children: Sequence[Sequence[int]]) -> list[bytes]:
     """Return the digests of a graph; children[i] are what the edges of parts[i] lead to."""
-    found = Digests([b""] * len(parts), [b""] * len(parts))
-    whole = found.whole
+    found = [_INSIDE] * len(parts)
 
-    def taken_in(node: int, head: bytes, known: Sequence[bytes]) -> bytes:
-        tail = [known[child] for child in children[node]]
+    def taken_in(node: int, head: bytes) -> bytes:
+        tail = [found[child] for child in children[node]]
         return digest_of(head, sorted(tail) if parts[node].unordered else tail)
 
     for ring in _rings(children):
+        now = {node: taken_in(node, parts[node].label) for node in ring}
+        if len(ring) > 1 or ring[0] in children[ring[0]]:
+            for _ in range(MAX_ROUNDS):
+                classes = len(set(now.values()))
+                for node in ring:
+                    found[node] = now[node]
+                now = {node: taken_in(node, found[node]) for node in ring}
+                if len(set(now.values())) == classes:
+                    break
+            everyone = sorted(set(now.values()))
+            now = {node: digest_of(now[node], everyone) for node in ring}
         for node in ring:
-            whole[node] = _INSIDE
-        first = {node: taken_in(node, parts[node].label, whole) for node in ring}
-        for node in ring:
-            whole[node] = found.apart[node] = first[node]
-        if len(ring) == 1 and ring[0] not in children[ring[0]]:
-            continue
-        classes = len(set(first.values()))
-        for _ in range(MAX_ROUNDS):
-            now = {node: taken_in(node, whole[node], whole) for node in ring}
-            for node in ring:
-                whole[node] = now[node]
-            if len(set(now.values())) == classes:
-                break
-            classes = len(set(now.values()))
-        everyone = sorted({whole[node] for node in ring})
-        for node in ring:
-            whole[node] = digest_of(whole[node], everyone)
+            found[node] = now[node]
     return found
 
 

@@ -11,7 +11,7 @@ import platform
 import sys
 from functools import lru_cache
 from importlib import metadata, util
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, PathFinder
 
 _PYTHON = f"{platform.python_implementation()} {platform.python_version()}"
 _STDLIB = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
@@ -44,6 +44,11 @@ def file_of(name: str) -> str | None:
         return file if isinstance(file, str) else None
     spec = _spec(name)
     return spec.origin if spec is not None and spec.has_location else None
+
+
+def is_compiled(name: str) -> bool:
+    """Tell whether a module is an extension, whose code cannot be looked into."""
+    return (file_of(name) or "").endswith(tuple(EXTENSION_SUFFIXES))
 
 
 def _spec(name: str) -> ModuleSpec | None:

@@ -5,7 +5,7 @@ each of them knows only its own dataset.
 """
 
 import sys
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from joader.client.fingerprint.graph import digest_of, label
 from joader.client.fingerprint.walk import Walk
@@ -13,60 +13,69 @@ from joader.client.fingerprint.walk import Walk
 # Goes up whenever the same object would get another fingerprint: old ones then match nothing.
 FORM = 1
 
-# By path, nearest first: the digest of what is there, and a few words about it.
-Outline: TypeAlias = dict[str, tuple[str, str]]
-_CUT = "…"  # the path of a line that says that there is more
-_NO_LINE = ("", "")
+
+class Line(NamedTuple):
+    """One object of an outline."""
+
+    digest: bytes  # of the object with everything below it
+    own: bytes  # of the object alone; of a set, whose elements have no names, with its elements
+    words: str
+    edges: tuple[tuple[str, int], ...]  # to which lines, by what name
+
+
+Outline: TypeAlias = list[Line]  # the object itself first, then the nearest
 
 
 def fingerprint(thing: Any, *, name: str = "dataset") -> str:
     """Return the name of what an object is, the same in every process; errors call it `name`."""
-    root = Walk(thing, name).digests().whole[0]
+    root = Walk(thing, name).digests()[0]
     return digest_of(label("joader", FORM, sys.implementation.cache_tag), [root]).hex()
 
 
 def outline(thing: Any, *, name: str = "dataset", max_lines: int | None = None) -> Outline:
-    """Return what a fingerprint was made of, the parts nearest to the object first."""
+    """Return what a fingerprint is made of; with `max_lines`, what is nearest to the object."""
     walk = Walk(thing, name)
-    found = walk.digests()
-    lines: Outline = {name: (found.whole[0].hex(), walk.parts[0].words)}
-    paths: list[str | None] = [name]
-    for number, (parent, edge) in enumerate(walk.origins[1:], 1):
-        if max_lines is not None and len(lines) >= max_lines:
-            lines[_CUT] = ("", "")
+    lines: Outline = []
+    for digest, part, children in zip(walk.digests(), walk.parts, walk.children, strict=True):
+        if len(lines) == max_lines:
             break
-        above = paths[parent]
-        # Elements of a set have no names, nor has what is below them.
-        path = None if above is None or walk.parts[parent].unordered else above + edge
-        paths.append(path)
-        if path is not None:
-            lines.setdefault(path, (found.apart[number].hex(), walk.parts[number].words))
+        names = () if part.unordered else tuple(edge for edge, _ in part.edges)
+        own = digest if part.unordered else digest_of(part.label)
+        lines.append(Line(digest, own, part.words, tuple(zip(names, children, strict=False))))
     return lines
 
 
-def difference(one: Outline, other: Outline) -> str | None:
+def difference(one: Outline, other: Outline, *, name: str = "dataset") -> str | None:
     """Say in words at which path two outlines differ first, or None where they do not."""
-    is_cut = _CUT in one or _CUT in other
-    paths = [
-        path
-        for path in {**one, **other}
-        if one.get(path, _NO_LINE)[0] != other.get(path, _NO_LINE)[0]
-        and not (is_cut and (path not in one or path not in other))
-    ]
-    if not paths:
+    if one[0].digest == other[0].digest:
         return None
-    here = paths[0]
-    for path in paths:  # a line comes after the line it is below
-        if path.startswith(here) and path[len(here) : len(here) + 1] in {".", "[", "("}:
-            here = path
-    if here not in one or here not in other:
-        return f"{here} is in one only: {(one.get(here) or other[here])[1]}"
-    words, other_words = one[here][1], other[here][1]
-    if words == other_words:
-        return f"{here} differs: both are {words}" if words else f"{here} differs"
-    return f"{here} differs: {words} and {other_words}"
+    met = {(0, 0)}
+    todo = [(0, 0, name)]
+    nearest = ""  # where the way on was cut off
+    for left, right, path in todo:  # grows while it is gone through
+        line, other_line = one[left], other[right]
+        if line.digest == other_line.digest:
+            continue
+        if line.own != other_line.own:
+            return _in_words(path, line, other_line)
+        for (edge, left_child), (_, right_child) in zip(line.edges, other_line.edges, strict=True):
+            if left_child >= len(one) or right_child >= len(other):
+                nearest = nearest or path
+            elif (left_child, right_child) not in met:
+                met.add((left_child, right_child))
+                todo.append((left_child, right_child, path + edge))
+    return f"{nearest or name} differs in what is below it"
 
 
 def explain(one: Any, other: Any, *, name: str = "dataset") -> str | None:
     """Say in words at which path two objects differ first; None where their fingerprints agree."""
-    return difference(outline(one, name=name), outline(other, name=name))
+    return difference(outline(one, name=name), outline(other, name=name), name=name)
+
+
+def _in_words(path: str, line: Line, other: Line) -> str:
+    if line.words != other.words:
+        return f"{path} differs: {line.words} and {other.words}"
+    only = {edge for edge, _ in line.edges} ^ {edge for edge, _ in other.edges}
+    if only:
+        return f"{path}{min(only)} is in one only"
+    return f"{path} differs: both are {line.words}" if line.words else f"{path} differs"

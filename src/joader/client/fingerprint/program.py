@@ -21,7 +21,7 @@ from types import (
 from typing import Any
 
 from joader.client.fingerprint.graph import Part, label
-from joader.client.fingerprint.origin import library_of
+from joader.client.fingerprint.origin import is_compiled, library_of
 from joader.client.fingerprint.reads import reads
 from joader.client.fingerprint.sources import import_names, source_digest
 
@@ -64,7 +64,7 @@ def function_part(function: FunctionType) -> Part:
     home = str(function.__globals__.get("__name__", ""))
     library = library_of(home)
     if library is not None and "<" not in code.co_qualname:
-        return library_part(library, home, code.co_qualname)
+        return named_part(home, code.co_qualname)
     edges: list[tuple[str, Any]] = [(".__code__", code)]
     if function.__defaults__:
         edges.append((".__defaults__", function.__defaults__))
@@ -128,8 +128,10 @@ def class_part(cls: type) -> Part:
     """Take a class apart: its attributes, bases and metaclass; a library's by name."""
     module, qualname = str(cls.__module__), cls.__qualname__
     library = library_of(module)
-    if not cls.__flags__ & _HEAP_TYPE or (library is not None and "<locals>" not in qualname):
-        return library_part(library, module, qualname)
+    if not cls.__flags__ & _HEAP_TYPE or is_compiled(module):
+        return named_part(module, qualname)
+    if library is not None and "<locals>" not in qualname:
+        return named_part(module, qualname)
     attributes = {name: value for name, value in vars(cls).items() if name not in _LEFT_OUT}
     if issubclass(cls, Enum):
         attributes = _enum_attributes(cls, attributes)
@@ -154,27 +156,26 @@ def _enum_attributes(cls: type[Enum], attributes: dict[str, Any]) -> dict[str, A
     return kept
 
 
-def library_part(library: str | None, module: str, name: str) -> Part:
-    """Name something in a library."""
-    words = f"{module}.{name} of {library}"
-    return Part(label("library", library, module, name), words=words)
+def named_part(module: str, name: str) -> Part:
+    """Take what is not looked into for its name and its library; a user's for its files."""
+    library = library_of(module)
+    words = f"{module}.{name} of {library}" if library else f"{module}.{name}"
+    return Part(label("named", library or source_digest(module), module, name), words=words)
 
 
 def module_part(module: ModuleType) -> Part:
     """Take a module for its library and version, or a user's for its files."""
-    name = module.__name__
-    library = library_of(name)
-    if library is not None:
-        return library_part(library, name, "")
-    return Part(label("module", source_digest(name)), words=f"module {name}")
+    library = library_of(module.__name__)
+    known = source_digest(module.__name__) if library is None else library
+    return Part(label("module", module.__name__, known), words=f"module {module.__name__}")
 
 
 def builtin_part(function: BuiltinFunctionType) -> Part:
     """Take a function written in C for its name, and for the object it is bound to."""
-    owner = function.__self__
-    if owner is None or isinstance(owner, ModuleType):
-        module = str(function.__module__)
-        return library_part(library_of(module), module, function.__qualname__)
+    owner, module = function.__self__, str(getattr(function, "__module__", None))
+    # pybind11 binds its functions to a capsule.
+    if owner is None or isinstance(owner, ModuleType) or type(owner).__name__ == "PyCapsule":
+        return named_part(module, function.__qualname__)
     return Part(label("bound", function.__name__), [(".__self__", owner)])
 
 
@@ -228,15 +229,15 @@ class LibraryNames:
     def __init__(self) -> None:
         self._names: dict[str, dict[int, str]] = {}
 
-    def of(self, thing: Any) -> str | None:
-        """Return the name a library gives this object in a module its class is in or below."""
+    def of(self, thing: Any) -> tuple[str, str] | None:
+        """Return where a library keeps this object: in the module of its class or one above."""
         module = str(type(thing).__module__)
         if library_of(module) is None:
             return None
         while module:
             name = self._in(module).get(id(thing))
             if name is not None:
-                return f"{module}.{name}"
+                return module, name
             module = module.rpartition(".")[0]
         return None
 

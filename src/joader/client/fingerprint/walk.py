@@ -8,7 +8,7 @@ from typing import Any
 
 from joader.client.fingerprint.anatomy import take_apart
 from joader.client.fingerprint.bulk import SCALARS
-from joader.client.fingerprint.graph import Digests, Opaque, Part, digests
+from joader.client.fingerprint.graph import Opaque, Part, digests
 from joader.client.fingerprint.program import LibraryNames
 from joader.errors import BadArgument
 
@@ -20,7 +20,7 @@ class Walk:
         """Walk through everything the object leads to; `name` begins every path."""
         self.parts: list[Part] = []
         self.children: list[list[int]] = []
-        self.origins: list[tuple[int, str]] = []  # from which object, by which edge it was met
+        self._origins: list[tuple[int, str]] = []  # from which object, by which edge it was met
         self._things: list[Any] = []
         self._numbers: dict[int, int] = {}
         self._library_names = LibraryNames()
@@ -28,15 +28,15 @@ class Walk:
         for number, part in enumerate(self.parts):  # grows while it is gone through
             self.children.append([self._number(thing, number, edge) for edge, thing in part.edges])
 
-    def digests(self) -> Digests:
+    def digests(self) -> list[bytes]:
         """Return the digest of every object."""
         return digests(self.parts, self.children)
 
-    def path(self, number: int) -> str:
+    def _path(self, number: int) -> str:
         """Return how to get from the root to an object."""
         names = []
         while number >= 0:
-            number, name = self.origins[number]
+            number, name = self._origins[number]
             names.append(name)
         return "".join(reversed(names))
 
@@ -46,7 +46,7 @@ class Walk:
         if not alone and id(thing) in self._numbers:
             return self._numbers[id(thing)]
         number = len(self.parts)
-        self.origins.append((parent, edge))
+        self._origins.append((parent, edge))
         self.parts.append(thing if kind is Part else self._take_apart(thing, number))
         if not alone:
             self._things.append(thing)
@@ -59,7 +59,7 @@ class Walk:
         except Opaque as error:
             what = f"{type(thing).__module__}.{type(thing).__qualname__}"
             raise BadArgument(
-                f"{self.path(number)} is a {what}, which has no state that could be compared "
+                f"{self._path(number)} is a {what}, which has no state that could be compared "
                 f"between jobs: {error}; leave it out in __getstate__ and open it when it is first "
                 "used, or give key= to name the dataset yourself"
             ) from error

@@ -1,0 +1,78 @@
+"""Fresh instances: which preparations of a row there are, and which jobs have had each.
+
+For jobs whose dataset has random code a preparation is an *instance*: it serves each of them once.
+The first instance of a row has the row's own number, its *home*; a further one, needed while the
+first is in use, has a number from EXTRA_BASE on, which is given to another when it is gone. A job
+counts as having had an instance from the moment it asks for it, so that a row that stands at
+several positions gets one instance for each.
+
+Invariant: only instances that are here or in preparation are known. Not here: where they are.
+"""
+
+from heapq import heappop, heappush
+
+from joader.engine.values import Job
+
+EXTRA_BASE = 1 << 31
+
+
+class Instances:
+    """Who has had which instance."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._had: dict[int, set[Job]] = {}
+        self._home: dict[int, int] = {}  # of extra instances
+        self._extras: dict[int, list[int]] = {}  # by home
+        self._vacant: list[int] = []  # numbers below EXTRA_BASE + len(home) + len(vacant)
+
+    def __len__(self) -> int:
+        """Return how many are known."""
+        return len(self._had) + len(self._home)
+
+    def home(self, sample: int) -> int:
+        """Return the number of the row a sample was prepared from."""
+        return self._home.get(sample, sample)
+
+    def new_to(self, job: Job, home: int) -> int | None:
+        """Return an instance the job has not had, or the home where there is none yet."""
+        for sample in self.all_of(home):
+            if job not in self._had.get(sample, ()):
+                return sample
+        return None
+
+    def all_of(self, home: int) -> list[int]:
+        """Return the home and its extra instances."""
+        return [home, *self._extras.get(home, ())]
+
+    def add_extra(self, home: int) -> int:
+        """Return a number for one more instance."""
+        taken = len(self._home) + len(self._vacant)
+        sample = heappop(self._vacant) if self._vacant else EXTRA_BASE + taken
+        self._home[sample] = home
+        self._extras.setdefault(home, []).append(sample)
+        return sample
+
+    def take(self, job: Job, sample: int) -> None:
+        """Note that the job asked for the instance."""
+        self._had.setdefault(sample, set()).add(job)
+
+    def put_back(self, job: Job, sample: int) -> None:
+        """Note that the job gave up the instance before it got it."""
+        self._had[sample].discard(job)
+
+    def forget(self, sample: int) -> None:
+        """Note that the instance is gone."""
+        self._had.pop(sample, None)
+        home = self._home.pop(sample, None)
+        if home is not None:
+            extras = self._extras[home]
+            extras.remove(sample)
+            if not extras:
+                del self._extras[home]
+            heappush(self._vacant, sample)
+
+    def leave(self, job: Job) -> None:
+        """Forget a job."""
+        for had in self._had.values():
+            had.discard(job)

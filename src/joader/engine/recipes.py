@@ -1,0 +1,80 @@
+"""Recipes: what jobs with equal preparations share, and which sample numbers are theirs.
+
+A recipe has the numbers [base, base + row_limit), one a row. It is open while a job reads it or a
+worker prepares for it; then its numbers are free for another.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from joader.engine.instances import EXTRA_BASE
+from joader.errors import BadArgument
+from joader.sampling import DependentSampler
+
+
+@dataclass(eq=False)
+class Recipe:
+    """A sampler, a range of sample numbers, and the size of its samples."""
+
+    name: str
+    row_limit: int
+    base: int
+    sampler: DependentSampler
+    size_bytes: int = 0  # of the largest sample so far; 0 while none is known
+    readers: int = 0
+    underway: int = 0  # preparations
+
+    @property
+    def in_use(self) -> bool:
+        """Whether somebody reads it or prepares for it."""
+        return bool(self.readers or self.underway)
+
+
+class Recipes:
+    """All recipes that are open, by name."""
+
+    def __init__(self, seed: int) -> None:
+        """Start without any."""
+        self._seed = seed
+        self._made = 0
+        self._open: dict[str, Recipe] = {}
+
+    def __len__(self) -> int:
+        """Return how many are open."""
+        return len(self._open)
+
+    def open(self, name: str, row_limit: int) -> Recipe:
+        """Return the recipe of this name, a new one if there is none."""
+        recipe = self._open.get(name)
+        if recipe is None:
+            base = self._free_base(row_limit)
+            self._made += 1
+            recipe = Recipe(name, row_limit, base, DependentSampler(self._seed + self._made))
+            self._open[name] = recipe
+        elif recipe.row_limit != row_limit:
+            raise BadArgument(
+                f"recipe {name!r} is of a dataset of {recipe.row_limit} rows for the jobs that "
+                f"read it, and of {row_limit} for this one; give them different keys"
+            )
+        return recipe
+
+    def unused(self) -> Iterator[Recipe]:
+        """Return those that may be closed."""
+        return iter([recipe for recipe in self._open.values() if not recipe.in_use])
+
+    def close(self, recipe: Recipe) -> None:
+        """Free the numbers of a recipe."""
+        del self._open[recipe.name]
+
+    def _free_base(self, row_limit: int) -> int:
+        base = 0
+        for recipe in sorted(self._open.values(), key=lambda recipe: recipe.base):
+            if base + row_limit <= recipe.base:
+                break
+            base = recipe.base + recipe.row_limit
+        if base + row_limit > EXTRA_BASE:
+            raise BadArgument(
+                f"no {row_limit} sample numbers in a row are free of {EXTRA_BASE}: the datasets "
+                "in use have too many rows together"
+            )
+        return base

@@ -1,0 +1,230 @@
+"""The engine under everything that can happen, in any order, in little memory.
+
+`World` checks every instruction; here is what must hold after every event and at the end.
+"""
+
+from collections import Counter
+
+import hypothesis.strategies as st
+import numpy as np
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+
+from joader.engine import Engine, reader
+from joader.engine.values import Join
+from tests.engine.world import World
+
+LIMITS = {"photos": 12, "sounds": 7, "texts": 30}
+PICK = st.integers(0, 1000)
+
+
+class Machine(RuleBasedStateMachine):
+    """Jobs, workers and time at random."""
+
+    sizes = st.lists(st.sampled_from([40, 64, 100, 128, 129, 300, 700]), min_size=1, max_size=6)
+    equal = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.least_ahead = reader.LEAST_AHEAD
+        self.next_job = 0
+        self.now = 0.0
+
+    @initialize(slots=st.integers(4, 60), least=st.sampled_from([1, 3, 64]), sizes=sizes)
+    def start(self, slots: int, least: int, sizes: list[int]) -> None:
+        reader.LEAST_AHEAD = least
+        sizes = [100] if self.equal else sizes
+        self.world = World(slots * 128, lambda row: sizes[row % len(sizes)])
+
+    # Jobs.
+
+    @rule(
+        recipe=st.sampled_from(sorted(LIMITS)),
+        rows=st.lists(st.integers(0, 29), max_size=20) | st.none(),
+        batch=st.integers(1, 5),
+        order=st.sampled_from(["shared", "shared", "seeded", "given"]),
+        fresh=st.booleans(),
+        begin=st.booleans(),
+    )
+    def join(
+        self, recipe: str, rows: list[int] | None, batch: int, order: str, fresh: bool, begin: bool
+    ) -> None:
+        limit = LIMITS[recipe]
+        given = np.arange(limit) if rows is None else np.array([r % limit for r in rows], np.int64)
+        job = self.next_job
+        self.next_job += 1
+        self.world.join(Join(job, recipe, given, limit, batch, order, job % 3, fresh))
+        if begin and job in self.world.jobs:
+            self.world.begin(job)
+
+    @precondition(lambda self: self.world.jobs)
+    @rule(pick=PICK, epoch=st.integers(0, 2), done=st.sets(st.integers(0, 19), max_size=8))
+    def begin(self, pick: int, epoch: int, done: set[int]) -> None:
+        job = self.a_job(pick)
+        size = self.world.rows[job].size
+        self.world.begin(job, epoch, np.array([p for p in done if p < size], np.int64))
+
+    @precondition(lambda self: self.world.left)
+    @rule(pick=PICK, counts=st.lists(PICK, min_size=1, max_size=4), later=st.floats(0, 0.5))
+    def want(self, pick: int, counts: list[int], later: float) -> None:
+        job = list(self.world.left)[pick % len(self.world.left)]
+        self.now += later
+        for count in counts:
+            if job in self.world.jobs:
+                self.world.want(job, 1 + count % self.world.jobs[job].batch_size, self.now)
+
+    @precondition(lambda self: any(self.world.held.values()))
+    @rule(pick=PICK, which=PICK)
+    def release(self, pick: int, which: int) -> None:
+        holding = [job for job, held in self.world.held.items() if held]
+        job = holding[pick % len(holding)]
+        self.world.release(job, which % len(self.world.held[job]))
+
+    @precondition(lambda self: self.world.jobs)
+    @rule(pick=PICK)
+    def take_back(self, pick: int) -> None:
+        self.world.take_back(self.a_job(pick))
+
+    @precondition(lambda self: self.world.jobs)
+    @rule(pick=PICK)
+    def leave(self, pick: int) -> None:
+        self.world.leave(self.a_job(pick))
+
+    # Workers.
+
+    @precondition(lambda self: self.world.to_do)
+    @rule(picks=st.lists(PICK, min_size=1, max_size=8))
+    def finish(self, picks: list[int]) -> None:
+        for pick in picks:
+            if self.world.to_do:
+                self.world.finish(list(self.world.to_do)[pick % len(self.world.to_do)])
+
+    @precondition(lambda self: self.world.to_do)
+    @rule(pick=PICK)
+    def fail(self, pick: int) -> None:
+        self.world.fail(list(self.world.to_do)[pick % len(self.world.to_do)])
+
+    @precondition(lambda self: self.world.to_do or self.world.sized)
+    @rule(picks=st.lists(PICK, min_size=1, max_size=4))
+    def lose(self, picks: list[int]) -> None:
+        in_hand = [*self.world.to_do, *self.world.sized]
+        self.world.lose({in_hand[pick % len(in_hand)] for pick in picks})
+
+    @rule()
+    def settle(self) -> None:
+        """Once all workers finish and all jobs release, nobody waits."""
+        self.world.settle()
+        assert not any(self.world.wants.values())
+
+    # What always holds.
+
+    @invariant()
+    def leases_are_what_is_asked_for_or_held(self) -> None:
+        engine = self.world.engine
+        pins = engine._cache._ledger._members
+        for job, it in engine._readers.items():
+            asked = zip(it.positions, it.samples, strict=False)
+            leased = [
+                sample
+                for position, sample in asked
+                if position not in it.failed and engine._cache.has(sample)
+            ]
+            held = Counter(
+                int(sample) for batch in self.world.held[job] for sample in batch.tolist()
+            )
+            assert Counter(leased) + held == Counter(pins[job].pins if job in pins else {})
+            assert it.held == held
+            assert it.held_count == held.total() <= it.share
+
+    @invariant()
+    def slots_are_where_the_workers_think(self) -> None:
+        cache = self.world.engine._cache
+        assert sorted(cache.samples()) == sorted(self.world.slots)
+        for sample, (offset, _) in self.world.slots.items():
+            assert cache.place(sample)[0] == offset
+        underway = set(self.world.to_do) | set(self.world.sized)
+        assert set(self.world.engine._supply._underway) == underway
+        assert set(self.world.engine._supply._unplaced) == set(self.world.sized)
+
+    @invariant()
+    def every_delivery_is_a_hit_or_a_preparation(self) -> None:
+        jobs = [self.world.engine.stats(job) for job in self.world.jobs]
+        assert all(s.delivered == s.hits + s.prepared and s.shared <= s.hits for s in jobs)
+        assert sum(s.prepared for s in jobs) <= self.world.prepared
+
+    def a_job(self, pick: int) -> int:
+        return list(self.world.jobs)[pick % len(self.world.jobs)]
+
+    # The end.
+
+    def teardown(self) -> None:
+        if not hasattr(self, "world"):
+            return
+        try:
+            self.everybody_reads_to_the_end()
+            for job in list(self.world.jobs):
+                self.world.leave(job)
+            self.world.settle()
+            self.nothing_is_left()
+            replay = Engine(self.world.capacity, seed=5)
+            for event, instructions in self.world.log:
+                assert repr(replay.handle(event)) == repr(instructions)
+        finally:
+            reader.LEAST_AHEAD = self.least_ahead
+
+    def everybody_reads_to_the_end(self) -> None:
+        self.settle()
+        for job in [job for job in self.world.jobs if job not in self.world.left]:
+            if job in self.world.jobs:
+                self.world.begin(job)
+        while todo := [job for job, left in self.world.left.items() if left]:
+            for job in todo:
+                if job in self.world.jobs:
+                    self.world.want(job, self.world.jobs[job].batch_size, self.now)
+            self.settle()
+        for job in self.world.jobs:
+            assert sorted(self.world.got[job]) == list(range(self.world.rows[job].size))
+
+    def nothing_is_left(self) -> None:
+        engine = self.world.engine
+        assert engine.used_bytes == 0
+        supply = engine._supply
+        assert not (engine._readers or len(engine._recipes) or self.world.slots)
+        assert not (supply._underway or supply._unplaced or supply._maker or len(supply._instances))
+
+
+class EqualSizes(Machine):
+    """With samples of equal size no job depends on what another does."""
+
+    equal = True
+
+    @precondition(lambda self: self.world.left)
+    @rule(pick=PICK)
+    def one_reads_on_while_all_others_stop(self, pick: int) -> None:
+        job = list(self.world.left)[pick % len(self.world.left)]
+        for _ in range(3):
+            if job in self.world.jobs:
+                self.world.want(job, self.world.jobs[job].batch_size, self.now)
+            self.world.work()
+            while self.world.held.get(job):
+                self.world.release(job)
+                self.world.work()
+            assert not self.world.wants.get(job)
+
+
+CHECKS = settings(
+    max_examples=60,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+TestMachine = Machine.TestCase
+TestMachine.settings = CHECKS
+TestEqualSizes = EqualSizes.TestCase
+TestEqualSizes.settings = CHECKS
