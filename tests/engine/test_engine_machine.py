@@ -195,8 +195,13 @@ class Machine(RuleBasedStateMachine):
         engine = self.world.engine
         assert engine.used_bytes == 0
         supply = engine._supply
-        assert not (engine._readers or len(engine._recipes) or self.world.slots)
-        assert not (supply._underway or supply._unplaced or supply._maker or len(supply._instances))
+        assert not (engine._readers)
+        assert not (len(engine._recipes))
+        assert not (self.world.slots)
+        assert not (supply._underway)
+        assert not (supply._unplaced)
+        assert not (supply._maker)
+        assert not (len(supply._instances))
 
 
 class EqualSizes(Machine):
