@@ -427,6 +427,25 @@ def test_what_has_no_state_is_refused_with_the_path_to_it():
         fingerprint(Box(steps=(step for step in [])), name="transform")
 
 
+class OtherRecord(Record):
+    pass
+
+
+def test_large_containers_that_hold_the_same_in_another_arrangement_differ(monkeypatch):
+    monkeypatch.setattr(anatomy, "MIN_SIZE", 0)
+    first, second = Colour.RED, Colour.BLUE
+    different(
+        *([[1], [2, 3]], [[1, 2], [3]], [[1, 2, 3]], [[1, 2, 3], []], [1, 2, 3], [[[1, 2, 3]]]),
+        *([(1,), [2]], [[1], [2]], [[1], (2,)], [(1,), (2,)], ((1,), (2,))),
+        *([1, (2,)], [(2,), 1], [1, 2], [1, True], [True, 1], [1, 1.0], [1, "1"], ["1", 1]),
+        *([{"a": 1}], [{"b": 1}], [{"a": 1, "b": 1}], [{"a": 1}, {"b": 1}], [{}, {"a": 1}], [{}]),
+        *([Record("a")], [OtherRecord("a")], [Record("a"), OtherRecord("a")]),
+        *([OtherRecord("a"), Record("a")], [first, second], [second, first], [[first], second]),
+        *([first, [second]], [[first, second]], [[first], [second]], [np.int8(1)], [np.int16(1)]),
+        *(["ab", "c"], ["a", "bc"], ["abc"], ["abc", ""], [Path("abc")], [b"abc"], [None], []),
+    )
+
+
 def test_a_large_list_of_one_object_is_walked_once():
     big = tuple(range(100_000))
     assert fingerprint([big] * 10_000) != fingerprint([big] * 9_999)

@@ -154,6 +154,18 @@ def test_only_the_attributes_of_a_namespace_that_are_read_count(kind):
     assert of_args(size=3, kinds=["b"], lr=0.1) != before
 
 
+def test_an_object_that_may_do_anything_when_it_is_asked_counts_whole():
+    config = "class Config:\n    size = 3\nargs = Config()\nargs.size, args.kinds = 3, []\n"
+    before = fingerprint(loaded(config + READER)["dataset"])
+    assert fingerprint(loaded(config + "args.lr = 0.1\n" + READER)["dataset"]) != before
+
+
+def test_attributes_of_a_function_count():
+    source = "def dataset(row):\n    return dataset.size\ndataset.size = 1\n"
+    assert of(source) == of(source)
+    assert of(source) != of(source.replace("size = 1", "size = 2"))
+
+
 def test_a_namespace_handed_on_whole_counts_whole():
     source = READER.replace("args.size", "vars(args)['size']")
     one, other = (
@@ -255,6 +267,17 @@ class Dataset:
     assert again[0] == 1
     assert fingerprint(again) == before
     assert fingerprint(project(source, **modules, their_package__sizes="SIZE = 2\n")) != before
+
+
+def test_a_late_import_of_a_package_counts_what_the_package_imports(project):
+    early, late, call = "", "from their_package import load", "load"
+    source = CALLING.format(early=early, late=late, call=call)
+    modules = {"their_package____init__": "from .inner import load\n"}
+    inner = "def load(row):\n    return row + 1\n"
+    before = fingerprint(project(source, **modules, their_package__inner=inner))
+    assert fingerprint(project(source, **modules, their_package__inner=inner)) == before
+    inner = inner.replace("+ 1", "+ 2")
+    assert fingerprint(project(source, **modules, their_package__inner=inner)) != before
 
 
 def test_a_module_kept_as_a_value_counts_by_its_files(project):

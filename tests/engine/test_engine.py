@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from joader.engine import Engine
-from joader.engine.values import Deliver, Join, Prepare
+from joader.engine.values import Begin, Deliver, Join, Prepare, Release, Want
 from joader.errors import BadArgument, BadRows, JobExists, UnknownJob
 from tests.engine.world import World
 
@@ -264,12 +264,111 @@ def test_wrong_events_are_refused() -> None:
         (join(1), JobExists),
         (join(2, batch=0), BadArgument),
         (join(2, order="best"), BadArgument),
+        (join(2, order="seeded", seed=-1), BadArgument),
+        (join(2, row_limit=300), BadArgument),
         (Join(2, "x", np.array([5]), 5, 1), BadRows),
+        (Want(9, 1), UnknownJob),
+        (Want(1, 1), BadArgument),  # before a pass
+        (Begin(1, -1), BadArgument),
+        (Begin(1, 0, np.array([200])), BadArgument),
     ):
         with pytest.raises(error):
             on.engine.handle(wrong)
-    with pytest.raises(UnknownJob):
-        on.want(9, 1)
+    assert len(on.engine._recipes) == 1
+    on.begin(1)
+    with pytest.raises(BadArgument, match="batch size, 8"):
+        on.engine.handle(Want(1, 9))
+    run(on, {1: 8})
+    assert sorted(on.got[1]) == list(range(200))
+
+
+def test_what_is_not_held_cannot_be_released() -> None:
+    on = world()
+    on.join(join(1))
+    on.begin(1)
+    on.want(1, 8)
+    on.work()
+    held, asked = on.held[1][0], on.engine._readers[1].samples
+    for wrong in ([*held, held[0]], [asked[0]]):  # asked for: leased, but not the job's yet
+        with pytest.raises(BadArgument, match="release each once"):
+            on.engine.handle(Release(1, np.array(wrong)))
+    run(on, {1: 8})
+    assert sorted(on.got[1]) == list(range(200))
+
+
+def test_a_want_after_the_end_is_answered_with_nothing() -> None:
+    on = world()
+    on.join(join(1, rows=0, row_limit=1))
+    on.begin(1)
+    on.want(1, 8)
+    assert on.wants[1] == []
+    assert on.got[1] == []
+
+
+@pytest.mark.parametrize("order", ["seeded", "given"])
+def test_a_resumed_or_taken_back_pass_keeps_its_own_order(order: str) -> None:
+    on = world()  # checks the order of each delivery
+    on.join(join(1, order=order, seed=3))
+    on.begin(1, epoch=2)
+    for _ in range(3):
+        on.want(1, 8)
+        on.settle()
+        on.take_back(1)
+    on.begin(1, epoch=2, done=np.array(on.got[1]))
+    run(on, {1: 8})
+    assert sorted(on.got[1]) == list(range(200))
+
+
+def test_a_row_that_failed_at_one_position_may_be_had_at_another() -> None:
+    on = world()
+    on.join(Join(1, "photos", np.zeros(200, np.int64), 1, 1, order="given"))
+    on.begin(1)
+    for _ in range(100):
+        on.want(1, 1)
+        on.fail(0) if 0 in on.to_do and len(on.log) % 2 else on.settle()
+    run(on, {1: 1})
+    assert sorted(on.got[1]) == list(range(200))
+
+
+def test_wants_in_a_burst_do_not_make_a_job_look_far_ahead() -> None:
+    on = world()
+    on.join(join(1))
+    on.begin(1)
+    on.want(1, 8, now=10.0)
+    on.want(1, 8, now=10.00001)
+    assert on.engine._readers[1].look_ahead == 64
+
+
+def test_a_job_looks_ahead_by_what_it_reads_in_a_second() -> None:
+    on = world()
+    on.join(join(1, rows=2000))
+    on.begin(1)
+    for step in range(200):
+        on.want(1, 8, now=step * 0.02)
+        on.settle()
+    assert 350 < on.engine._readers[1].look_ahead < 450
+
+
+def test_a_job_that_runs_is_not_refused_for_one_that_is_measured_later() -> None:
+    on = World(20 * 128, lambda row: SIZE)
+    on.join(join(1, recipe="other", batch=8))
+    on.join(join(2, batch=8))
+    on.begin(2)
+    on.want(2, 8)
+    on.settle()
+    on.begin(1)
+    on.want(1, 8)
+    on.settle()
+    assert list(on.refused) == [1]
+
+
+def test_numbers_of_recipes_that_are_gone_are_given_to_others() -> None:
+    on = world()
+    for job in range(100):
+        on.join(join(job, recipe=f"recipe {job}"))
+        if job:
+            on.leave(job - 1)
+    assert on.engine._readers[99].recipe.base <= 200
 
 
 def test_different_recipes_share_nothing() -> None:

@@ -40,7 +40,13 @@ class Node:
                 stderr=log,
                 cwd="/",
             )
-        wait_until(lambda: self.socket.exists())
+        wait_until(self.listens)
+
+    def listens(self) -> bool:
+        sock = connected(self.socket)
+        if sock is not None:
+            sock.close()
+        return sock is not None
 
     def job(self, script: str, *arguments: str, **variables: str) -> Job:
         self.jobs.append(Job(self.folder, script, *arguments, **variables))

@@ -67,10 +67,17 @@ class Job:
             [sys.executable, str(path), *arguments],
             cwd=folder,
             env={**os.environ, "JOADER_RUNTIME": str(folder / "run"), **variables},
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
+
+    def say(self, text: str) -> None:
+        """Say something to the script."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{text}\n")
+        self.process.stdin.flush()
 
     def line(self) -> Any:
         """Return the next value the script says."""

@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 from joader.config import DaemonConfig
-from joader.daemon.daemon import Daemon
+from joader.daemon.daemon import Daemon, listen
 from joader.daemon.main import run
 from joader.engine import Engine
 from joader.engine.values import Event, Instruction
@@ -22,9 +22,10 @@ def test_events_of_a_live_daemon_replay_to_the_same_instructions(node: Node) -> 
         log.append((event, repr(instructions)))
 
     async def live() -> None:
-        daemons.append(Daemon(DaemonConfig(2**20, 2, idle_s=0), record))
         loops.append(asyncio.get_running_loop())
-        await run(node.socket, daemons[0])
+        listener = listen(node.socket)
+        daemons.append(Daemon(DaemonConfig(2**20, 2, idle_s=0), record))
+        await run(node.socket, listener, daemons[0])
 
     thread = threading.Thread(target=lambda: asyncio.run(live()))
     thread.start()

@@ -17,7 +17,7 @@ import cloudpickle
 from joader.client.connection import Connection
 from joader.client.progress import Progress, restored
 from joader.client.unwrapped import unwrap
-from joader.errors import BadArgument, Overdue, RowFailed
+from joader.errors import BadArgument, ConnectionLost, NoDaemon, Overdue, RowFailed
 from joader.memory import Ring, gather, read
 from joader.messages import (
     AskStats,
@@ -236,6 +236,12 @@ class _Pass:
                 f"no batch came from the daemon (process {self.connection.daemon_pid}) in "
                 f"{self._loader._timeout_s} s; is a row's preparation that slow? "
                 "See `joader status`, or give a larger timeout="
+            ) from error
+        except ConnectionLost as error:
+            raise NoDaemon(
+                f"the daemon (process {self.connection.daemon_pid}) is gone in the middle of a "
+                "pass; state_dict() holds what was yielded: a new loader that loads it goes on "
+                "from there, with a new daemon"
             ) from error
         self._loader._wait_s += time.perf_counter() - started
         positions = unpacked(batch.positions)

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from joader.config import DaemonConfig
+from joader.daemon.lifecycle import connected
 from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.engine import values as engine
-from joader.errors import BadMessage, JoaderError
+from joader.errors import BadArgument, BadMessage, JoaderError
 from joader.memory import Arena
 from joader.messages import (
     PROTOCOL,
@@ -183,7 +184,8 @@ class Daemon:
             session.send(NeedBody())
             return
         self._jobs_made += 1
-        session.job, session.spec = self._jobs_made, message
+        session.job = self._jobs_made
+        session.name, session.recipe = message.name, message.recipe
         self.sessions[session.job] = session
         self._tell(
             engine.Join(
@@ -212,9 +214,8 @@ class Daemon:
         self.idle_since = asyncio.get_running_loop().time()
         if session.job is not None and self.sessions.pop(session.job, None) is not None:
             self._tell(engine.Leave(session.job))
-            recipe = session.spec.recipe if session.spec else ""
-            if not any(s.spec and s.spec.recipe == recipe for s in self.sessions.values()):
-                self.pool.forget(recipe)
+            if not any(s.recipe == session.recipe for s in self.sessions.values()):
+                self.pool.forget(session.recipe)
 
     def _from_worker(self, message: Cooked | TooBig | Spoiled) -> None:
         match message:
@@ -298,7 +299,7 @@ class Daemon:
             jobs.append(
                 {
                     "id": job,
-                    "name": session.spec.name if session.spec else "",
+                    "name": session.name,
                     "pid": session.pid,
                     "rank": 0,
                     "world_size": 1,
@@ -333,7 +334,11 @@ class Daemon:
 
 
 def listen(path: Path) -> socket.socket:
-    """Return the listening socket, readable by the user only."""
+    """Return the listening socket, readable by the user only; a dead daemon's is replaced."""
+    other = connected(path)
+    if other is not None:
+        other.close()
+        raise BadArgument(f"a daemon listens at {path} already; `joader status` shows it")
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX)
     before = os.umask(0o177)

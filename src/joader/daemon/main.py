@@ -3,12 +3,15 @@
 import argparse
 import asyncio
 import signal
+import socket
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 from joader.config import DaemonConfig, default_config, size_in_bytes
 from joader.daemon.daemon import Daemon, listen
 from joader.daemon.lifecycle import start_lock
+from joader.errors import JoaderError
 
 
 def main() -> None:
@@ -28,20 +31,23 @@ def main() -> None:
         threads_per_worker=options.threads_per_worker,
         idle_s=config.idle_s if options.idle is None else options.idle,
     )
-    asyncio.run(serve(options.socket, config))
+    try:
+        asyncio.run(serve(options.socket, config))
+    except JoaderError as error:
+        sys.exit(f"joader: {error}")
 
 
 async def serve(path: Path, config: DaemonConfig) -> None:
     """Be the daemon until a signal, a client or idleness ends it."""
     daemon = Daemon(config)
+    listener = listen(path)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, daemon.stop.set)
-    await run(path, daemon)
+    await run(path, listener, daemon)
 
 
-async def run(path: Path, daemon: Daemon) -> None:
-    """Listen, serve, and leave nothing behind."""
-    listener = listen(path)
+async def run(path: Path, listener: socket.socket, daemon: Daemon) -> None:
+    """Serve, and leave nothing behind."""
     watching = asyncio.ensure_future(end_when_idle(daemon, path))
     try:
         await daemon.serve(listener)

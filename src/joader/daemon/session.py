@@ -29,7 +29,7 @@ class Session(asyncio.Protocol):
         self.pid = pid
         self.job: int | None = None
         self.waiting_for_body: Register | None = None
-        self.spec: Register | None = None
+        self.name = self.recipe = ""
         self.epoch = 0
         self.delivered = 0
         self.known_layouts: set[int] = set()

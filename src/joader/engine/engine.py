@@ -42,6 +42,8 @@ from joader.errors import BadArgument, JobExists, UnknownJob
 from joader.sampling import SequentialSampler
 
 ORDERS = ("shared", "seeded", "given")
+# How many samples a job asks for before it is another's turn: one at a time costs 1 µs more each.
+TURN = 8
 
 
 class Engine:
@@ -150,9 +152,7 @@ class Engine:
         else:
             self._plan_anew(reader)
         self._draw_from(reader, numbers)
-        self._cache.begin(
-            reader.job, np.unique(reader.recipe.base + numbers % reader.recipe.row_limit)
-        )
+        self._cache.begin(reader.job, reader.rows.samples(reader.recipe.base, numbers))
         reader.in_pass = True
 
     def _plan_anew(self, newcomer: Reader) -> None:
@@ -291,7 +291,10 @@ class Engine:
         heapify(queue)
         while queue:
             _, number, reader = queue[0]
-            if self._supply.ask(reader) and reader.may_ask:
+            asked = 0
+            while asked < TURN and reader.may_ask and self._supply.ask(reader):
+                asked += 1
+            if asked == TURN:
                 heapreplace(queue, (reader.window / max(reader.recent, 1.0), number, reader))
             else:
                 heappop(queue)

@@ -96,7 +96,8 @@ class Reader:
     @property
     def may_ask(self) -> bool:
         """Whether it should ask for its next planned sample."""
-        return len(self.samples) < len(self.positions) and self.window < self.look_ahead
+        asked = len(self.samples)
+        return asked < len(self.positions) and asked + self.held_count < self.look_ahead
 
     def numbers_of_pass(self, epoch: int, done: Array) -> Array:
         """Return the numbers to draw in a pass, in order where the order is its own."""
@@ -111,7 +112,7 @@ class Reader:
         left = np.ones(numbers.size, np.bool_)
         left[done] = False
         if self.seed is None:
-            return np.asarray(numbers[left])
+            return numbers[left].astype(np.int64)
         # What is left of a seeded pass keeps its order, so that a resumed job reads as if it had
         # never stopped.
         seeded = SeededSampler(self.seed)
@@ -123,7 +124,7 @@ class Reader:
         """Plan these draws next."""
         positions = self.rows.positions(numbers)
         self.positions += positions.tolist()
-        self.homes += (self.recipe.base + self.rows.rows[positions]).tolist()
+        self.homes += (self.recipe.base + self.rows.rows[positions].astype(np.int64)).tolist()
         self.undrawn -= numbers.size
 
     def due(self) -> int | None:
@@ -167,12 +168,16 @@ class Reader:
     def let_go(self, samples: list[int]) -> None:
         """Note that these were released; BadArgument where it does not hold one of them."""
         released = Counter(samples)
-        if not released <= self.held:
-            raise BadArgument(
-                f"job {self.job} releases samples {sorted((released - self.held).elements())}, "
-                "which it does not hold; release each once"
-            )
-        self.held -= released
+        for sample, count in released.items():
+            if count > self.held[sample]:
+                raise BadArgument(
+                    f"job {self.job} releases sample {sample} {count} times and holds "
+                    f"{self.held[sample]} of it; release each once"
+                )
+        for sample, count in released.items():
+            self.held[sample] -= count
+            if not self.held[sample]:
+                del self.held[sample]
         self.held_count -= len(samples)
 
     def note_want(self, count: int, now: float) -> None:

@@ -16,32 +16,48 @@ Array = NDArray[np.int64]
 
 
 class JobRows:
-    """A job's positions by sampler number."""
+    """A job's positions by sampler number; four bytes a position where rows are in order."""
 
     def __init__(self, rows: Array, row_limit: int) -> None:
         """Number the positions; a row that occurs too often for 32 bits is refused."""
         if rows.size and not (int(rows.min()) >= 0 and int(rows.max()) < row_limit):
             raise BadRows(f"rows must lie in [0, {row_limit}), the length of the dataset")
-        self.rows = rows
         self.row_limit = row_limit
-        occurrence = _occurrence(rows)
-        self.distinct = not occurrence.any()
-        self.numbers = rows + row_limit * occurrence
-        if self.numbers.size and int(self.numbers.max()) >= NUMBER_LIMIT:
-            raise BadArgument(
-                f"a row occurs {int(self.numbers.max()) // row_limit + 1} times in a dataset of "
-                f"{row_limit} rows; more than {NUMBER_LIMIT // row_limit} are not supported"
-            )
-        self._identity = bool(np.array_equal(self.numbers, np.arange(rows.size)))
-        if not self._identity:
-            self._order = np.argsort(self.numbers, kind="stable")
-            self._sorted = self.numbers[self._order]
+        self.rows = rows.astype(np.uint32)
+        self.distinct = _are_distinct(rows, row_limit)
+        self.numbers = self.rows
+        if not self.distinct:
+            numbers = rows + row_limit * _occurrence(rows)
+            if int(numbers.max()) >= NUMBER_LIMIT:
+                raise BadArgument(
+                    f"a row occurs {int(numbers.max()) // row_limit + 1} times in a dataset of "
+                    f"{row_limit} rows; more than {NUMBER_LIMIT // row_limit} are not supported"
+                )
+            self.numbers = numbers.astype(np.uint32)
+        self._order: NDArray[np.uint32] | None = None
+        if self.numbers.size and np.any(self.numbers != np.arange(rows.size, dtype=np.uint32)):
+            self._order = np.argsort(self.numbers, kind="stable").astype(np.uint32)
 
     def positions(self, numbers: Array) -> Array:
         """Return the positions of these numbers."""
-        if self._identity:
+        if self._order is None:
             return numbers
-        return np.asarray(self._order[np.searchsorted(self._sorted, numbers)])
+        places = np.searchsorted(self.numbers, numbers.astype(np.uint32), sorter=self._order)
+        return self._order[places].astype(np.int64)
+
+    def samples(self, base: int, numbers: Array) -> Array:
+        """Return the distinct samples of these numbers."""
+        rows = numbers % self.row_limit
+        return base + (rows if self.distinct else np.unique(rows))
+
+
+def _are_distinct(rows: Array, row_limit: int) -> bool:
+    if row_limit > 64 * rows.size:  # a map of all rows would be mostly empty
+        ordered = np.sort(rows)
+        return not np.any(ordered[1:] == ordered[:-1])
+    seen = np.zeros(row_limit, np.bool_)
+    seen[rows] = True
+    return int(np.count_nonzero(seen)) == rows.size
 
 
 def _occurrence(rows: Array) -> Array:

@@ -65,16 +65,18 @@ class Supply:
         place = len(reader.samples)
         position, home = reader.positions[place], reader.homes[place]
         sample = self._instance(reader, home) if reader.fresh else home
+        here = self._cache.has(sample)
         preparation = self._underway.get(sample)
-        if preparation is None and not self._cache.has(sample):
+        if preparation is None and not here:
             preparation = self._start(reader, sample, position, home)
             if preparation is None:
                 self._instances.forget(sample)
                 return False
+            here = self._cache.has(sample)
         if preparation is not None:
             preparation.waiting[reader.job, position] = reader
             reader.unready.add(position)
-        if self._cache.has(sample):
+        if here:
             self._cache.lease(reader.job, sample)
         if reader.fresh:
             self._instances.take(reader.job, sample)
@@ -250,12 +252,12 @@ class Supply:
 
     def _spare(self, size_bytes: int) -> bool:
         """Tell whether there is room beyond what readers are still owed."""
-        owed = sum(
-            (reader.share - reader.window) * reader.recipe.size_bytes
-            for reader in self._readers.values()
-            if reader.window < reader.share
-        )
-        return self._cache.capacity_bytes - self._cache.pinned_bytes - owed >= size_bytes
+        left = self._cache.capacity_bytes - self._cache.pinned_bytes - size_bytes
+        for reader in self._readers.values():
+            owed = reader.share - reader.window
+            if owed > 0:
+                left -= owed * reader.recipe.size_bytes
+        return left >= 0
 
     def _reclaim(self) -> bool:
         """Take the farthest sample from the reader with most beyond its share, if any."""

@@ -1,7 +1,7 @@
 """All objects that an object leads to, each taken apart once.
 
-Nearest first, so that an object reached in two ways is named by the shorter one. Every object met
-is kept alive until the end: ids tell objects apart only as long as both live.
+Nearest first, so that an object reached in two ways is named by the shorter one. Ids tell objects
+apart only while both live; the edges of the parts keep every object met alive until the end.
 """
 
 from typing import Any
@@ -21,7 +21,6 @@ class Walk:
         self.parts: list[Part] = []
         self.children: list[list[int]] = []
         self._origins: list[tuple[int, str]] = []  # from which object, by which edge it was met
-        self._things: list[Any] = []
         self._numbers: dict[int, int] = {}
         self._library_names = LibraryNames()
         self._number(root, -1, name)
@@ -49,7 +48,6 @@ class Walk:
         self._origins.append((parent, edge))
         self.parts.append(thing if kind is Part else self._take_apart(thing, number))
         if not alone:
-            self._things.append(thing)
             self._numbers[id(thing)] = number
         return number
 
