@@ -177,17 +177,15 @@ def test_a_namespace_handed_on_whole_counts_whole():
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """Return a function that writes modules, forgets older ones and returns a dataset."""
+    """Return a function that writes modules, forgets the ones before and runs a script."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    files: set[str] = set()
 
-    def write(source: str, **modules: str) -> Any:
+    def write(source: str, modules: dict[str, str]) -> Any:
         for name, text in modules.items():
-            path = tmp_path.joinpath(*name.split("__")).with_suffix(".py")
+            path = tmp_path / f"{name}.py"
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)
-            files.add(name.replace("__", "."))
         for name in [name for name in sys.modules if name.split(".")[0] in TOPS]:
             monkeypatch.delitem(sys.modules, name)
         importlib.invalidate_caches()
@@ -226,27 +224,27 @@ def test_a_changed_helper_in_another_module_changes_the_fingerprint(project, way
     early, late, call = WAYS[way]
     source = CALLING.format(early=early, late=late or "pass", call=call)
     modules = {"their_helpers": HELPERS, "their_deeper": DEEPER}
-    before = fingerprint(project(source, **modules))
-    assert fingerprint(project(source, **modules)) == before
+    before = fingerprint(project(source, modules))
+    assert fingerprint(project(source, modules)) == before
     changed = {**modules, "their_helpers": HELPERS.replace("+ 1", "+ 2")}
-    assert fingerprint(project(source, **changed)) != before
+    assert fingerprint(project(source, changed)) != before
     deeper = {**modules, "their_deeper": DEEPER.replace("* 2", "* 3")}
-    assert fingerprint(project(source, **deeper)) != before
+    assert fingerprint(project(source, deeper)) != before
 
 
 @pytest.mark.parametrize("way", ["module", "name"])
 def test_a_changed_function_that_is_not_called_leaves_the_fingerprint(project, way):
     early, late, call = WAYS[way]
     source = CALLING.format(early=early, late=late or "pass", call=call)
-    before = fingerprint(project(source, their_helpers=HELPERS, their_deeper=DEEPER))
+    before = fingerprint(project(source, {"their_helpers": HELPERS, "their_deeper": DEEPER}))
     spare = HELPERS.replace("return row", "return 0")
-    assert fingerprint(project(source, their_helpers=spare, their_deeper=DEEPER)) == before
+    assert fingerprint(project(source, {"their_helpers": spare, "their_deeper": DEEPER})) == before
 
 
 def test_a_late_import_counts_the_same_before_and_after_it_happened(project):
     early, late, call = WAYS["late"]
     source = CALLING.format(early=early, late=late, call=call)
-    dataset = project(source, their_helpers=HELPERS, their_deeper=DEEPER)
+    dataset = project(source, {"their_helpers": HELPERS, "their_deeper": DEEPER})
     before = fingerprint(dataset)
     assert dataset[1] == 3
     assert "their_helpers" in sys.modules
@@ -261,30 +259,30 @@ class Dataset:
         return SIZE
 """
     source = "from their_package.data import Dataset\ndataset = Dataset()"
-    modules = {"their_package____init__": "", "their_package__data": module}
-    before = fingerprint(project(source, **modules, their_package__sizes="SIZE = 1\n"))
-    again = project(source, **modules, their_package__sizes="SIZE = 1\n")
+    modules = {"their_package/__init__": "", "their_package/data": module}
+    before = fingerprint(project(source, {**modules, "their_package/sizes": "SIZE = 1\n"}))
+    again = project(source, {**modules, "their_package/sizes": "SIZE = 1\n"})
     assert again[0] == 1
     assert fingerprint(again) == before
-    assert fingerprint(project(source, **modules, their_package__sizes="SIZE = 2\n")) != before
+    assert fingerprint(project(source, {**modules, "their_package/sizes": "SIZE = 2\n"})) != before
 
 
 def test_a_late_import_of_a_package_counts_what_the_package_imports(project):
     early, late, call = "", "from their_package import load", "load"
     source = CALLING.format(early=early, late=late, call=call)
-    modules = {"their_package____init__": "from .inner import load\n"}
+    modules = {"their_package/__init__": "from .inner import load\n"}
     inner = "def load(row):\n    return row + 1\n"
-    before = fingerprint(project(source, **modules, their_package__inner=inner))
-    assert fingerprint(project(source, **modules, their_package__inner=inner)) == before
+    before = fingerprint(project(source, {**modules, "their_package/inner": inner}))
+    assert fingerprint(project(source, {**modules, "their_package/inner": inner})) == before
     inner = inner.replace("+ 1", "+ 2")
-    assert fingerprint(project(source, **modules, their_package__inner=inner)) != before
+    assert fingerprint(project(source, {**modules, "their_package/inner": inner})) != before
 
 
 def test_a_module_kept_as_a_value_counts_by_its_files(project):
     source = "import their_helpers\ndataset = [their_helpers]"
-    before = fingerprint(project(source, their_helpers=HELPERS, their_deeper=DEEPER))
+    before = fingerprint(project(source, {"their_helpers": HELPERS, "their_deeper": DEEPER}))
     spare = HELPERS.replace("return row", "return 0")
-    assert fingerprint(project(source, their_helpers=spare, their_deeper=DEEPER)) != before
+    assert fingerprint(project(source, {"their_helpers": spare, "their_deeper": DEEPER})) != before
 
 
 def test_library_code_counts_by_name_and_version(monkeypatch):

@@ -190,6 +190,14 @@ loader.close()
     assert len(logs[1].read_text().split()) == 300
 
 
+def test_a_daemon_whose_folder_is_cleaned_away_ends(node: Node) -> None:
+    node.up()
+    assert node.daemon is not None
+    node.socket.unlink()
+    assert node.daemon.wait(20) == 0
+    node.daemon = None
+
+
 def test_ctrl_c_ends_the_job_and_frees_what_it_held(node: Node) -> None:
     node.up()
     stuck = node.job(STUCK)

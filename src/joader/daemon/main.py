@@ -58,22 +58,25 @@ async def run(path: Path, listener: socket.socket, daemon: Daemon) -> None:
 
 
 async def end_when_idle(daemon: Daemon, path: Path) -> None:
-    """Tell the daemon to end after `idle_s` without a client.
+    """Tell the daemon to end after `idle_s` without a client, or when its socket is gone.
 
     The socket is removed under the lock under which clients start daemons: who comes before finds
     it and keeps it alive, who comes after starts another.
     """
     idle_s = daemon.config.idle_s
     loop = asyncio.get_running_loop()
-    while idle_s:
-        await asyncio.sleep(min(1.0, idle_s / 4))
-        if daemon.clients == 0 and loop.time() - daemon.idle_since >= idle_s:
+    while not daemon.stop.is_set():
+        await asyncio.sleep(min(1.0, idle_s / 4) if idle_s else 1.0)
+        if daemon.clients:
+            continue
+        if not path.exists():  # its folder was cleaned away: nobody can find it any more
+            daemon.stop.set()
+        elif idle_s and loop.time() - daemon.idle_since >= idle_s:
             with start_lock(path):
                 await asyncio.sleep(0.05)  # who connected before we had the lock is let in
                 if daemon.clients == 0:
                     path.unlink(missing_ok=True)
                     daemon.stop.set()
-                    return
 
 
 if __name__ == "__main__":
