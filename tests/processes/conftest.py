@@ -84,6 +84,7 @@ class Node:
             wait_until(lambda: not any(alive(pid) for pid in workers))
             assert not self.socket.exists()
             assert "Traceback" not in self.log(), self.log()
+        wait_until(lambda: not processes_with(str(self.run)))
 
 
 def children(pid: int) -> list[int]:
@@ -96,6 +97,19 @@ def alive(pid: int) -> bool:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def processes_with(text: str) -> list[int]:
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal() and int(folder.name) != os.getpid():
+            try:
+                words = (folder / "cmdline").read_bytes().decode(errors="replace")
+            except OSError:
+                continue
+            if text in words and alive(int(folder.name)):
+                found.append(int(folder.name))
+    return found
 
 
 @pytest.fixture

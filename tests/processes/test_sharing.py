@@ -3,9 +3,8 @@
 import json
 import os
 from collections import Counter
-from pathlib import Path
 
-from tests.processes.conftest import Node, alive
+from tests.processes.conftest import Node, processes_with
 from tests.processes.jobs import Job, wait_until
 
 READ = """
@@ -76,21 +75,7 @@ def test_four_scripts_at_once_get_one_daemon_and_each_row_is_prepared_once(node:
     assert sum(prepared.values()) < 4 * 600 / 2
     # The daemon that the first of them started ends by itself, and leaves nothing.
     wait_until(lambda: not node.socket.exists())
-    daemons = [pid for pid in _processes_with(str(node.socket)) if alive(pid)]
-    wait_until(lambda: not any(alive(pid) for pid in daemons))
-
-
-def _processes_with(text: str) -> list[int]:
-    found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdecimal() and int(folder.name) != os.getpid():
-            try:
-                words = (folder / "cmdline").read_bytes().decode(errors="replace")
-            except OSError:
-                continue
-            if text in words:
-                found.append(int(folder.name))
-    return found
+    wait_until(lambda: not processes_with(str(node.run)))
 
 
 def test_jobs_of_any_speed_batch_size_and_arrival_read_every_row_once(node: Node) -> None:
