@@ -118,6 +118,33 @@ def test_a_job_that_stops_reading_does_not_stop_another() -> None:
     assert sorted(on.got[1]) == list(range(200))
 
 
+def test_a_newcomer_gets_its_share_of_what_a_stopped_job_asked_for_ahead() -> None:
+    on = world(slots=40)
+    on.join(join(1))
+    on.begin(1)
+    on.want(1, 8)
+    on.work()
+    assert on.engine.pinned_bytes == 40 * 128  # and never again, nor does it release
+    on.join(join(2, recipe="other"))
+    on.begin(2)
+    while len(on.got[2]) < 200:
+        on.want(2, 8)
+        on.work()
+        assert on.wants[2] == []
+        on.release(2)
+
+
+def test_what_a_dead_worker_had_is_not_tried_again_for_nobody() -> None:
+    on = world()
+    on.join(join(1))
+    on.begin(1)
+    first = list(on.to_do)
+    on.leave(1)
+    on.lose(first)
+    assert on.to_do == {}
+    assert len(on.engine._recipes) == 0
+
+
 def test_a_budget_too_small_for_a_share_is_refused_with_the_number_needed() -> None:
     on = World(20 * 128, lambda row: SIZE)
     on.join(join(1, batch=8))
