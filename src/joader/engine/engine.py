@@ -276,10 +276,19 @@ class Engine:
                 self._recipes.close(recipe)
             for reader in self._readers.values():
                 if reader.runs_low:
-                    plan([r for r in self._readers.values() if r.sampler is reader.sampler])
+                    together = [r for r in self._readers.values() if r.sampler is reader.sampler]
+                    plan(together)
+                    self._tell_rates(together)
             self._supply.place()
             self._ask()
             moving = self._deliver_due() or self._unstick()
+
+    def _tell_rates(self, readers: list[Reader]) -> None:
+        """Tell the cache how soon each reader will ask for a sample it needs."""
+        for reader in readers:
+            if reader.in_pass:
+                unread = reader.undrawn + len(reader.positions)
+                self._cache.rate(reader.job, max(reader.recent, 1.0) / max(unread, 1))
 
     def _ask(self) -> None:
         """Ask for planned samples, always for the job that will run dry first."""
