@@ -267,6 +267,10 @@ def test_arrays_of_any_elements_have_fingerprints():
     different(first, second, *objects, *times, *texts, *masks, *empty, np.float32(0))
 
 
+def test_values_of_any_length_have_fingerprints():
+    different(2**20_000, 2**20_001, "a" * 10**6, "a" * 10**6 + "b", {2**20_000: 1}, {"a" * 999: 1})
+
+
 def test_a_mapped_array_is_known_by_its_file_and_the_place_in_it(tmp_path):
     path = tmp_path / "rows.npy"
     np.save(path, np.arange(5_000))
@@ -277,6 +281,9 @@ def test_a_mapped_array_is_known_by_its_file_and_the_place_in_it(tmp_path):
     before = fingerprint(mapped)
     os.utime(path, ns=(1, 1))
     assert fingerprint(np.load(path, mmap_mode="r")) != before
+    path.unlink()
+    with pytest.raises(BadArgument, match="its file cannot be looked at"):
+        fingerprint(mapped)
 
 
 def test_an_open_file_is_known_by_path_size_and_time_not_by_how_far_it_was_read(tmp_path):
@@ -437,7 +444,8 @@ def test_large_containers_that_hold_the_same_in_another_arrangement_differ(monke
     different(
         *([[1], [2, 3]], [[1, 2], [3]], [[1, 2, 3]], [[1, 2, 3], []], [1, 2, 3], [[[1, 2, 3]]]),
         *([(1,), [2]], [[1], [2]], [[1], (2,)], [(1,), (2,)], ((1,), (2,))),
-        *([1, (2,)], [(2,), 1], [1, 2], [1, True], [True, 1], [1, 1.0], [1, "1"], ["1", 1]),
+        *([1, (2,), 3], [1, 3, (2,)], [(2,), 1, 3], [1, 2], [1, True], [True, 1]),
+        *([1, 1.0], [1, "1"], ["1", 1]),
         *([{"a": 1}], [{"b": 1}], [{"a": 1, "b": 1}], [{"a": 1}, {"b": 1}], [{}, {"a": 1}], [{}]),
         *([Record("a")], [OtherRecord("a")], [Record("a"), OtherRecord("a")]),
         *([OtherRecord("a"), Record("a")], [first, second], [second, first], [[first], second]),

@@ -1,5 +1,6 @@
 """A module is a library's, with its version, or the user's."""
 
+import os
 import platform
 import sys
 import types
@@ -42,7 +43,7 @@ def test_the_answer_does_not_depend_on_whether_a_module_is_imported(monkeypatch)
 
 def test_a_script_is_the_users_wherever_it_lies(monkeypatch):
     script = types.ModuleType("__main__")
-    script.__file__ = np.__file__
+    script.__file__ = os.__file__  # as under `python -m cProfile train.py`
     monkeypatch.setitem(sys.modules, "__main__", script)
     assert library_of("__main__") is None
 

@@ -38,7 +38,7 @@ class RowSet:
         self.dense = 0 < self.span <= SPARSE * array.size
         if self.dense:
             marks = np.zeros(self.span, np.bool_)
-            marks[array - array.dtype.type(self.low)] = True
+            marks[array - array.dtype.type(self.low) if self.low else array] = True
             if np.count_nonzero(marks) != array.size:
                 raise _repeated(np.sort(array))
             self.kept: NDArray[np.uint8] | Rows = np.packbits(marks)

@@ -45,10 +45,16 @@ def take_apart(thing: Any, names: LibraryNames) -> Part:
 
 
 def _scalar(value: Scalar) -> Part:
-    words = repr(value)
-    if len(words) > _WORDS_LENGTH:
-        words = f"{words[:_WORDS_LENGTH]}…"
-    return Part(label("scalar", value), words=words)
+    return Part(label("scalar", value), words=_shown(value))
+
+
+def _shown(value: Any) -> str:
+    """Show a plain value, or its beginning."""
+    if isinstance(value, str | bytes) and len(value) > _WORDS_LENGTH:
+        return f"{value[:_WORDS_LENGTH]!r}…"
+    if isinstance(value, int) and value.bit_length() > _WORDS_LENGTH * 3:
+        return f"a number of {value.bit_length()} bits"  # Python refuses to write very long ones
+    return repr(value)
 
 
 def _sequence(values: list[Any] | tuple[Any, ...]) -> Part:
@@ -72,7 +78,7 @@ def _mapping(values: Mapping[Any, Any]) -> Part:
     in_order = [values[key] for key in keys]
     if len(keys) >= MIN_SIZE:
         return Part(label("dict", digest), [(".values()", in_order)], words)
-    edges = [(f"[{key!r}]", value) for key, value in zip(keys, in_order, strict=True)]
+    edges = [(f"[{_shown(key)}]", value) for key, value in zip(keys, in_order, strict=True)]
     return Part(label("dict", digest), edges, words)
 
 
@@ -96,7 +102,7 @@ def _member(member: Enum) -> Part:
 
 def _number(value: np.generic) -> Part:
     part = array_part(np.asarray(value))
-    return Part(label("number", part.label), part.edges, f"{value.dtype} {value}")
+    return Part(label("number", part.label), part.edges, f"{value.dtype} {_shown(value.item())}")
 
 
 def _logger(logger: logging.Logger) -> Part:

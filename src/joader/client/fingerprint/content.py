@@ -62,8 +62,11 @@ def file_part(file: Any) -> Part:
 
 
 def file_stamp(path: str) -> tuple[str, int, int]:
-    """Return the real path, size and time of change of a file."""
-    stat = os.stat(path)
+    """Return the real path, size and time of change of a file; Opaque where it is gone."""
+    try:
+        stat = os.stat(path)
+    except OSError as error:
+        raise Opaque(f"its file cannot be looked at: {error}") from error
     return os.path.realpath(path), stat.st_size, stat.st_mtime_ns
 
 

@@ -3,7 +3,7 @@
 A node is its label and its children. Outside rings its digest is that of its label and its
 children's digests. The members of a ring are refined together: round by round each takes in its
 neighbours, until no round tells two members apart that the one before did not; then each takes in
-the set of all. Graphs that cannot be told apart by walking them get equal digests, so neither ids
+the set of all. Rings that cannot be told apart by walking them get equal digests, so neither ids
 nor the place where a ring is entered matter (numbering objects as they are met would depend on the
 order of sets, which changes with the hash seed).
 """
@@ -12,7 +12,7 @@ import marshal
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeAlias
 
 DIGEST_BYTES = 16
 # Members of a ring that look alike for 64 steps in every direction are taken for alike: a ring of
@@ -20,7 +20,7 @@ DIGEST_BYTES = 16
 MAX_ROUNDS = 64
 _INSIDE = bytes(DIGEST_BYTES)  # stands for a child in the same ring before the first round
 
-Scalar = bool | int | float | complex | str | bytes | None
+Scalar: TypeAlias = bool | int | float | complex | str | bytes | None
 
 
 class Opaque(Exception):
