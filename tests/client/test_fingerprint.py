@@ -330,6 +330,8 @@ def test_many_records_are_as_different_as_few():
     late[50] = Record("50", 0, [0.25])
     different(records(0), records(1), late, [vars(one) for one in records(0)], records(0)[1:])
     assert fingerprint(records(1)) == fingerprint(records(1))
+    one, other = {"a": 1, "b": 2}, {"b": 2, "a": 1}
+    assert fingerprint([one, other] * 50) == fingerprint([other, one] * 50)
 
 
 def test_order_counts_in_an_ordered_dict_and_a_deque_only():

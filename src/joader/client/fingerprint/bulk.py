@@ -8,6 +8,7 @@ none of these is handed back, to be walked one by one. Which way a value goes de
 alone, never on how it was built.
 """
 
+import copyreg
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from hashlib import blake2b
@@ -107,11 +108,11 @@ class _Columns:
         return True
 
     def _add_dicts(self, kind: type, values: Sequence[Any], depth: int) -> bool:
+        if sum(map(len, values)) > MAX_GROWTH * (len(values) + MIN_SIZE):
+            return False
         orders: dict[tuple[Any, ...], int] = {}  # numbered; one tuple kept for each, not one a dict
         filled = [orders.setdefault(tuple(value), len(orders)) for value in values]
         if not all(type(key) is str for order in orders for key in order):
-            return False
-        if sum(map(len, values)) > MAX_GROWTH * (len(values) + MIN_SIZE):
             return False
         names = [tuple(sorted(order)) for order in orders]
         numbers = {one: number for number, one in enumerate(dict.fromkeys(names))}
@@ -154,9 +155,9 @@ def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
 
 def _is_record(kind: type) -> bool:
     """Tell whether an object of this class is its attributes and nothing else."""
-    plain = all(
-        getattr(kind, name, None) is getattr(object, name)
-        for name in ("__reduce_ex__", "__reduce__", "__getstate__")
+    names = ("__reduce_ex__", "__reduce__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
+    plain = kind not in copyreg.dispatch_table and all(
+        getattr(kind, name, None) is getattr(object, name, None) for name in names
     )
     own = kind.__mro__[:-1]
     return (
