@@ -1,0 +1,50 @@
+"""Sizes as people write them, and places that cannot be."""
+
+from pathlib import Path
+
+import pytest
+
+from joader.config import default_config, size_in_bytes, socket_path
+from joader.errors import BadArgument
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("4096", 4096),
+        ("8GiB", 8 * 2**30),
+        ("8gib", 8 * 2**30),
+        ("500MB", 500_000_000),
+        ("1.5g", 1_500_000_000),
+        ("64 KiB", 64 * 2**10),
+        ("1t", 10**12),
+    ],
+)
+def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
+    assert size_in_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1GiB", "8 furlongs", "GiB", "0", "nan"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(BadArgument, match="is no size"):
+        size_in_bytes(text)
+
+
+def test_a_socket_path_that_is_too_long_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JOADER_RUNTIME", str(tmp_path / ("x" * 120)))
+    with pytest.raises(BadArgument, match="too long"):
+        socket_path()
+
+
+def test_the_folder_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JOADER_RUNTIME", str(tmp_path / "run"))
+    assert socket_path() == tmp_path / "run" / "daemon.sock"
+    assert (tmp_path / "run").stat().st_mode & 0o777 == 0o700
+
+
+def test_defaults_fit_the_machine() -> None:
+    config = default_config()
+    assert config.workers >= 1
+    assert 0 < config.memory_bytes <= 8 * 2**30
