@@ -10,11 +10,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import cloudpickle
+import msgspec
 
 from joader.client.connection import Connection
+from joader.client.fingerprint import fingerprint
 from joader.client.progress import Progress, restored
 from joader.client.unwrapped import unwrap
 from joader.errors import BadArgument, ConnectionLost, NoDaemon, Overdue, RowFailed
@@ -102,11 +105,8 @@ class DataLoader:
         self._rows = base.rows
         self._row_limit = len(base.base)
         self._fresh = not deterministic
-        if key is None:
-            from joader.client.fingerprint import fingerprint
-
-            key = fingerprint(base.base)
-        self._key = key
+        self._named = key is not None
+        self._key = key or fingerprint(base.base)
         self._name = job or os.path.basename(sys.argv[0] or "python")
         self._epoch = 0
         self._resume: Progress | None = None
@@ -186,16 +186,17 @@ class DataLoader:
     def _connected(self) -> Connection:
         connection = Connection(self._address)
         path = tuple(os.path.abspath(entry) for entry in sys.path)
+        environment = Environment(sys.executable, path, os.getcwd())
         spec = Register(
             self._name,
-            self._key,
+            self._key if self._named else f"{self._key} in {_digest(environment)}",
             packed(self._rows),
             self._row_limit,
             self.batch_size,
             self._order,
             self._seed,
             self._fresh,
-            Environment(sys.executable, path, os.getcwd()),
+            environment,
         )
         connection.register(spec, Body(cloudpickle.dumps(self._base)))
         return connection
@@ -307,6 +308,11 @@ class _Pass:
     def __del__(self) -> None:
         if not self.complete:
             self.connection.close()
+
+
+def _digest(environment: Environment) -> str:
+    """Name an environment: the same code may read other files in another folder."""
+    return blake2b(msgspec.json.encode(environment), digest_size=8).hexdigest()
 
 
 def _as_list(samples: list[Any]) -> list[Any]:
