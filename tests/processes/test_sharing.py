@@ -6,6 +6,7 @@ from collections import Counter
 
 from tests.processes.conftest import Node, processes_with
 from tests.processes.jobs import Job, wait_until
+from tests.sampling.uniformity import ALPHA, rank_p_value
 
 READ = """
 options = json.loads(sys.argv[1])
@@ -178,3 +179,21 @@ say(loader.state_dict())
     assert sorted(before + after) == list(range(300))
     assert rest["epoch"] == 1
     assert len(json.dumps(state)) < 300
+
+
+def test_the_orders_of_live_jobs_pass_the_statistics_of_the_sampling_room(node: Node) -> None:
+    node.up()
+    options = {"data": {"length": 60}, "epochs": 60, "key": "k"}
+    jobs = [read(node, batch_size=4, **options), read(node, batch_size=7, **options)]
+    for job in jobs:
+        _, *epochs, _ = job.result(120)
+        ranks = []
+        for rows in epochs:
+            left = list(range(60))
+            for row in rows:
+                ranks.append((left.index(row), len(left)))
+                left.remove(row)
+        assert len(ranks) == 3600
+        assert rank_p_value(ranks) > ALPHA
+        firsts = [(rows[0], 60) for rows in epochs]
+        assert rank_p_value(firsts, bins=4) > ALPHA
