@@ -118,20 +118,24 @@ def test_a_job_that_stops_reading_does_not_stop_another() -> None:
     assert sorted(on.got[1]) == list(range(200))
 
 
-def test_a_newcomer_gets_its_share_of_what_a_stopped_job_asked_for_ahead() -> None:
+def test_newcomers_get_their_shares_of_what_a_stopped_job_asked_for_ahead() -> None:
     on = world(slots=40)
-    on.join(join(1))
+    on.join(join(1, batch=2))
     on.begin(1)
-    on.want(1, 8)
+    on.want(1, 2)
     on.work()
-    assert on.engine.pinned_bytes == 40 * 128  # and never again, nor does it release
-    on.join(join(2, recipe="other"))
-    on.begin(2)
-    while len(on.got[2]) < 200:
-        on.want(2, 8)
-        on.work()
-        assert on.wants[2] == []
-        on.release(2)
+    assert on.engine.pinned_bytes == 10 * 128  # and never again, nor does it release
+    newcomers = range(2, 10)
+    for job in newcomers:  # with a share of 4 each: 2 more than there is beside those 10
+        on.join(join(job, batch=2, recipe=f"recipe {job}"))
+        on.begin(job)
+    for _ in range(3):
+        for job in newcomers:
+            on.want(job, 2)
+            on.work()
+            assert on.wants[job] == []
+            on.release(job)
+    assert on.engine._readers[1].window <= 8
 
 
 def test_what_a_dead_worker_had_is_not_tried_again_for_nobody() -> None:
@@ -366,8 +370,20 @@ def test_wants_in_a_burst_do_not_make_a_job_look_far_ahead() -> None:
     assert on.engine._readers[1].look_ahead == 64
 
 
+def test_look_ahead_takes_a_part_of_the_memory_only() -> None:
+    on = world(slots=400)
+    for job in (1, 2):
+        on.join(join(job, rows=2000))
+        on.begin(job)
+    for step in range(100):
+        for job in (1, 2):
+            on.want(job, 8, now=step * 0.01)
+        on.settle()
+    assert on.engine._readers[1].look_ahead == 400 // 4 // 2
+
+
 def test_a_job_looks_ahead_by_what_it_reads_in_a_second() -> None:
-    on = world()
+    on = world(slots=4000)
     on.join(join(1, rows=2000))
     on.begin(1)
     for step in range(200):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from joader.cache import Cache, ExpectedUse, Policy
+from joader.cache import Cache, ExpectedUse, Policy, round_up
 from joader.engine.planner import plan
 from joader.engine.reader import Reader, Stats
 from joader.engine.recipe_rows import JobRows
@@ -41,6 +41,8 @@ from joader.engine.values import (
 from joader.errors import BadArgument, JobExists, UnknownJob
 from joader.sampling import SequentialSampler
 
+# One part in so many of the memory is for look-ahead beyond the jobs' shares.
+LOOK_AHEAD_PART = 4
 ORDERS = ("shared", "seeded", "given")
 # How many samples a job asks for before it is another's turn: one at a time costs 1 µs more each.
 TURN = 8
@@ -274,6 +276,7 @@ class Engine:
             for recipe in self._recipes.unused():
                 self._supply.drop(recipe)
                 self._recipes.close(recipe)
+            self._limit_look_ahead()
             for reader in self._readers.values():
                 if reader.runs_low:
                     together = [r for r in self._readers.values() if r.sampler is reader.sampler]
@@ -282,6 +285,17 @@ class Engine:
             self._supply.place()
             self._ask()
             moving = self._deliver_due() or self._unstick()
+
+    def _limit_look_ahead(self) -> None:
+        """Leave most of the memory to what has been read and is still needed by others.
+
+        Look-ahead keeps workers and jobs from waiting for each other, for which little is enough;
+        the rest of the memory is what jobs out of step share.
+        """
+        part_bytes = self._cache.capacity_bytes // (LOOK_AHEAD_PART * max(len(self._readers), 1))
+        for reader in self._readers.values():
+            if reader.recipe.size_bytes:
+                reader.most_ahead = part_bytes // round_up(reader.recipe.size_bytes)
 
     def _tell_rates(self, readers: list[Reader]) -> None:
         """Tell the cache how soon each reader will ask for a sample it needs."""

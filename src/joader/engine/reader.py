@@ -62,21 +62,22 @@ class Reader:
     held_count: int = 0
     wants: deque[int] = field(default_factory=deque)
     recent: float = 0.0  # how much it wanted in the last HORIZON_S, older wants fading out
-    look_ahead: int = 0  # how many samples should be asked for at a time
+    most_ahead: int = 1 << 31  # its part of the memory that look-ahead may take
     delivered: int = 0
     prepared: int = 0
     shared: int = 0
     _last_want: float = 0.0
     _ready: int = 0  # how many of the first positions are known to be ready, or failed
 
-    def __post_init__(self) -> None:
-        """Look ahead by the least at first."""
-        self.look_ahead = max(self.share, LEAST_AHEAD)
-
     @property
     def share(self) -> int:
         """How many samples it is guaranteed at a time: a batch in hand and one in preparation."""
         return 2 * self.batch_size
+
+    @property
+    def look_ahead(self) -> int:
+        """How many samples should be asked for at a time: what it reads in HORIZON_S, or less."""
+        return max(self.share, min(self.most_ahead, max(LEAST_AHEAD, ceil(self.recent))))
 
     @property
     def share_bytes(self) -> int:
@@ -187,7 +188,6 @@ class Reader:
         self.recent *= HORIZON_S / (HORIZON_S + max(0.0, now - self._last_want))
         self.recent += count
         self._last_want = max(now, self._last_want)
-        self.look_ahead = max(self.share, LEAST_AHEAD, ceil(self.recent))
 
     def stats(self) -> Stats:
         """Return what the job got so far."""
