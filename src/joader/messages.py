@@ -65,6 +65,7 @@ class Register(msgspec.Struct, frozen=True, tag=True):
     seed: int
     fresh: bool
     environment: Environment
+    code_time: float = 0.0  # when the job's own modules were last changed
 
 
 class NeedBody(msgspec.Struct, frozen=True, tag=True):
@@ -84,8 +85,12 @@ class Registered(msgspec.Struct, frozen=True, tag=True):
 
 
 class StartPass(msgspec.Struct, frozen=True, tag=True):
-    """Begin a pass; positions of `done` were yielded before."""
+    """Begin a pass; positions of `done` were yielded before.
 
+    Batches carry the pass's number: those of a pass that was broken off may still be on their way.
+    """
+
+    number: int
     epoch: int
     done: Packed = b""
 
@@ -121,7 +126,7 @@ class TooBig(msgspec.Struct, frozen=True, tag=True):
 
 
 class PutAt(msgspec.Struct, frozen=True, tag=True):
-    """Give a sample that was too big its slot."""
+    """Give a sample that was too big its slot; offset -1: there is none for it, drop it."""
 
     sample: int
     offset: int
@@ -145,6 +150,7 @@ class Spoiled(msgspec.Struct, frozen=True, tag=True):
 class BatchReady(msgspec.Struct, frozen=True, tag=True):
     """Tell a client where its next samples lie, in order."""
 
+    number: int
     positions: Packed
     samples: Packed
     offsets: Packed

@@ -54,9 +54,16 @@ def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     up.add_argument("-d", "--detach", action="store_true", help="in the background")
     up.add_argument("--memory", metavar="SIZE", help="for prepared samples, for example 8GiB")
     up.add_argument("--workers", type=_count, metavar="N", help="processes (default: one a core)")
-    up.add_argument("--threads-per-worker", type=_count, metavar="N", default=1)
+    up.add_argument(
+        "--threads-per-worker",
+        type=_count,
+        metavar="N",
+        default=1,
+        help="rows a worker prepares side by side; for code that waits for files (default 1)",
+    )
     up.set_defaults(run=_up)
     down = commands.add_parser("down", help="end the daemon")
+    down.add_argument("--force", action="store_true", help="also if jobs are reading")
     down.set_defaults(run=_down)
     status = commands.add_parser("status", help="what runs, and how much is shared")
     status.add_argument("--json", action="store_true", help="as JSON")
@@ -116,7 +123,7 @@ def _up(options: argparse.Namespace) -> int:
 def _down(options: argparse.Namespace) -> int:
     from joader.cli.node import down
 
-    return down()
+    return down(options.force)
 
 
 def _status(options: argparse.Namespace) -> int:

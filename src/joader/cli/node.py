@@ -46,9 +46,14 @@ def up(memory: str | None, workers: int | None, threads: int, detach: bool) -> i
     return 0
 
 
-def down() -> int:
+def down(force: bool) -> int:
     """End the daemon and wait until it is gone."""
     connection = Connection(start=False)
+    jobs = json.loads(connection.ask(AskStatus(), Status, _ASK_S).body)["jobs"]
+    if jobs and not force:
+        names = ", ".join(f"{job['name']} (process {job['pid']})" for job in jobs)
+        connection.close()
+        raise BadArgument(f"{len(jobs)} jobs read: {names}; end them first, or say --force")
     pid = connection.daemon_pid
     process = os.pidfd_open(pid)
     try:

@@ -60,6 +60,7 @@ class Connection:
         self._batches: deque[BatchReady] = deque()
         self._layouts: dict[int, Layout] = {}
         self.closed = False
+        self.passes = 0  # begun on this connection
 
     @property
     def of_this_process(self) -> bool:

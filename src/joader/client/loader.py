@@ -8,7 +8,9 @@ reaches nobody else. The loader knows what was yielded (`Progress`); that is its
 import os
 import sys
 import time
+import weakref
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -16,10 +18,12 @@ from typing import Any
 import cloudpickle
 import msgspec
 
+from joader.client.code_time import code_time
 from joader.client.connection import Connection
 from joader.client.fingerprint import fingerprint
 from joader.client.progress import Progress, restored
 from joader.client.unwrapped import unwrap
+from joader.daemon.lifecycle import log_path
 from joader.errors import BadArgument, ConnectionLost, NoDaemon, Overdue, RowFailed
 from joader.memory import Ring, gather, read
 from joader.messages import (
@@ -39,6 +43,15 @@ from joader.messages import (
 AHEAD = 2
 ORDERS = ("shared", "seeded")
 _STATS_S = 10.0
+# Arguments of torch's loader that steer its own workers and cannot change what is read.
+WITHOUT_EFFECT = (
+    "pin_memory",
+    "pin_memory_device",
+    "prefetch_factor",
+    "persistent_workers",
+    "multiprocessing_context",
+    "in_order",
+)
 
 
 @dataclass(frozen=True)
@@ -80,6 +93,7 @@ class DataLoader:
         address: str | None = None,
         as_numpy: bool = False,
         num_workers: int = 0,
+        **torch_only: Any,
     ) -> None:
         """Look at the dataset; nothing is started before the first `iter()`."""
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
@@ -88,6 +102,14 @@ class DataLoader:
             raise BadArgument(f"order is {order!r}; there are {', '.join(ORDERS)}")
         if not timeout > 0:
             raise BadArgument(f"timeout is {timeout!r}; it is above 0, and 120 s by default")
+        for name in torch_only:
+            if name not in WITHOUT_EFFECT:
+                raise BadArgument(
+                    f"{name} is not supported yet; leave it out (accepted, and without effect "
+                    f"here: num_workers, {', '.join(WITHOUT_EFFECT)})"
+                )
+        if collate_fn is not None and not callable(collate_fn):
+            raise BadArgument(f"collate_fn is {collate_fn!r}; it is a function of a list")
         self.dataset = dataset
         self.batch_size = batch_size
         self.drop_last = drop_last
@@ -110,7 +132,8 @@ class DataLoader:
         self._name = job or os.path.basename(sys.argv[0] or "python")
         self._epoch = 0
         self._resume: Progress | None = None
-        self._latest: _Pass | None = None
+        self._progress: Progress | None = None  # of the latest pass
+        self._latest: weakref.ref[_Pass] | None = None
         self._idle: Connection | None = None
         self._ring = Ring()
         self._wait_s = 0.0
@@ -128,8 +151,10 @@ class DataLoader:
         connection, self._idle = self._idle, None
         if connection is None or not connection.of_this_process:
             connection = self._connected()
-        self._latest = _Pass(self, connection, progress)
-        return self._latest
+        self._progress = progress
+        latest = _Pass(self, connection, progress)
+        self._latest = weakref.ref(latest)  # a pass that was broken off must go when it is dropped
+        return latest
 
     def set_epoch(self, epoch: int) -> None:
         """Number the next pass; matters to `order="seeded"`."""
@@ -140,10 +165,8 @@ class DataLoader:
 
     def state_dict(self) -> dict[str, Any]:
         """Return what was yielded of the current pass, as small plain data."""
-        progress = self._resume
-        if progress is None and self._latest is not None and not self._latest.complete:
-            progress = self._latest.progress
-        if progress is None:
+        progress = self._resume or self._progress
+        if progress is None or progress.count >= self._yielded_by_a_pass():
             progress = Progress(len(self._rows), self._epoch)
         return progress.state(self._key, self._seed, self._order)
 
@@ -153,11 +176,12 @@ class DataLoader:
 
     def stats(self) -> LoaderStats:
         """Return what the current job got so far."""
-        connection = self._latest.connection if self._latest else self._idle
+        latest = self._latest() if self._latest else None
+        connection = latest.connection if latest else self._idle
         figures = JobStats(0, 0, 0, 0)
         if connection is not None and connection.of_this_process:
             figures = connection.ask(AskStats(), JobStats, _STATS_S)
-        epoch = self._latest.progress.epoch if self._latest else self._epoch
+        epoch = self._progress.epoch if self._progress else self._epoch
         return LoaderStats(
             figures.delivered,
             figures.prepared,
@@ -169,8 +193,9 @@ class DataLoader:
 
     def close(self) -> None:
         """End the job; the loader may be used again."""
-        if self._latest is not None:
-            self._latest.close()
+        latest = self._latest() if self._latest else None
+        if latest is not None:
+            latest.connection.close()
         if self._idle is not None:
             self._idle.close()
             self._idle = None
@@ -182,6 +207,10 @@ class DataLoader:
     def __exit__(self, *exception: object) -> None:
         """Close."""
         self.close()
+
+    def _yielded_by_a_pass(self) -> int:
+        rest = len(self._rows) % self.batch_size if self.drop_last else 0
+        return len(self._rows) - rest
 
     def _connected(self) -> Connection:
         connection = Connection(self._address)
@@ -197,8 +226,9 @@ class DataLoader:
             self._seed,
             self._fresh,
             environment,
+            code_time(),
         )
-        connection.register(spec, Body(cloudpickle.dumps(self._base)))
+        connection.register(spec, Body(_pickled(self._base)))
         return connection
 
 
@@ -213,9 +243,13 @@ class _Pass:
         if loader.drop_last:
             self._left -= self._left % loader.batch_size
         self._unasked = self._left
-        connection.send(StartPass(progress.epoch, packed(progress.positions())))
-        for _ in range(AHEAD):
-            self._ask()
+        connection.passes += 1
+        self._number = connection.passes
+        with self._talking():
+            done = packed(progress.positions())
+            connection.send(StartPass(self._number, progress.epoch, done))
+            for _ in range(AHEAD):
+                self._ask()
 
     @property
     def complete(self) -> bool:
@@ -227,34 +261,54 @@ class _Pass:
 
     def __next__(self) -> Any:
         if self.complete:
-            self._finish()
+            self._give_connection_back()
             raise StopIteration
+        if not self.connection.of_this_process:
+            raise BadArgument(
+                "this pass was begun in another process, or was closed; begin one with iter()"
+            )
         started = time.perf_counter()
+        with self._talking():
+            batch = self._batch()
+            self._loader._wait_s += time.perf_counter() - started
+            positions = unpacked(batch.positions)
+            self._left -= len(positions) + len(batch.failed)
+            if batch.failed:
+                self._raise(batch)
+            data = self._data(batch)
+            self.connection.send(GiveBack(batch.samples))
+            self._ask()
+        self.progress.note(positions)
+        transform = self._loader._batch_transform
+        return transform(data) if transform else data
+
+    @contextmanager
+    def _talking(self) -> Iterator[None]:
+        """Say in the user's words what a lost or silent daemon means."""
+        pid = self.connection.daemon_pid
         try:
-            batch = self.connection.batch(self._loader._timeout_s)
+            yield
         except TimeoutError as error:
             raise Overdue(
-                f"no batch came from the daemon (process {self.connection.daemon_pid}) in "
-                f"{self._loader._timeout_s} s; is a row's preparation that slow? "
+                f"no batch came from the daemon (process {pid}) in {self._loader._timeout_s} s; "
+                "is a row's preparation that slow, or are all workers busy with other jobs? "
                 "See `joader status`, or give a larger timeout="
             ) from error
         except ConnectionLost as error:
             raise NoDaemon(
-                f"the daemon (process {self.connection.daemon_pid}) is gone in the middle of a "
-                "pass; state_dict() holds what was yielded: a new loader that loads it goes on "
-                "from there, with a new daemon"
+                f"the daemon (process {pid}) is gone in the middle of a pass; state_dict() holds "
+                "what was yielded: a new loader that loads it goes on from there, with a new "
+                f"daemon. The old one's log: {log_path()}"
             ) from error
-        self._loader._wait_s += time.perf_counter() - started
-        positions = unpacked(batch.positions)
-        self._left -= len(positions) + len(batch.failed)
-        if batch.failed:
-            self._raise(batch)
-        data = self._data(batch)
-        self.connection.send(GiveBack(batch.samples))
-        self._ask()
-        self.progress.note(positions)
-        transform = self._loader._batch_transform
-        return transform(data) if transform else data
+
+    def _batch(self) -> BatchReady:
+        """Return the next batch of this pass; what is left of one broken off goes back."""
+        while True:
+            batch = self.connection.batch(self._loader._timeout_s)
+            if batch.number == self._number:
+                return batch
+            self.connection.layouts(batch)
+            self.connection.send(GiveBack(batch.samples))
 
     def _data(self, batch: BatchReady) -> Any:
         """Copy a batch out of shared memory."""
@@ -263,12 +317,11 @@ class _Pass:
         memory = self.connection.memory
         offsets = unpacked(batch.offsets)
         if loader._collate is None:
-            tensors = False if loader._as_numpy else None
             copied = gather(
                 layouts,
                 memory,
                 offsets,
-                tensors=tensors,
+                tensors=False if loader._as_numpy else None,
                 allocate=loader._ring.lend,
                 allow_pickle=True,
             )
@@ -289,25 +342,34 @@ class _Pass:
             self.connection.send(NextBatch(count))
 
     def _raise(self, batch: BatchReady) -> None:
-        """Raise the first failure of a batch, as the user's own code did."""
+        """Raise the first failure of a batch, as the user's own code did; the pass is over."""
         position, reason = batch.failed[0]
         row = int(self._loader._rows[position])
-        self.close()
+        self._left = 0
+        self.connection.close()
         raise RowFailed(f"row {row} (position {position}) could not be prepared:\n{reason}")
 
-    def _finish(self) -> None:
-        """Give the connection back for the next pass."""
-        loader = self._loader
-        if self.connection.of_this_process and loader._idle is None:
-            loader._idle = self.connection
-
-    def close(self) -> None:
-        """End the pass where it is; the daemon frees what it held."""
-        self.connection.close()
+    def _give_connection_back(self) -> None:
+        """Leave the connection to the loader's next pass: it is the same job."""
+        if self.connection.of_this_process:
+            if self._loader._idle is None:
+                self._loader._idle = self.connection
+            elif self._loader._idle is not self.connection:
+                self.connection.close()
 
     def __del__(self) -> None:
-        if not self.complete:
-            self.connection.close()
+        if hasattr(self, "_number"):
+            self._give_connection_back()
+
+
+def _pickled(dataset: Any) -> bytes:
+    try:
+        return bytes(cloudpickle.dumps(dataset))
+    except Exception as error:
+        raise BadArgument(
+            f"the dataset cannot be sent to the worker processes: {error}; open files and "
+            "connections when they are first used, or leave them out in __getstate__"
+        ) from error
 
 
 def _digest(environment: Environment) -> str:

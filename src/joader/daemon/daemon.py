@@ -76,6 +76,7 @@ class Daemon:
         self.stop = asyncio.Event()
         self.idle_since = asyncio.get_running_loop().time()
         self._jobs_made = 0
+        self._past = {"delivered": 0, "prepared": 0, "hits": 0, "shared": 0}  # of jobs that left
         self._layouts: dict[bytes, int] = {}
         self._layout_bytes: list[bytes] = []
         self._layout_of: dict[int, int] = {}  # by sample
@@ -162,6 +163,7 @@ class Daemon:
         match message:
             case StartPass():
                 session.epoch, session.delivered = message.epoch, len(message.done) // 8
+                session.number = message.number
                 self._tell(engine.Begin(job, message.epoch, unpacked(message.done)))
             case NextBatch():
                 now = asyncio.get_running_loop().time()
@@ -206,16 +208,18 @@ class Daemon:
         if spec is None:
             raise BadMessage("a body that nobody asked for")
         session.waiting_for_body = None
-        self.pool.learn(spec.recipe, spec.environment, message.body)
+        self.pool.learn(spec.recipe, spec.environment, message.body, spec.code_time)
         self._register(session, spec)
 
     def _ended(self, session: Session) -> None:
         self.clients -= 1
         self.idle_since = asyncio.get_running_loop().time()
         if session.job is not None and self.sessions.pop(session.job, None) is not None:
+            self._note_totals(session.job)
             self._tell(engine.Leave(session.job))
             if not any(s.recipe == session.recipe for s in self.sessions.values()):
-                self.pool.forget(session.recipe)
+                for sample in self.pool.forget(session.recipe):
+                    self._tell(engine.Failed(sample, "nobody reads it any more"))
 
     def _from_worker(self, message: Cooked | TooBig | Spoiled) -> None:
         match message:
@@ -223,6 +227,8 @@ class Daemon:
                 self._layout_of[message.sample] = self._layout(message.layout)
                 self._tell(engine.Prepared(message.sample))
             case TooBig():
+                if message.size_bytes > self.arena.size_bytes:
+                    self.pool.drop(message.sample)
                 self._tell(engine.Sized(message.sample, message.size_bytes))
             case Spoiled():
                 self._tell(engine.Failed(message.sample, message.reason))
@@ -269,6 +275,7 @@ class Daemon:
         session.delivered += len(layouts)
         session.send(
             BatchReady(
+                session.number,
                 packed(delivery.positions),
                 packed(delivery.samples),
                 packed(delivery.offsets),
@@ -290,7 +297,7 @@ class Daemon:
     def status(self) -> dict[str, Any]:
         """Return what `joader status --json` prints."""
         jobs = []
-        totals = {"delivered": 0, "prepared": 0, "hits": 0, "shared": 0}
+        totals = dict(self._past)
         for job, session in self.sessions.items():
             stats = self.engine.stats(job)
             figures = {name: getattr(stats, name) for name in totals}
@@ -321,6 +328,12 @@ class Daemon:
             "jobs": jobs,
             "totals": totals,
         }
+
+    def _note_totals(self, job: int) -> None:
+        """Keep the figures of a job that leaves."""
+        stats = self.engine.stats(job)
+        for name in self._past:
+            self._past[name] += getattr(stats, name)
 
     def _touch_ahead(self) -> None:
         """Have the kernel allocate the arena in steps, ahead of what is used."""

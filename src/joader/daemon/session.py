@@ -31,6 +31,7 @@ class Session(asyncio.Protocol):
         self.waiting_for_body: Register | None = None
         self.name = self.recipe = ""
         self.epoch = 0
+        self.number = 0  # of its pass
         self.delivered = 0
         self.known_layouts: set[int] = set()
         self._on_message = on_message

@@ -4,8 +4,9 @@ Started by the pool as `python -m joader.workers.loop` with the job's own interp
 path, fresh, never forked from a process that may hold a GPU. It has two descriptors: its socket to
 the daemon, and the arena, writable. It ends when the socket does, so none is left behind.
 
-With several threads (`threads`) rows are prepared side by side, which helps code that waits (files,
-network) or releases the GIL; answers go out in the order they are ready.
+Rows are prepared in threads beside the one that listens, so that the process ends with its daemon
+whatever the user's code does. With several (`threads`) rows are prepared side by side, which helps
+code that waits (files, network) or releases the GIL; answers go out in the order they are ready.
 
 Owner of a slot from `Cook` (or `PutAt`) to the answer: this worker, alone. Not here: which row is
 next (engine), restarts (pool).
@@ -49,17 +50,18 @@ class Worker:
                 except ConnectionLost:
                     os._exit(0)  # user code may hang in a thread; nobody waits for it any more
                 if isinstance(message, Stop):
-                    return
+                    os._exit(0)
                 if isinstance(message, RecipeBody):
                     self._bodies[message.recipe] = message.body
                     self._datasets.pop(message.recipe, None)
-                elif threads > 1:
-                    pool.submit(self.answer, message)
                 else:
-                    self.answer(message)
+                    pool.submit(self.answer, message)
 
     def answer(self, message: Cook | PutAt) -> None:
         """Prepare a row, or place one that was too big, and report."""
+        if isinstance(message, PutAt) and message.offset < 0:
+            self._unplaced.pop(message.sample, None)
+            return
         reply: Cooked | TooBig | Spoiled
         try:
             reply = self._cook(message) if isinstance(message, Cook) else self._put(message)

@@ -11,6 +11,7 @@ import asyncio
 import os
 import socket
 import subprocess
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,23 +33,29 @@ from joader.messages import (
 from joader.wire import Stream, frame
 
 AHEAD = 4
+# How long a row of a job that is gone may go on before its worker is replaced.
+GRACE_S = 2.0
 # One thread each: with a process a core, the threads of numeric libraries only fight for the cores.
 _ONE_THREAD = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB")
 
 
-@dataclass
-class _Recipe:
-    environment: Environment
-    body: bytes
-
-
-@dataclass
+@dataclass(eq=False)
 class _Crew:
-    """The workers of one environment, and the rows that wait for one."""
+    """The workers of one environment, and the rows that wait for one.
+
+    Its processes keep the modules they have imported, so a crew serves code that is older than it.
+    """
 
     environment: Environment
+    started: float = field(default_factory=time.time)
     queue: deque[Cook] = field(default_factory=deque)
     workers: list["_Handle"] = field(default_factory=list)
+
+
+@dataclass
+class _Recipe:
+    crew: _Crew
+    body: bytes
 
 
 class _Handle(asyncio.Protocol):
@@ -104,7 +111,9 @@ class Pool:
         self.report = report
         self._on_lost = on_lost
         self._recipes: dict[str, _Recipe] = {}
-        self._crews: dict[Environment, _Crew] = {}
+        self._crews: dict[Environment, _Crew] = {}  # the newest of each
+        self._all: list[_Crew] = []
+        self._leaving: list[subprocess.Popen[bytes]] = []  # told to end, to be waited for
         self._handles: dict[int, _Handle] = {}  # by sample in hand
         self._closing = False
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -113,24 +122,59 @@ class Pool:
     @property
     def workers(self) -> int:
         """How many worker processes there are."""
-        return sum(len(crew.workers) for crew in self._crews.values())
+        return sum(len(crew.workers) for crew in self._all)
 
     def knows(self, recipe: str) -> bool:
         """Tell whether the code of the recipe is here."""
         return recipe in self._recipes
 
-    def learn(self, recipe: str, environment: Environment, body: bytes) -> None:
-        """Keep the code of a recipe."""
-        self._recipes[recipe] = _Recipe(environment, body)
-        self._crew(environment)
+    def learn(self, recipe: str, environment: Environment, body: bytes, code_time: float) -> None:
+        """Keep the code of a recipe; code that is newer than its workers gets new ones."""
+        crew = self._crews.get(environment)
+        if crew is None or code_time >= crew.started:
+            crew = self._crews[environment] = _Crew(environment)
+            for _ in range(self._size):
+                self._start(crew)
+        self._recipes[recipe] = _Recipe(crew, body)
+        self._end_unused()
 
-    def forget(self, recipe: str) -> None:
-        """Drop the code of a recipe that no job reads any more."""
-        self._recipes.pop(recipe, None)
+    def forget(self, recipe: str) -> tuple[int, ...]:
+        """Drop a recipe that no job reads any more; return its samples that no worker has."""
+        known = self._recipes.pop(recipe, None)
+        if known is None:
+            return ()
+        gone = tuple(order.sample for order in known.crew.queue if order.recipe == recipe)
+        known.crew.queue = deque(o for o in known.crew.queue if o.recipe != recipe)
+        asyncio.get_running_loop().call_later(GRACE_S, self._kill_if_stuck, known.crew, recipe)
+        self._end_unused()
+        return gone
+
+    def drop(self, sample: int) -> None:
+        """Tell the worker that has a sample for which there is no room to forget it."""
+        worker = self._handles[sample]
+        worker.busy.pop(sample, None)
+        worker.send(PutAt(sample, -1, 0))
+
+    def _kill_if_stuck(self, crew: _Crew, recipe: str) -> None:
+        """Kill workers that still prepare rows of a recipe that nobody reads: others wait."""
+        if recipe not in self._recipes:
+            for worker in crew.workers:
+                if any(order.recipe == recipe for order in worker.busy.values()):
+                    worker.process.kill()
+
+    def _end_unused(self) -> None:
+        """End crews that newer code has replaced, once no recipe needs them."""
+        used = [recipe.crew for recipe in self._recipes.values()] + list(self._crews.values())
+        for crew in [c for c in self._all if not any(c is other for other in used)]:
+            self._all.remove(crew)
+            for worker in crew.workers:
+                worker.send(Stop())
+                self._leaving.append(worker.process)
+        self._leaving = [process for process in self._leaving if process.poll() is None]
 
     def cook(self, order: Cook) -> None:
         """Have a row prepared."""
-        crew = self._crew(self._recipes[order.recipe].environment)
+        crew = self._recipes[order.recipe].crew
         crew.queue.append(order)
         self.feed(crew)
 
@@ -161,8 +205,9 @@ class Pool:
         if self._closing:
             return
         code = handle.process.wait()
-        self.restarts += 1
-        self._start(handle.crew)
+        if handle.crew in self._all:
+            self.restarts += 1
+            self._start(handle.crew)
         if handle.busy:
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
             self._on_lost(tuple(handle.busy), f"the worker that prepared it died ({how})")
@@ -170,8 +215,8 @@ class Pool:
     async def close(self) -> None:
         """End all workers: ask, then kill."""
         self._closing = True
-        processes = []
-        for crew in self._crews.values():
+        processes = self._leaving
+        for crew in self._all:
             for worker in list(crew.workers):
                 worker.send(Stop())
                 processes.append(worker.process)
@@ -184,15 +229,9 @@ class Pool:
                 process.kill()
                 process.wait()
 
-    def _crew(self, environment: Environment) -> _Crew:
-        crew = self._crews.get(environment)
-        if crew is None:
-            crew = self._crews[environment] = _Crew(environment)
-            for _ in range(self._size):
-                self._start(crew)
-        return crew
-
     def _start(self, crew: _Crew) -> None:
+        if crew not in self._all:
+            self._all.append(crew)
         ours, theirs = socket.socketpair()
         arena = self._arena.writable_descriptor()
         command = [crew.environment.interpreter, "-m", "joader.workers.loop"]

@@ -1,0 +1,122 @@
+"""What new users ran into: each of these once went wrong without a word."""
+
+import json
+
+from tests.processes.conftest import Node
+from tests.processes.jobs import wait_until
+from tests.processes.test_sharing import read
+
+
+def test_a_sample_without_room_costs_no_worker(node: Node) -> None:
+    node.up("256KiB", 1)
+    for _ in range(2):
+        assert (
+            "and the budget is"
+            in read(node, data={"length": 4, "side": 1024}, batch_size=1).error()
+        )
+    rows = read(node, data={"length": 20}, batch_size=4, timeout=20).result()[1]
+    assert sorted(rows) == list(range(20))
+
+
+def test_random_code_is_fresh_in_every_epoch_also_after_a_break(node: Node) -> None:
+    node.up()
+    script = """
+class Random(Squares):
+    def __getitem__(self, row):
+        return np.random.default_rng().random(), row
+loader = joader.DataLoader(Random(100), batch_size=10, shuffle=True)
+seen = []
+for epoch in range(4):
+    for number, (values, rows) in enumerate(loader):
+        seen += values.tolist()
+        if epoch < 3 and number == 4:
+            break
+say([len(seen), len(set(seen))])
+say(loader.stats().delivered)
+loader.close()
+"""
+    (count, distinct), delivered = node.job(script).result()
+    assert count == distinct == 250
+    assert delivered >= 250
+
+
+def test_a_module_that_was_edited_is_read_anew(node: Node) -> None:
+    node.up()
+    module = node.folder / "mine.py"
+    script = """
+import mine
+loader = joader.DataLoader(mine.Rows(), batch_size=4)
+say([row for batch in loader for row in batch.tolist()])
+loader.close()
+"""
+    found = []
+    for factor in (1, 1000):
+        module.write_text(
+            "class Rows:\n    def __len__(self): return 4\n"
+            f"    def __getitem__(self, row): return row * {factor}\n"
+        )
+        found.append(node.job(script, PYTHONDONTWRITEBYTECODE="1").result()[0])
+    assert found == [[0, 1, 2, 3], [0, 1000, 2000, 3000]]
+    assert node.status()["workers"] == 2
+
+
+def test_slow_rows_of_a_job_that_is_gone_do_not_block_the_next(node: Node) -> None:
+    node.up(workers=1)
+    slow = read(node, data={"length": 50, "slow_s": 60}, batch_size=2, timeout=1)
+    assert "Overdue" in slow.error()
+    rows = read(node, data={"length": 20}, batch_size=4, timeout=30).result()[1]
+    assert sorted(rows) == list(range(20))
+    wait_until(lambda: node.status()["memory"]["used_bytes"] == 0)
+
+
+def test_status_keeps_the_figures_of_jobs_that_have_ended(node: Node) -> None:
+    node.up()
+    read(node, data={"length": 50}, batch_size=8).result()
+    totals = node.status()["totals"]
+    assert totals["delivered"] == totals["prepared"] + totals["hits"] == 50
+
+
+def test_what_cannot_travel_is_said_with_a_way_out(node: Node) -> None:
+    node.up()
+    script = """
+data = Squares(4)
+data.file = open(sys.argv[0], "rb")
+for batch in joader.DataLoader(data, batch_size=2, key="k"):
+    pass
+"""
+    error = node.job(script).error()
+    assert "BadArgument: the dataset cannot be sent to the worker processes" in error
+    assert "__getstate__" in error
+
+
+def test_arguments_of_torchs_loader_are_taken_or_refused_by_name(node: Node) -> None:
+    node.up()
+    script = """
+loader = joader.DataLoader(Squares(8), batch_size=2, num_workers=3, pin_memory=True)
+say(sum(len(rows) for _, rows in loader))
+loader.close()
+try:
+    joader.DataLoader(Squares(8), sampler=[1, 2])
+except ValueError as error:
+    say(str(error))
+"""
+    count, error = node.job(script).result()
+    assert count == 8
+    assert "sampler is not supported yet" in error
+
+
+def test_a_pass_that_failed_is_over(node: Node) -> None:
+    node.up()
+    script = """
+loader = joader.DataLoader(Squares(20, bad={5: "raise"}), batch_size=4)
+it, rows = iter(loader), []
+try:
+    for batch in it:
+        rows += check(batch)
+except RuntimeError as error:
+    say(str(error)[:5])
+say([rows, list(it)])
+"""
+    word, (rows, rest) = node.job(script).result()
+    assert (word, rows, rest) == ("row 5", [0, 1, 2, 3], [])
+    assert json.dumps(rest) == "[]"
