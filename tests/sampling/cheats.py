@@ -59,7 +59,7 @@ class OneOrderForAll(_Cheat):
 
 
 class PrefersPrepared(_Cheat):
-    """With one chance in four takes a row that was read already, as a cache-friendly one would."""
+    """With one chance in four takes a row that was read lately, as a cache-friendly one would."""
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
@@ -69,7 +69,7 @@ class PrefersPrepared(_Cheat):
         ready = [row for row in self.left[job] if row in self.prepared]
         choice = ready if ready and self.rng.random() < 0.25 else self.left[job]
         row = int(self.rng.choice(choice))
-        self.prepared.append(row)
+        self.prepared = [*self.prepared[-59:], row]
         return row
 
 

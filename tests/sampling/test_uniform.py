@@ -88,8 +88,8 @@ def long_run(make: Make, seed: int, passes: int) -> dict[str, list[float]]:
     speed = {"job0": 8, "job1": 8, "job2": 5, "job3": 4, "job4": 2, "job5": 1}
     unread: dict[str, set[int]] = {}
     done = dict.fromkeys(rows, 0)
-    ranks: list[tuple[int, int]] = []
-    read_by_others: list[tuple[bool, float]] = []
+    ranks: dict[str, list[tuple[int, int]]] = {job: [] for job in rows}
+    read_by_others: dict[str, list[tuple[bool, float]]] = {job: [] for job in rows}
     while min(done["job0"], done["job1"]) < passes:
         for job in rows:
             if not unread.get(job):
@@ -100,13 +100,17 @@ def long_run(make: Make, seed: int, passes: int) -> dict[str, list[float]]:
         for drawn in rounds_of(sampler, counts):
             for job, row in drawn.items():
                 left = sorted(unread[job])
-                ranks.append((left.index(row), len(left)))
+                ranks[job].append((left.index(row), len(left)))
                 others = set().union(*(set(rows[o].tolist()) - unread[o] for o in rows if o != job))
                 chance = len(others & unread[job]) / len(left)
-                read_by_others.append((row in others, chance))
+                read_by_others[job].append((row in others, chance))
             for job, row in drawn.items():
                 unread[job].remove(row)
-    return {"rank": [rank_p_value(ranks)], "read by others": [subset_p_value(read_by_others)]}
+    # Job by job: draws of one round hang together, so only a job's own stream is a martingale.
+    return {
+        "rank": [rank_p_value(each) for each in ranks.values()],
+        "read by others": [subset_p_value(each) for each in read_by_others.values()],
+    }
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -124,7 +128,7 @@ def test_many_long_runs_are_uniform(rule: str, seed: int) -> None:
 
 
 def test_long_runs_show_a_preference_for_prepared_rows() -> None:
-    assert min(long_run(PrefersPrepared, 1, passes=4)["read by others"]) < ALPHA
+    assert min(long_run(PrefersPrepared, 1, passes=8)["read by others"]) < ALPHA
 
 
 def test_independent_draws_are_uniform_too() -> None:
