@@ -9,7 +9,7 @@ import os
 import sys
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -96,20 +96,7 @@ class DataLoader:
         **torch_only: Any,
     ) -> None:
         """Look at the dataset; nothing is started before the first `iter()`."""
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise BadArgument(f"batch_size is {batch_size!r}; it is an integer above 0")
-        if order not in ORDERS:
-            raise BadArgument(f"order is {order!r}; there are {', '.join(ORDERS)}")
-        if not timeout > 0:
-            raise BadArgument(f"timeout is {timeout!r}; it is above 0, and 120 s by default")
-        for name in torch_only:
-            if name not in WITHOUT_EFFECT:
-                raise BadArgument(
-                    f"{name} is not supported yet; leave it out (accepted, and without effect "
-                    f"here: num_workers, {', '.join(WITHOUT_EFFECT)})"
-                )
-        if collate_fn is not None and not callable(collate_fn):
-            raise BadArgument(f"collate_fn is {collate_fn!r}; it is a function of a list")
+        _check(batch_size, order, timeout, collate_fn, torch_only)
         self.dataset = dataset
         self.batch_size = batch_size
         self.drop_last = drop_last
@@ -360,6 +347,30 @@ class _Pass:
     def __del__(self) -> None:
         if hasattr(self, "_number"):
             self._give_connection_back()
+
+
+def _check(
+    batch_size: object,
+    order: str,
+    timeout: float,
+    collate_fn: object,
+    torch_only: Iterable[str],
+) -> None:
+    """Say what is wrong with a loader's arguments before anything is done with them."""
+    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+        raise BadArgument(f"batch_size is {batch_size!r}; it is an integer above 0")
+    if order not in ORDERS:
+        raise BadArgument(f"order is {order!r}; there are {', '.join(ORDERS)}")
+    if not timeout > 0:
+        raise BadArgument(f"timeout is {timeout!r}; it is above 0, and 120 s by default")
+    for name in torch_only:
+        if name not in WITHOUT_EFFECT:
+            raise BadArgument(
+                f"{name} is not supported yet; leave it out (accepted, and without effect "
+                f"here: num_workers, {', '.join(WITHOUT_EFFECT)})"
+            )
+    if collate_fn is not None and not callable(collate_fn):
+        raise BadArgument(f"collate_fn is {collate_fn!r}; it is a function of a list")
 
 
 def _pickled(dataset: Any) -> bytes:
