@@ -7,6 +7,7 @@ forked child must open its own (`of_this_process`).
 import os
 import socket
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -72,12 +73,12 @@ class Connection:
         """The arena, read-only."""
         return self._arena.view
 
-    def register(self, spec: Register, body: "Body") -> int:
+    def register(self, spec: Register, body: Callable[[], Body]) -> int:
         """Make the job known and return its number; the code is sent only where it is new."""
         self._channel.send(spec)
         answer = self._wait((NeedBody, Registered), _HANDSHAKE_S)
         if isinstance(answer, NeedBody):
-            self._channel.send(body)
+            self._channel.send(body())
             answer = self._wait((Registered,), _HANDSHAKE_S)
         assert isinstance(answer, Registered)
         return answer.job

@@ -39,6 +39,7 @@ from joader.messages import (
     packed,
     unpacked,
 )
+from joader.sampling.sampler import checked_seed
 
 AHEAD = 2
 ORDERS = ("shared", "seeded")
@@ -97,11 +98,11 @@ class DataLoader:
     ) -> None:
         """Look at the dataset; nothing is started before the first `iter()`."""
         _check(batch_size, order, timeout, collate_fn, torch_only)
+        checked_seed(seed)
         self.dataset = dataset
         self.batch_size = batch_size
         self.drop_last = drop_last
         self.num_workers = num_workers  # a hint; the daemon's workers serve all jobs
-        self._shuffle = shuffle
         self._collate = collate_fn
         self._batch_transform = batch_transform
         self._seed = seed
@@ -215,7 +216,7 @@ class DataLoader:
             environment,
             code_time(),
         )
-        connection.register(spec, Body(_pickled(self._base)))
+        connection.register(spec, lambda: Body(_pickled(self._base)))
         return connection
 
 

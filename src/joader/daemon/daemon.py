@@ -189,18 +189,22 @@ class Daemon:
         session.job = self._jobs_made
         session.name, session.recipe = message.name, message.recipe
         self.sessions[session.job] = session
-        self._tell(
-            engine.Join(
-                session.job,
-                message.recipe,
-                unpacked(message.rows),
-                message.row_limit,
-                message.batch_size,
-                message.order,
-                message.seed,
-                message.fresh,
+        try:
+            self._tell(
+                engine.Join(
+                    session.job,
+                    message.recipe,
+                    unpacked(message.rows),
+                    message.row_limit,
+                    message.batch_size,
+                    message.order,
+                    message.seed,
+                    message.fresh,
+                )
             )
-        )
+        except JoaderError:
+            del self.sessions[session.job]  # it never joined
+            raise
         session.send(Registered(session.job))
 
     def _body(self, session: Session, message: Body) -> None:
@@ -217,9 +221,9 @@ class Daemon:
         if session.job is not None and self.sessions.pop(session.job, None) is not None:
             self._note_totals(session.job)
             self._tell(engine.Leave(session.job))
-            if not any(s.recipe == session.recipe for s in self.sessions.values()):
-                for sample in self.pool.forget(session.recipe):
-                    self._tell(engine.Failed(sample, "nobody reads it any more"))
+        if not any(other.recipe == session.recipe for other in self.sessions.values()):
+            for sample in self.pool.forget(session.recipe):
+                self._tell(engine.Failed(sample, "nobody reads it any more"))
 
     def _from_worker(self, message: Cooked | TooBig | Spoiled) -> None:
         match message:

@@ -114,10 +114,8 @@ class Pool:
         self._crews: dict[Environment, _Crew] = {}  # the newest of each
         self._all: list[_Crew] = []
         self._leaving: list[subprocess.Popen[bytes]] = []  # told to end, to be waited for
-        self._handles: dict[int, _Handle] = {}  # by sample in hand
         self._closing = False
         self._tasks: set[asyncio.Task[Any]] = set()
-        self.restarts = 0
 
     @property
     def workers(self) -> int:
@@ -151,9 +149,10 @@ class Pool:
 
     def drop(self, sample: int) -> None:
         """Tell the worker that has a sample for which there is no room to forget it."""
-        worker = self._handles[sample]
-        worker.busy.pop(sample, None)
-        worker.send(PutAt(sample, -1, 0))
+        self.put_at(PutAt(sample, -1, 0))
+        for crew in self._all:
+            for worker in crew.workers:
+                worker.busy.pop(sample, None)
 
     def _kill_if_stuck(self, crew: _Crew, recipe: str) -> None:
         """Kill workers that still prepare rows of a recipe that nobody reads: others wait."""
@@ -179,8 +178,11 @@ class Pool:
         self.feed(crew)
 
     def put_at(self, order: PutAt) -> None:
-        """Tell the worker that has the sample where to put it."""
-        self._handles[order.sample].send(order)
+        """Tell the worker that has the sample where to put it; if it is ending, `lost` follows."""
+        for crew in self._all:
+            for worker in crew.workers:
+                if order.sample in worker.busy:
+                    worker.send(order)
 
     def feed(self, crew: _Crew) -> None:
         """Hand out queued rows to the workers with the fewest in hand."""
@@ -195,7 +197,6 @@ class Pool:
                 worker.knows.add(order.recipe)
                 worker.send(RecipeBody(order.recipe, self._recipes[order.recipe].body))
             worker.busy[order.sample] = order
-            self._handles[order.sample] = worker
             worker.send(order)
 
     def lost(self, handle: _Handle) -> None:
@@ -206,7 +207,6 @@ class Pool:
             return
         code = handle.process.wait()
         if handle.crew in self._all:
-            self.restarts += 1
             self._start(handle.crew)
         if handle.busy:
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
