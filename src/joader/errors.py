@@ -7,6 +7,7 @@
     │   ├── UnknownJob         (KeyError)    a job that never joined, or has left
     │   ├── JobExists          (ValueError)  a job that joined twice without finishing its pass
     │   ├── NotEnoughRows      (ValueError)  a draw larger than what the job has left
+    │   ├── BadImage           (ValueError)  bytes that no image can be made of
     │   ├── RowFailed          (RuntimeError) the user's code raised while a row was prepared
     │   └── MissingExtra       (ImportError) an optional package that is not installed
     ├── WorldError             the machine cannot give what was asked
@@ -63,6 +64,10 @@ class JobExists(UserError, ValueError):
 
 class NotEnoughRows(UserError, ValueError):
     """Say that a draw is larger than what the job has left."""
+
+
+class BadImage(UserError, ValueError):
+    """Say that no image can be made of these bytes, why, and what to do."""
 
 
 class RowFailed(UserError, RuntimeError):
