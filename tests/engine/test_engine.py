@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from joader.engine import Engine
+from joader.engine import ON_DEMAND, Engine, Limits
 from joader.engine.values import Begin, Deliver, Join, Prepare, Release, Want
 from joader.errors import BadArgument, BadRows, JobExists, UnknownJob
+from joader.sampling import LockstepSampler
 from tests.engine.world import World
 
 SIZE = 100
@@ -286,6 +287,59 @@ def test_equal_events_give_equal_instructions() -> None:
     replay = Engine(on.capacity, seed=5)
     for event, instructions in on.log:
         assert repr(replay.handle(event)) == repr(instructions)
+
+
+def test_on_demand_nothing_is_prepared_before_it_is_wanted_and_nobody_is_refused() -> None:
+    on = World(2 * 128, lambda row: SIZE, ON_DEMAND)
+    for job in range(5):
+        on.join(join(job, batch=1))
+        on.begin(job)
+    assert on.to_do == {}
+    while any(len(on.got[job]) < 200 for job in range(5)):
+        for job in range(5):
+            on.wants[job].append(1)
+        for instruction in on.engine.handle(*(Want(job, 1) for job in range(5))):
+            on.carry_out(instruction)
+        on.settle()
+    assert on.prepared == 200
+    assert on.refused == {}
+
+
+def test_what_jobs_want_at_one_moment_is_drawn_jointly() -> None:
+    sets = (np.arange(200), np.arange(100))
+    matches = 0
+    engine = Engine(64, seed=1, limits=ON_DEMAND)
+    for job, rows in enumerate(sets):
+        engine.handle(Join(job, "photos", rows, 200, 1), Begin(job))
+    for _ in range(50):
+        engine.handle(Want(0, 1), Want(1, 1))
+        planned = [engine._readers[job].positions for job in (0, 1)]
+        matches += planned[0] == planned[1]
+        for job in (0, 1):
+            done = np.setdiff1d(sets[job], engine._readers[job].sampler.unread(job))
+            engine.handle(Begin(job, 0, done))
+    assert matches > 10
+
+
+def test_recipes_draw_with_the_sampler_they_are_given() -> None:
+    engine = Engine(64, seed=7, limits=ON_DEMAND, make_sampler=LockstepSampler)
+    for job in (0, 1):
+        engine.handle(Join(job, "photos", np.arange(9), 9, 1), Begin(job))
+    with pytest.raises(BadArgument, match="lockstep jobs draw equal counts"):
+        engine.handle(Want(0, 1))
+
+
+def test_what_came_before_a_wrong_event_of_the_same_moment_is_not_lost() -> None:
+    on = world()
+    with pytest.raises(UnknownJob):
+        on.engine.handle(join(1), Begin(1), Want(9, 1))
+    assert [type(said) for said in on.engine.handle(Want(1, 8))] == [Prepare]
+
+
+@pytest.mark.parametrize("name", ["share_batches", "least_ahead", "horizon_s", "ahead_part"])
+def test_limits_that_cannot_be_meant_are_refused(name: str) -> None:
+    with pytest.raises(BadArgument, match=f"{name}=-1"):
+        Limits(**{name: -1})
 
 
 def test_wrong_events_are_refused() -> None:

@@ -16,7 +16,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from joader.engine import Engine, reader
+from joader.engine import ON_DEMAND, Engine, Limits
 from joader.engine.values import Join
 from tests.engine.world import World
 
@@ -29,18 +29,18 @@ class Machine(RuleBasedStateMachine):
 
     sizes = st.lists(st.sampled_from([40, 64, 100, 128, 129, 300, 700]), min_size=1, max_size=6)
     equal = False
+    on_demand = False
 
     def __init__(self) -> None:
         super().__init__()
-        self.least_ahead = reader.LEAST_AHEAD
         self.next_job = 0
         self.now = 0.0
 
     @initialize(slots=st.integers(4, 60), least=st.sampled_from([1, 3, 64]), sizes=sizes)
     def start(self, slots: int, least: int, sizes: list[int]) -> None:
-        reader.LEAST_AHEAD = least
         sizes = [100] if self.equal else sizes
-        self.world = World(slots * 128, lambda row: sizes[row % len(sizes)])
+        limits = ON_DEMAND if self.on_demand else Limits(least_ahead=least)
+        self.world = World(slots * 128, lambda row: sizes[row % len(sizes)], limits)
 
     # Jobs.
 
@@ -140,7 +140,10 @@ class Machine(RuleBasedStateMachine):
             )
             assert Counter(leased) + held == Counter(pins[job].pins if job in pins else {})
             assert it.held == held
-            assert it.held_count == held.total() <= it.share
+            assert it.held_count == held.total() <= max(it.share, it.batch_size)
+            assert it.wanted == sum(it.wants)
+            if self.on_demand:
+                assert len(it.positions) <= it.wanted
 
     @invariant()
     def slots_are_where_the_workers_think(self) -> None:
@@ -166,17 +169,14 @@ class Machine(RuleBasedStateMachine):
     def teardown(self) -> None:
         if not hasattr(self, "world"):
             return
-        try:
-            self.everybody_reads_to_the_end()
-            for job in list(self.world.jobs):
-                self.world.leave(job)
-            self.world.settle()
-            self.nothing_is_left()
-            replay = Engine(self.world.capacity, seed=5)
-            for event, instructions in self.world.log:
-                assert repr(replay.handle(event)) == repr(instructions)
-        finally:
-            reader.LEAST_AHEAD = self.least_ahead
+        self.everybody_reads_to_the_end()
+        for job in list(self.world.jobs):
+            self.world.leave(job)
+        self.world.settle()
+        self.nothing_is_left()
+        replay = Engine(self.world.capacity, seed=5, limits=self.world.limits)
+        for event, instructions in self.world.log:
+            assert repr(replay.handle(event)) == repr(instructions)
 
     def everybody_reads_to_the_end(self) -> None:
         self.settle()
@@ -223,6 +223,12 @@ class EqualSizes(Machine):
             assert not self.world.wants.get(job)
 
 
+class OnDemand(Machine):
+    """Jobs that are guaranteed nothing: they get what they want once others have released."""
+
+    on_demand = True
+
+
 CHECKS = settings(
     max_examples=60,
     stateful_step_count=40,
@@ -233,3 +239,5 @@ TestMachine = Machine.TestCase
 TestMachine.settings = CHECKS
 TestEqualSizes = EqualSizes.TestCase
 TestEqualSizes.settings = CHECKS
+TestOnDemand = OnDemand.TestCase
+TestOnDemand.settings = CHECKS

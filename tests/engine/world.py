@@ -9,7 +9,7 @@ from itertools import count
 
 import numpy as np
 
-from joader.engine import Engine
+from joader.engine import Engine, Limits
 from joader.engine.values import (
     Begin,
     Deliver,
@@ -37,8 +37,11 @@ NOTHING = np.empty(0, np.int64)
 class World:
     """An engine, its workers and its jobs, all on paper."""
 
-    def __init__(self, capacity_bytes: int, size_of: Callable[[int], int]) -> None:
-        self.engine = Engine(capacity_bytes, seed=5)
+    def __init__(
+        self, capacity_bytes: int, size_of: Callable[[int], int], limits: Limits | None = None
+    ) -> None:
+        self.engine = Engine(capacity_bytes, seed=5, limits=limits)
+        self.limits = limits
         self.capacity = capacity_bytes
         self.size_of = size_of  # by row
         self.to_do: dict[int, Prepare] = {}

@@ -1,10 +1,11 @@
 """What to do now: one event in, instructions out.
 
-Reading order: `values`, `recipe_rows`, `instances`, `recipes`, `reader`, `planner`, `supply`,
-`engine`.
+Reading order: `values`, `limits`, `recipe_rows`, `instances`, `recipes`, `reader`, `planner`,
+`supply`, `engine`.
 """
 
 from joader.engine.engine import Engine
+from joader.engine.limits import ON_DEMAND, Limits
 from joader.engine.reader import Stats
 
-__all__ = ["Engine", "Stats"]
+__all__ = ["ON_DEMAND", "Engine", "Limits", "Stats"]

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from joader.cache import Cache, ExpectedUse, Policy, round_up
+from joader.engine.limits import Limits
 from joader.engine.planner import plan
 from joader.engine.reader import Reader, Stats
 from joader.engine.recipe_rows import JobRows
-from joader.engine.recipes import Recipe, Recipes
+from joader.engine.recipes import MakeSampler, Recipe, Recipes
 from joader.engine.supply import Supply
 from joader.engine.values import (
     Begin,
@@ -39,10 +40,8 @@ from joader.engine.values import (
     Want,
 )
 from joader.errors import BadArgument, JobExists, UnknownJob
-from joader.sampling import SequentialSampler
+from joader.sampling import DependentSampler, SequentialSampler
 
-# One part in so many of the memory is for look-ahead beyond the jobs' shares.
-LOOK_AHEAD_PART = 4
 ORDERS = ("shared", "seeded", "given")
 # How many samples a job asks for before it is another's turn: one at a time costs 1 µs more each.
 TURN = 8
@@ -51,11 +50,19 @@ TURN = 8
 class Engine:
     """All jobs of one node."""
 
-    def __init__(self, capacity_bytes: int, seed: int = 0, policy: Policy | None = None) -> None:
-        """Start without jobs."""
-        self._cache = Cache(capacity_bytes, policy or ExpectedUse())
+    def __init__(
+        self,
+        capacity_bytes: int,
+        seed: int = 0,
+        policy: Policy | None = None,
+        limits: Limits | None = None,
+        make_sampler: MakeSampler = DependentSampler,
+    ) -> None:
+        """Start without jobs; the daemon gives a seed only, the simulator all of it."""
+        self._cache = Cache(capacity_bytes, ExpectedUse() if policy is None else policy)
+        self._limits = limits or Limits()
         self._readers: dict[Job, Reader] = {}
-        self._recipes = Recipes(seed)
+        self._recipes = Recipes(seed, make_sampler)
         self._out: list[Instruction] = []
         self._supply = Supply(self._cache, self._readers, self._out)
         self._handlers: dict[type, Callable[[Any], None]] = {
@@ -71,12 +78,18 @@ class Engine:
             Leave: self._leave,
         }
 
-    def handle(self, event: Event) -> list[Instruction]:
-        """Take one event in and return what is to be done, in order."""
-        self._out.clear()
-        self._handlers[type(event)](event)
+    def handle(self, *events: Event) -> list[Instruction]:
+        """Take in what happened at one moment and return what is to be done, in order.
+
+        Where one of several events raises, those before it have been taken in; what follows from
+        them is said with the next.
+        """
+        for event in events:
+            self._handlers[type(event)](event)
         self._pump()
-        return self._out.copy()
+        said = self._out.copy()
+        self._out.clear()
+        return said
 
     def stats(self, job: Job) -> Stats:
         """Return what the job got so far."""
@@ -116,6 +129,7 @@ class Engine:
             recipe,
             rows,
             event.batch_size,
+            self._limits,
             recipe.sampler if event.order == "shared" else SequentialSampler(),
             event.seed if event.order == "seeded" else None,
             event.fresh,
@@ -150,9 +164,10 @@ class Engine:
         numbers = reader.numbers_of_pass(event.epoch, event.done)
         if reader.in_pass:
             self._cache.end(reader.job)
-            reader.wants.clear()
+            reader.drop_wants()
         else:
             self._plan_anew(reader)
+        reader.epoch = event.epoch
         self._draw_from(reader, numbers)
         self._cache.begin(reader.job, reader.rows.samples(reader.recipe.base, numbers))
         reader.in_pass = True
@@ -170,7 +185,7 @@ class Engine:
 
     def _take_back(self, event: TakeBack) -> None:
         reader = self._reader(event.job)
-        if reader.in_pass:
+        if reader.in_pass and reader.positions:
             planned = reader.rows.numbers[np.array(reader.positions, np.int64)]
             if reader.sampler is reader.recipe.sampler:
                 undrawn = reader.sampler.unread(reader.job)
@@ -185,7 +200,7 @@ class Engine:
         reader.homes.clear()
         if reader.in_pass:
             reader.sampler.remove(reader.job)
-        reader.sampler.add(reader.job, numbers)
+        reader.sampler.add(reader.job, numbers, reader.epoch)
         reader.undrawn = numbers.size
 
     def _leave(self, event: Leave) -> None:
@@ -292,7 +307,8 @@ class Engine:
         Look-ahead keeps workers and jobs from waiting for each other, for which little is enough;
         the rest of the memory is what jobs out of step share.
         """
-        part_bytes = self._cache.capacity_bytes // (LOOK_AHEAD_PART * max(len(self._readers), 1))
+        parts = self._limits.ahead_part * max(len(self._readers), 1)
+        part_bytes = self._cache.capacity_bytes // parts
         for reader in self._readers.values():
             if reader.recipe.size_bytes:
                 reader.most_ahead = part_bytes // round_up(reader.recipe.size_bytes)
@@ -350,7 +366,7 @@ class Engine:
                 reader,
                 f"a batch of {count} samples of up to {size_bytes} bytes does not fit the "
                 f"budget of {self._cache.capacity_bytes} bytes; give it at least "
-                f"{reader.share_bytes} bytes, or use smaller batches",
+                f"{max(reader.share, count) * size_bytes} bytes, or use smaller batches",
             )
             return True
         for other in self._readers.values():

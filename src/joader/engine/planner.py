@@ -2,7 +2,8 @@
 
 When a reader of a recipe runs low, all readers that share its sampler are topped up to twice their
 look-ahead in one joint draw, so that jobs of equal speed stay in step and slow ones do not hoard. A
-tick that would go past the end of some reader's pass is split there.
+tick that would go past the end of some reader's pass is split there. On demand (limits.py) a tick
+is what is wanted at one moment.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from joader.engine.reader import Reader
 
 def plan(readers: Sequence[Reader]) -> None:
     """Top up readers that share a sampler."""
-    needs = {reader.job: 2 * reader.look_ahead - len(reader.positions) for reader in readers}
+    needs = {reader.job: reader.plan_ahead - len(reader.positions) for reader in readers}
     by_job = {reader.job: reader for reader in readers}
     while needs := {job: n for job, n in needs.items() if n > 0 and by_job[job].undrawn}:
         counts = _until_first_end(needs, {job: by_job[job].undrawn for job in needs})

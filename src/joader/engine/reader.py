@@ -17,16 +17,12 @@ from math import ceil
 
 import numpy as np
 
+from joader.engine.limits import Limits
 from joader.engine.recipe_rows import Array, JobRows
 from joader.engine.recipes import Recipe
 from joader.engine.values import Job
 from joader.errors import BadArgument
 from joader.sampling import Sampler, SeededSampler
-
-# Below this even a job with tiny batches would leave workers idle; at 1 ms a sample it is 64 ms of
-# one core's work.
-LEAST_AHEAD = 64
-HORIZON_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +43,13 @@ class Reader:
     recipe: Recipe
     rows: JobRows
     batch_size: int
+    limits: Limits
     sampler: Sampler
     seed: int | None = None  # of order "seeded"
     fresh: bool = False
     admitted: bool = False  # the size of its samples is known, and its share fits
     in_pass: bool = False
+    epoch: int = 0
     undrawn: int = 0
     positions: list[int] = field(default_factory=list)
     homes: list[int] = field(default_factory=list)
@@ -61,7 +59,8 @@ class Reader:
     held: Counter[int] = field(default_factory=Counter)
     held_count: int = 0
     wants: deque[int] = field(default_factory=deque)
-    recent: float = 0.0  # how much it wanted in the last HORIZON_S, older wants fading out
+    wanted: int = 0  # the sum of wants
+    recent: float = 0.0  # how much it wanted in the last horizon_s, older wants fading out
     most_ahead: int = 1 << 31  # its part of the memory that look-ahead may take
     delivered: int = 0
     prepared: int = 0
@@ -72,12 +71,23 @@ class Reader:
     @property
     def share(self) -> int:
         """How many samples it is guaranteed at a time: a batch in hand and one in preparation."""
-        return 2 * self.batch_size
+        return self.limits.share_batches * self.batch_size
 
     @property
     def look_ahead(self) -> int:
-        """How many samples should be asked for at a time: what it reads in HORIZON_S, or less."""
-        return max(self.share, min(self.most_ahead, max(LEAST_AHEAD, ceil(self.recent))))
+        """How many samples should be asked for at a time: what it reads in horizon_s, or less.
+
+        On demand it is what is wanted now.
+        """
+        if not self.share:
+            return self.wanted
+        read_soon = max(self.limits.least_ahead, ceil(self.recent))
+        return max(self.share, min(self.most_ahead, read_soon))
+
+    @property
+    def plan_ahead(self) -> int:
+        """How many samples should be planned in one go: twice as many, so that ticks are few."""
+        return 2 * self.look_ahead if self.share else self.wanted
 
     @property
     def share_bytes(self) -> int:
@@ -132,7 +142,7 @@ class Reader:
         """Return how many samples to deliver now, if the batch wanted next is here.
 
         It is less than wanted at the end of a pass, and 0 after it. What is held at a time stays
-        within the share: all else can be taken back for others.
+        within the share: all else can be taken back for others. On demand it is one delivery.
         """
         if not self.wants:
             return None
@@ -141,7 +151,7 @@ class Reader:
             if self.undrawn:
                 return None
             count = len(self.positions)
-        if self.held_count + count > self.share:
+        if self.held_count + count > max(self.share, count):
             return None
         while self._ready < len(self.samples) and self.positions[self._ready] not in self.unready:
             self._ready += 1
@@ -149,7 +159,7 @@ class Reader:
 
     def take(self, count: int) -> tuple[list[int], list[int], list[int]]:
         """Take the next off the plan, and return positions, homes and samples."""
-        self.wants.popleft()
+        self.wanted -= self.wants.popleft()
         self._ready -= count
         taken = self.positions[:count], self.homes[:count], self.samples[:count]
         del self.positions[:count], self.homes[:count], self.samples[:count]
@@ -181,11 +191,18 @@ class Reader:
                 del self.held[sample]
         self.held_count -= len(samples)
 
+    def drop_wants(self) -> None:
+        """Forget what it wanted: it begins another pass."""
+        self.wants.clear()
+        self.wanted = 0
+
     def note_want(self, count: int, now: float) -> None:
-        """Queue a request, and look ahead by what the job wants in HORIZON_S."""
+        """Queue a request, and look ahead by what the job wants in horizon_s."""
         self.wants.append(count)
+        self.wanted += count
         # Not a rate from the time between two requests: jobs ask for their first batches at once.
-        self.recent *= HORIZON_S / (HORIZON_S + max(0.0, now - self._last_want))
+        horizon_s = self.limits.horizon_s
+        self.recent *= horizon_s / (horizon_s + max(0.0, now - self._last_want))
         self.recent += count
         self._last_want = max(now, self._last_want)
 

@@ -4,12 +4,14 @@ A recipe has the numbers [base, base + row_limit), one a row. It is open while a
 worker prepares for it; then its numbers are free for another.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from joader.engine.instances import EXTRA_BASE
 from joader.errors import BadArgument
-from joader.sampling import DependentSampler
+from joader.sampling import DependentSampler, Sampler
+
+MakeSampler = Callable[[int], Sampler]  # from a seed
 
 
 @dataclass(eq=False)
@@ -19,7 +21,7 @@ class Recipe:
     name: str
     row_limit: int
     base: int
-    sampler: DependentSampler
+    sampler: Sampler
     size_bytes: int = 0  # of the largest sample so far; 0 while none is known
     readers: int = 0
     underway: int = 0  # preparations
@@ -33,9 +35,10 @@ class Recipe:
 class Recipes:
     """All recipes that are open, by name."""
 
-    def __init__(self, seed: int) -> None:
-        """Start without any."""
+    def __init__(self, seed: int, make_sampler: MakeSampler = DependentSampler) -> None:
+        """Start without any; every recipe gets a sampler of its own."""
         self._seed = seed
+        self._make_sampler = make_sampler
         self._made = 0
         self._open: dict[str, Recipe] = {}
 
@@ -49,7 +52,7 @@ class Recipes:
         if recipe is None:
             base = self._free_base(row_limit)
             self._made += 1
-            recipe = Recipe(name, row_limit, base, DependentSampler(self._seed + self._made))
+            recipe = Recipe(name, row_limit, base, self._make_sampler(self._seed + self._made))
             self._open[name] = recipe
         elif recipe.row_limit != row_limit:
             raise BadArgument(

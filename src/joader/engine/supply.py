@@ -264,7 +264,7 @@ class Supply:
         beyond = [
             (reader.window - reader.share, number, reader)
             for number, reader in enumerate(self._readers.values())
-            if reader.window > reader.share
+            if reader.samples and reader.window > reader.share
         ]
         for _, _, reader in sorted(beyond, reverse=True):
             sample = reader.samples[-1]

@@ -1,0 +1,34 @@
+"""What a job is guaranteed, and how far it may be ahead of what it wants.
+
+The defaults are what the daemon runs with. `ON_DEMAND` is for the simulator, where the papers'
+figures start at a cache of one sample: nothing is guaranteed and nobody is refused, so a job is
+planned and prepared for only when it wants something, together with all that want at that moment.
+Progress then needs whoever carries the instructions out to release every delivery at once.
+"""
+
+from dataclasses import dataclass
+
+from joader.errors import BadArgument
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """One setting for all jobs of an engine."""
+
+    # Guaranteed to every job: a batch in hand and one in preparation. 0 is on demand.
+    share_batches: int = 2
+    # Samples to look ahead at least. Below this even a job with tiny batches would leave workers
+    # idle; at 1 ms a sample it is 64 ms of one core's work.
+    least_ahead: int = 64
+    # What a job reads in this time is how far it looks ahead, if that is more.
+    horizon_s: float = 1.0
+    # One part in so many of the memory is for look-ahead beyond the jobs' shares.
+    ahead_part: int = 4
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        if self.share_batches < 0 or min(self.least_ahead, self.horizon_s, self.ahead_part) <= 0:
+            raise BadArgument(f"{self}; share_batches is at least 0, all others are above 0")
+
+
+ON_DEMAND = Limits(share_batches=0)
