@@ -1,0 +1,46 @@
+"""Built-in steps on images: decode, resize, crop, flip, jitter, to tensors.
+
+Deterministic steps (`Decode`, `Resize`, `ShorterSide`, `CenterCrop`) belong into the shared part of
+a recipe, random ones and `ToTensor`, `Normalize` into a job's own part: per sample in the workers,
+or on the batch in the client or on its GPU (`Batch`).
+
+Reading order: `step` (what every step is, and the two layouts), `sample` (where the image is),
+`steps` and `batch` (sequences); then the steps: `decode` (with `body`, `jpeg`, `pillow`), `resize`,
+`center_crop`, `random_crop` (with `resampling`), `flip`, `jitter` (with `colors`), `to_tensor`.
+Beside them `libraries` (which package does the work, and why), `pixels`, `tensors`.
+
+Not here: files and rows (storage), shared memory (memory), who seeds the generators (workers).
+"""
+
+from joader.images.batch import Batch
+from joader.images.center_crop import CenterCrop
+from joader.images.decode import Decode, decode, decode_into, image_shape
+from joader.images.flip import RandomHorizontalFlip
+from joader.images.jitter import ColorJitter
+from joader.images.libraries import warm_up
+from joader.images.random_crop import RandomResizedCrop
+from joader.images.resize import Resize, ShorterSide
+from joader.images.step import Step
+from joader.images.steps import Steps, apply, is_random
+from joader.images.to_tensor import Normalize, ToTensor
+
+__all__ = [
+    "Batch",
+    "CenterCrop",
+    "ColorJitter",
+    "Decode",
+    "Normalize",
+    "RandomHorizontalFlip",
+    "RandomResizedCrop",
+    "Resize",
+    "ShorterSide",
+    "Step",
+    "Steps",
+    "ToTensor",
+    "apply",
+    "decode",
+    "decode_into",
+    "image_shape",
+    "is_random",
+    "warm_up",
+]

@@ -1,0 +1,34 @@
+"""Several steps on a whole batch, in the client: for `DataLoader(batch_transform=Batch([...]))`.
+
+The images of a batch are a torch tensor on any device (step.py says in which layout), alone, first
+in a tuple or list, or under the key "image"; labels pass through. Randomness comes from torch's own
+generator, which `torch.manual_seed` sets, or from one that is given.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from joader.errors import BadArgument
+from joader.images.step import Step
+from joader.images.steps import AnyStep
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Steps in their order, applied to a batch; a function among them gets the whole batch."""
+
+    steps: Sequence[AnyStep]
+
+    def __post_init__(self) -> None:
+        """Keep a tuple, so that nobody changes it."""
+        object.__setattr__(self, "steps", tuple(self.steps))
+        for step in self.steps:
+            if not callable(step):
+                raise BadArgument(f"a step is a function of a batch, and {step!r} cannot be called")
+
+    def __call__(self, batch: Any, generator: Any = None) -> Any:
+        """Return the batch with its images treated."""
+        for step in self.steps:
+            batch = step.batch(batch, generator) if isinstance(step, Step) else step(batch)
+        return batch

@@ -1,0 +1,46 @@
+"""The bytes of an image file, from whatever a sample holds: bytes of any kind, or a path."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from joader.errors import BadArgument
+from joader.images.pixels import described
+
+
+@dataclass(frozen=True)
+class Body:
+    """An encoded image, and the path it was read from, if any."""
+
+    data: memoryview
+    path: str | None = None
+
+    def __str__(self) -> str:
+        """Say which image this is, for a message."""
+        named = f" in {self.path}" if self.path is not None else ""
+        return f"the image of {len(self.data):,} bytes{named}"
+
+
+def body_of(image: Any) -> Body:
+    """Return the bytes of an encoded image, without a copy; a path is read."""
+    if isinstance(image, Body):
+        return image
+    if isinstance(image, str | os.PathLike):
+        path = Path(image)
+        return Body(memoryview(path.read_bytes()), str(path))
+    if isinstance(image, np.ndarray) and (image.dtype != np.uint8 or image.ndim != 1):
+        raise BadArgument(
+            f"Decode() got {described(image)}; an encoded image is a 1-d array of uint8, and an "
+            "image that is decoded already needs no Decode()"
+        )
+    try:
+        view = memoryview(image)
+    except TypeError as error:
+        raise BadArgument(
+            f"Decode() got {described(image)}; give bytes, bytearray, memoryview, a 1-d uint8 "
+            "array or a path"
+        ) from error
+    return Body(view.cast("B") if view.c_contiguous else memoryview(view.tobytes()))

@@ -1,0 +1,78 @@
+"""Formulas of colour, for one image in NumPy or a batch in torch.
+
+`planes` is an array of floats with the channels first: 3 x height x width, or for a batch
+3 x N x height x width; functions change it in place. Levels go from 0 to `bound` (255 or 1). With
+`whole` they are whole numbers, and results are cut to whole numbers, as torchvision does for uint8.
+A factor is a number, or for a batch an array that broadcasts to N x height x width.
+
+`xp` is numpy or torch: only names are used that mean the same in both.
+"""
+
+from typing import Any
+
+# ITU-R 601, rounded as torchvision rounds it.
+_RED, _GREEN, _BLUE = 0.2989, 0.587, 0.114
+
+
+def grey(xp: Any, planes: Any, whole: bool) -> Any:
+    """Return how bright each pixel is; `planes` stays."""
+    level = planes[0] * _RED
+    level += planes[1] * _GREEN
+    level += planes[2] * _BLUE
+    return xp.floor(level, out=level) if whole else level
+
+
+def blend(xp: Any, planes: Any, reference: Any, factor: Any, bound: float, whole: bool) -> None:
+    """Set factor x image + (1 - factor) x reference, within the bounds.
+
+    The reference is black for brightness, the mean of `grey` for contrast, `grey` for saturation.
+    """
+    planes *= factor
+    planes += reference * (1 - factor)
+    xp.clip(planes, 0, bound, out=planes)
+    if whole:
+        xp.floor(planes, out=planes)
+
+
+def turn_hue(xp: Any, planes: Any, turn: Any, bound: float, whole: bool) -> None:
+    """Turn the colours by a part of the circle, from -0.5 to 0.5.
+
+    In HSV, with the hue in sixths of the circle from 0 (red) to 6: a channel is its lowest level
+    plus the chroma times a trapezoid of the hue, which is 1 around the channel's own colour.
+    """
+    hue, low, chroma = _hue(xp, planes)
+    hue += turn * 6
+    hue -= xp.floor(hue / 6) * 6
+    for channel, (peak, sign, offset) in enumerate(((3, 1, -1), (2, -1, 2), (4, -1, 2))):
+        share = hue - peak
+        xp.abs(share, out=share)
+        share *= sign
+        share += offset
+        xp.clip(share, 0, 1, out=share)
+        share *= chroma
+        share += low
+        planes[channel] = share
+    if whole:
+        # Just enough that a whole number that came out a trifle too small is not cut to the next.
+        planes *= (bound + 1 - 1e-3) / bound
+        xp.floor(planes, out=planes)
+
+
+def _hue(xp: Any, planes: Any) -> tuple[Any, Any, Any]:
+    """Return hue in sixths, lowest channel, and chroma (highest less lowest).
+
+    Sorts the channels instead of asking which is the highest: a choice by mask takes ten times as
+    long as a maximum. `start` is where on the circle the difference of the two lower ones counts
+    from: 0 or 6 for red, 2 for green, 4 for blue.
+    """
+    red, green, blue = planes
+    upper, lower = xp.maximum(green, blue), xp.minimum(green, blue)
+    start = xp.asarray(green < blue, dtype=red.dtype)  # 1 if blue was above green
+    swapped = xp.asarray(red < upper, dtype=red.dtype)  # 1 if red is not the highest
+    value, middle = xp.maximum(red, upper), xp.minimum(red, upper)
+    low = xp.minimum(middle, lower)
+    chroma = value - low
+    middle -= lower
+    middle /= xp.clip(chroma, 1e-6, None)  # without colour all is 0, whatever it is divided by
+    middle += swapped * (start * 12 - 2) - start * 6
+    return xp.abs(middle, out=middle), low, chroma

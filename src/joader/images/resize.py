@@ -1,0 +1,93 @@
+"""Bilinear resize with antialiasing: Pillow's BILINEAR, within one level.
+
+Cost from 500 x 375 to 256 x 256: 0.26 ms by torch, 1.4 ms by Pillow; libraries.py says which.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from joader.errors import BadArgument
+from joader.images import libraries
+from joader.images.pixels import Image, Shape, pixels, put
+from joader.images.resampling import resampled
+from joader.images.step import Step
+from joader.images.tensors import as_given, planar, tensor_of
+
+
+@dataclass(frozen=True)
+class Resize(Step):
+    """Resize to a height and a width, whatever the proportions were."""
+
+    height: int
+    width: int
+
+    def __post_init__(self) -> None:
+        """Check the sizes."""
+        check_size(self, self.height, self.width)
+
+    def shape(self, shape: Shape | None) -> Shape:
+        """Return the size asked for."""
+        return (self.height, self.width, 3)
+
+    def on_image(self, image: Any, rng: Any, out: Any) -> Image:
+        """Resize one image."""
+        return put(resized(pixels(image, self), self.height, self.width), out)
+
+    def on_batch(self, images: Any, generator: Any) -> Any:
+        """Resize all images."""
+        return as_given(resampled(planar(images, self), None, (self.height, self.width)))
+
+
+@dataclass(frozen=True)
+class ShorterSide(Step):
+    """Resize so that the shorter side has this many pixels and the proportions stay."""
+
+    size: int
+
+    def __post_init__(self) -> None:
+        """Check the size."""
+        check_size(self, self.size)
+
+    def shape(self, shape: Shape | None) -> Shape | None:
+        """Return the new size, if the old one is known."""
+        return None if shape is None else (*self._scaled(*shape[:2]), 3)
+
+    def on_image(self, image: Any, rng: Any, out: Any) -> Image:
+        """Resize one image."""
+        checked = pixels(image, self)
+        return put(resized(checked, *self._scaled(*checked.shape[:2])), out)
+
+    def on_batch(self, images: Any, generator: Any) -> Any:
+        """Resize all images."""
+        view = planar(images, self)
+        return as_given(resampled(view, None, self._scaled(*view.shape[2:])))
+
+    def _scaled(self, height: int, width: int) -> tuple[int, int]:
+        # The longer side is cut, not rounded, as in torchvision.
+        if height <= width:
+            return self.size, int(self.size * width / height)
+        return int(self.size * height / width), self.size
+
+
+def resized(image: Image, height: int, width: int) -> Image:
+    """Return an image of this size; `image` may be part of another (a crop), as a view."""
+    if image.shape[:2] == (height, width):
+        return np.ascontiguousarray(image)
+    torch = libraries.torch()
+    if torch is None:
+        pillow = libraries.pillow()
+        whole = pillow.fromarray(np.ascontiguousarray(image))
+        return np.array(whole.resize((width, height), pillow.Resampling.BILINEAR))
+    # With this view torch sees channels last, its fast case, and its result is in the same order.
+    view = tensor_of(image, torch)[None].permute(0, 3, 1, 2)
+    small = torch.nn.functional.interpolate(view, (height, width), mode="bilinear", antialias=True)
+    return np.ascontiguousarray(small[0].permute(1, 2, 0).numpy())
+
+
+def check_size(who: object, *sizes: object) -> None:
+    """Refuse sizes that are no positive integers."""
+    for size in sizes:
+        if not isinstance(size, int) or size < 1:
+            raise BadArgument(f"{who}: sizes are integers of at least 1, not {size!r}")

@@ -1,0 +1,78 @@
+"""Several steps, one after the other, on one sample."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, TypeAlias
+
+from joader.errors import BadArgument
+from joader.images import libraries
+from joader.images.pixels import Shape, pixels, put
+from joader.images.sample import image_of, with_image
+from joader.images.step import Step
+
+AnyStep: TypeAlias = Step | Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps in their order, as one: callable, picklable, without state.
+
+    Any function of a sample may be among them. What it does is unknown: it counts as random, and
+    its output's shape as unknown.
+    """
+
+    steps: Sequence[AnyStep]
+
+    def __post_init__(self) -> None:
+        """Keep a tuple, so that nobody changes it."""
+        object.__setattr__(self, "steps", tuple(self.steps))
+        for step in self.steps:
+            if not callable(step):
+                raise BadArgument(
+                    f"a step is a function of a sample, and {step!r} cannot be called"
+                )
+
+    def __call__(self, sample: Any, rng: Random | None = None, out: Any = None) -> Any:
+        """Apply all steps to a sample; the image of the last one lies in `out`, if given."""
+        return apply(self.steps, sample, rng, out)
+
+    @property
+    def random(self) -> bool:
+        """Whether two runs on one sample may differ."""
+        return any(is_random(step) for step in self.steps)
+
+    def shape(self, shape: Shape | None = None) -> Shape | None:
+        """Return the shape of the image that comes out, from that which goes in; None: unknown."""
+        for step in self.steps:
+            shape = step.shape(shape) if isinstance(step, Step) else None
+        return shape
+
+    def split(self) -> tuple["Steps", "Steps"]:
+        """Return the steps up to the first random one, which can be shared, and the others."""
+        end = next((n for n, step in enumerate(self.steps) if is_random(step)), len(self.steps))
+        return Steps(self.steps[:end]), Steps(self.steps[end:])
+
+    def warm_up(self) -> None:
+        """Import now what the first sample would import: up to 3 s where torch is installed."""
+        libraries.warm_up()
+
+
+def apply(steps: Iterable[AnyStep], sample: Any, rng: Random | None = None, out: Any = None) -> Any:
+    """Apply steps to a sample in their order; the image of the last one lies in `out`, if given."""
+    ordered = tuple(steps)
+    for number, step in enumerate(ordered):
+        is_last = number == len(ordered) - 1
+        place = out if is_last else None
+        if isinstance(step, Step | Steps):
+            sample = step(sample, rng, place)
+        else:
+            sample = step(sample)
+            if place is not None:
+                sample = with_image(sample, put(pixels(image_of(sample), step), place))
+    return sample
+
+
+def is_random(step: AnyStep) -> bool:
+    """Tell whether a step may give something else each time; so does a function unknown here."""
+    return bool(getattr(step, "random", True))
