@@ -14,7 +14,8 @@ from scipy.stats import chisquare, kstest
 
 from joader.errors import BadArgument
 from joader.images import ColorJitter
-from joader.images.jitter import BRIGHTNESS, CONTRAST, HUE, SATURATION
+from joader.images.colors import BRIGHTNESS, CONTRAST, HUE, SATURATION
+from joader.images.jitter import _all_at_once, _one_by_one
 from tests.images.pictures import noise
 from tests.images.test_colors import reference_blend, reference_grey, reference_hue
 
@@ -173,6 +174,37 @@ def test_a_batch_of_levels_and_one_of_floats_are_changed_alike(torch: Any) -> No
     assert float((one - (other * 255).permute(0, 2, 3, 1)).abs().max()) < 6
     assert torch.equal(levels, before)
     assert float(floats.max()) <= 1
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        ColorJitter(0.4, 0.4, 0.4, 0.1),
+        ColorJitter(0.4, 0.4, 0.4),
+        ColorJitter(saturation=0.5, hue=0.2),
+        ColorJitter(hue=0.2),
+        ColorJitter(),
+    ],
+)
+@pytest.mark.parametrize("layout", ["levels", "floats"])
+def test_all_images_at_once_are_changed_as_one_by_one(
+    step: ColorJitter, layout: str, torch: Any
+) -> None:
+    images = torch.from_numpy(np.stack([noise(9, 11, seed) for seed in range(60)]))
+    view = images.permute(0, 3, 1, 2)
+    bound = 255
+    if layout == "floats":
+        images, bound = view / 255, 1
+        view = images
+    drawn = step.draw_batch(60, torch.Generator().manual_seed(5), images.device)
+    one_by_one = _one_by_one(images, *drawn)
+    at_once = _all_at_once(view, *drawn, HUE in step.ranges)
+    assert at_once.dtype == images.dtype
+    if layout == "levels":
+        at_once = at_once.permute(0, 2, 3, 1)
+    apart = (at_once.float() - one_by_one.float()).abs() / bound
+    assert float(apart.max()) <= 4 / 255
+    assert float((apart > 1e-4).float().mean()) < 0.02
 
 
 def test_a_batch_that_nothing_changes_is_the_same(torch: Any) -> None:

@@ -10,6 +10,11 @@ A factor is a number, or for a batch an array that broadcasts to N x height x wi
 
 from typing import Any
 
+import numpy as np
+
+OPERATIONS = ("brightness", "contrast", "saturation", "hue")
+BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)
+
 # ITU-R 601, rounded as torchvision rounds it.
 _RED, _GREEN, _BLUE = 0.2989, 0.587, 0.114
 
@@ -56,6 +61,34 @@ def turn_hue(xp: Any, planes: Any, turn: Any, bound: float, whole: bool) -> None
         # Just enough that a whole number that came out a trifle too small is not cut to the next.
         planes *= (bound + 1 - 1e-3) / bound
         xp.floor(planes, out=planes)
+
+
+def change(planes: Any, operation: int, factor: float, whole: bool) -> None:
+    """Apply one operation to one image, in NumPy."""
+    bound = 255 if whole else 1
+    if operation == HUE:
+        turn_hue(np, planes, factor, bound, whole)
+        return
+    reference: Any = 0
+    if operation != BRIGHTNESS:
+        reference = grey(np, planes, whole)
+    if operation == CONTRAST:
+        reference = float(reference.mean(dtype=np.float64))
+    blend(np, planes, reference, factor, bound, whole)
+
+
+def change_each(torch: Any, planes: Any, operations: Any, factors: Any, whole: bool) -> None:
+    """Apply to each image of a batch its operation (None: the hue of all) with its factor."""
+    bound = 255 if whole else 1
+    factors = factors[:, None, None]
+    if operations is None:
+        turn_hue(torch, planes, factors, bound, whole)
+        return
+    operations = operations[:, None, None]
+    level = grey(torch, planes, whole)
+    reference = torch.where(operations == CONTRAST, level.mean((1, 2), keepdim=True), level)
+    reference *= operations != BRIGHTNESS
+    blend(torch, planes, reference, factors, bound, whole)
 
 
 def _hue(xp: Any, planes: Any) -> tuple[Any, Any, Any]:

@@ -37,8 +37,12 @@ class RandomHorizontalFlip(Step):
     def on_batch(self, images: Any, generator: Any) -> Any:
         """Flip some of the images."""
         view = planar(images, self)
-        chosen = uniform((view.shape[0], 1, 1, 1), generator, view.device) < self.p
-        return as_given(libraries.torch().where(chosen, view.flip(3), view))
+        chosen = uniform((len(view),), generator, view.device) < self.p
+        if view.device.type == "cpu":
+            result = view.clone()
+            result[chosen] = view[chosen].flip(3)
+            return as_given(result)
+        return as_given(libraries.torch().where(chosen[:, None, None, None], view.flip(3), view))
 
 
 def flipped(image: Image, out: Any = None) -> Image:

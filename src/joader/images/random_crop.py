@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 
 from joader.errors import BadArgument
 from joader.images import libraries
+from joader.images.bilinear import resized
 from joader.images.pixels import Image, Shape, pixels, put
 from joader.images.resampling import resampled
-from joader.images.resize import check_size, resized
+from joader.images.resize import check_size
 from joader.images.step import Step
 from joader.images.tensors import as_given, planar, uniform
 
