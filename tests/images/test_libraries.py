@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,8 +16,13 @@ def test_importing_the_room_imports_none_of_them() -> None:
     assert printed.split() == []
 
 
-def test_what_cannot_be_imported_is_absent() -> None:
+def test_what_cannot_be_imported_is_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert libraries._imported("joader_has_no_such_module") is None
+    (tmp_path / "broken_joader_codec.py").write_text("raise ValueError('built for another NumPy')")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert libraries._imported("broken_joader_codec") is None
+    with pytest.raises(MissingExtra, match=r"imported here: built for another.*joader\[images\]"):
+        libraries._missing("this needs it", "broken_joader_codec", "images")
 
 
 def test_a_missing_torch_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

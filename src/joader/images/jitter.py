@@ -22,7 +22,7 @@ from joader.images import libraries
 from joader.images.colors import HUE, OPERATIONS, change, change_each
 from joader.images.pixels import Image, pixels, place
 from joader.images.step import Step
-from joader.images.tensors import as_given, planar, tensor_of, uniform
+from joader.images.tensors import as_given, constant, planar, tensor_of, uniform
 
 Range: TypeAlias = tuple[float, float]
 
@@ -59,11 +59,13 @@ class ColorJitter(Step):
         """Draw for many images: operations in their order, and factors; a row for each image."""
         torch = libraries.torch()
         ranges = self.ranges
+        lows, spans = (
+            constant(tuple(values), torch.float32, device)
+            for values in ((low for low, _ in ranges.values()), (b - a for a, b in ranges.values()))
+        )
         order = uniform((count, len(ranges)), generator, device).argsort(1)
-        lows, highs = torch.tensor([*ranges.values()] or [(0, 0)], device=device).unbind(1)
-        drawn = uniform((count, len(ranges)), generator, device)
-        factors = (drawn * (highs - lows)[: len(ranges)] + lows[: len(ranges)]).gather(1, order)
-        return torch.tensor([*ranges], dtype=torch.long, device=device)[order], factors
+        factors = uniform((count, len(ranges)), generator, device) * spans + lows
+        return constant(tuple(ranges), torch.long, device)[order], factors.gather(1, order)
 
     def on_image(self, image: Any, rng: Any, out: Any) -> Image:
         """Change one image."""

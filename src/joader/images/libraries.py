@@ -17,20 +17,14 @@ loaded already.
 import importlib
 import sys
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 from joader.errors import MissingExtra
 
 
 def pillow() -> Any:
     """Return the module PIL.Image, or say how to get it."""
-    found = _imported("PIL.Image")
-    if found is None:
-        raise MissingExtra(
-            "this image needs Pillow, which cannot be imported here; "
-            "install it with `pip install 'joader[images]'`"
-        )
-    return found
+    return _imported("PIL.Image") or _missing("this image needs Pillow", "PIL.Image", "images")
 
 
 def simplejpeg() -> Any:
@@ -45,13 +39,7 @@ def torch() -> Any:
 
 def needed_torch(what: str) -> Any:
     """Return torch, or say how to get it."""
-    found = torch()
-    if found is None:
-        raise MissingExtra(
-            f"{what} needs torch, which cannot be imported here; "
-            "install it with `pip install 'joader[torch]'`"
-        )
-    return found
+    return torch() or _missing(f"{what} needs torch", "torch", "torch")
 
 
 def loaded_torch() -> Any:
@@ -72,5 +60,17 @@ def warm_up() -> None:
 def _imported(name: str) -> Any:
     try:
         return importlib.import_module(name)
-    except (ImportError, OSError):  # OSError: installed, but a shared library of it is missing
+    except Exception:  # also one that is installed and broken: built for another NumPy, or cut off
         return None
+
+
+def _missing(what: str, name: str, extra: str) -> NoReturn:
+    cause: Exception | None = None
+    try:
+        importlib.import_module(name)
+    except Exception as error:
+        cause = error
+    raise MissingExtra(
+        f"{what}, which cannot be imported here: {cause or 'it failed before'}; "
+        f"install it with `pip install 'joader[{extra}]'`"
+    ) from cause

@@ -19,7 +19,7 @@ from joader.images.pixels import Image, Shape, pixels, put
 from joader.images.resampling import resampled
 from joader.images.resize import check_size
 from joader.images.step import Step
-from joader.images.tensors import as_given, planar, uniform
+from joader.images.tensors import as_given, constant, planar, uniform
 
 _TRIES = 10
 
@@ -92,7 +92,7 @@ class RandomResizedCrop(Step):
         tops = (places[0] * (height - heights + 1)).long().minimum(height - heights)
         lefts = (places[1] * (width - widths + 1)).long().minimum(width - widths)
         found = torch.stack((tops, lefts, heights, widths), 1)
-        fallback = found.new_tensor(self._fallback(height, width))
+        fallback = constant(self._fallback(height, width), torch.long, view.device)
         return torch.where(fits.any(1)[:, None], found, fallback)
 
     def _fallback(self, height: int, width: int) -> tuple[int, int, int, int]:

@@ -53,11 +53,10 @@ def as_given(view: Any) -> Any:
     return view.permute(0, 2, 3, 1).contiguous()
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def constant(values: tuple[float, ...], dtype: Any, device: Any) -> Any:
-    """Return a column of channel values; kept, since making one on a GPU waits for it."""
-    torch = libraries.torch()
-    return torch.tensor(values, dtype=dtype, device=device).view(-1, 1, 1)
+    """Return a few numbers as a tensor, only to be read; kept, since to bring them there waits."""
+    return libraries.torch().tensor(values, dtype=dtype, device=device)
 
 
 def uniform(shape: tuple[int, ...], generator: Any, device: Any) -> Any:

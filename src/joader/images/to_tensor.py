@@ -99,5 +99,8 @@ class Normalize(Step):
             raise BadArgument(
                 f"{self} takes floats and got {described(images)}; put ToTensor() before it"
             )
-        mean = constant(self.mean, view.dtype, view.device)
-        return view.sub(mean).div_(constant(self.std, view.dtype, view.device))
+        mean, std = (
+            constant(values, view.dtype, view.device).view(3, 1, 1)
+            for values in (self.mean, self.std)
+        )
+        return view.sub(mean).div_(std)
