@@ -139,14 +139,14 @@ def measure(
     for name, spent in found.items():
         low, middle, high = min(spent), statistics.median(spent), max(spent)
         print(f"{where:12} {name:44} {middle:9.1f} µs  ({low:.1f} to {high:.1f})", flush=True)
-        figures = {"µs": round(middle, 2), "least": round(low, 2), "most": round(high, 2)}
+        figures = {"microseconds": round(middle, 2), "least": round(low, 2), "most": round(high, 2)}
         rows.append({"where": where, "step": name, **figures})
     return rows
 
 
 def compared(bodies: list[bytes], rows: list[dict[str, object]]) -> list[dict[str, object]]:
     """Set decode + resize 256 against Pillow: times as fast, and levels apart."""
-    spent = {row["step"]: float(str(row["µs"])) for row in rows}
+    spent = {row["step"]: float(str(row["microseconds"])) for row in rows}
     steps = Steps([Decode(), Resize(256, 256)])
     apart = [
         np.abs(steps(body).astype(int) - by_pillow(body, (256, 256)).astype(int)) for body in bodies

@@ -16,6 +16,7 @@ from joader.images import (
     RandomResizedCrop,
     Resize,
     ShorterSide,
+    Steps,
     ToTensor,
 )
 from tests.images.pictures import noise
@@ -72,6 +73,15 @@ def test_equal_images_come_out_different(torch: Any) -> None:
     images = levels(torch, 1).expand(8, -1, -1, -1)
     result = TRAINING(images)
     assert len({each.numpy().tobytes() for each in result}) == 8
+
+
+def test_a_row_of_steps_is_a_step(torch: Any) -> None:
+    images = levels(torch)
+    one, other = (
+        steps(images, torch.Generator().manual_seed(1))
+        for steps in (TRAINING, Batch([Steps(TRAINING.steps[:2]), *TRAINING.steps[2:]]))
+    )
+    assert torch.equal(one, other)
 
 
 def test_a_function_gets_the_whole_batch(torch: Any) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from joader.errors import BadArgument
+from joader.errors import BadArgument, BadImage
 from joader.images import Resize, ShorterSide
 from tests.images.pictures import Pixels, noise
 
@@ -61,6 +61,13 @@ def test_the_shorter_side_is_as_asked_and_the_longer_in_proportion(
     assert step.shape((*shape, 3)) == (*result, 3)
     assert step.shape(None) is None
     assert levels_apart(step(image), by_pillow(image, *result)) <= 1
+
+
+def test_a_thin_strip_is_not_blown_up() -> None:
+    with pytest.raises(
+        BadImage, match=r"1 x 60000 pixels would make 240,000,000,000, .* cut it first"
+    ):
+        ShorterSide(2000)(np.zeros((1, 60_000, 3), np.uint8))
 
 
 def test_a_result_goes_into_the_buffer_given() -> None:

@@ -20,6 +20,7 @@ from joader.images import (
     ToTensor,
     apply,
     is_random,
+    libraries,
 )
 from tests.images.pictures import jpeg, noise
 
@@ -66,6 +67,7 @@ def test_the_shape_is_known_after_a_step_that_sets_it() -> None:
     assert Steps([*SHARED, *OWN]).shape() == (3, 8, 8)
     assert Steps([ShorterSide(10)]).shape((20, 40, 3)) == (10, 20, 3)
     assert Steps([Resize(4, 4), darker]).shape() is None
+    assert Steps([Steps([Resize(4, 4)]), RandomHorizontalFlip()]).shape() == (4, 4, 3)
     assert Steps([darker, Resize(4, 4), RandomHorizontalFlip()]).shape() == (4, 4, 3)
 
 
@@ -101,5 +103,17 @@ def test_what_cannot_be_called_is_no_step() -> None:
         Steps(["decode"])  # type: ignore[list-item]
 
 
-def test_warming_up_is_harmless() -> None:
-    Steps(SHARED).warm_up()
+def test_steps_know_what_they_import_and_import_it_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Steps([Decode(), RandomHorizontalFlip()]).libraries == ("PIL.Image", "simplejpeg")
+    assert Steps([*SHARED, darker]).libraries == ("PIL.Image", "simplejpeg", "torch")
+    imported: list[str] = []
+    monkeypatch.setattr(libraries, "_imported", imported.append)
+    Steps([Steps([ToTensor()]), CenterCrop(3)]).warm_up()
+    assert imported == ["torch"]
+
+
+def test_the_type_that_comes_out_is_that_of_the_last_step() -> None:
+    assert Steps(SHARED).dtype == "uint8"
+    assert Steps([Steps(OWN)]).dtype == "float32"
+    assert Steps([darker]).dtype is None
+    assert Steps([]).dtype is None

@@ -11,7 +11,7 @@ from typing import Any
 
 from joader.errors import BadArgument
 from joader.images.step import Step
-from joader.images.steps import AnyStep
+from joader.images.steps import AnyStep, Steps
 
 
 @dataclass(frozen=True)
@@ -30,5 +30,10 @@ class Batch:
     def __call__(self, batch: Any, generator: Any = None) -> Any:
         """Return the batch with its images treated."""
         for step in self.steps:
-            batch = step.batch(batch, generator) if isinstance(step, Step) else step(batch)
+            if isinstance(step, Step):
+                batch = step.batch(batch, generator)
+            elif isinstance(step, Steps):
+                batch = Batch(step.steps)(batch, generator)
+            else:
+                batch = step(batch)
         return batch

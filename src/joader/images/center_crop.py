@@ -1,4 +1,4 @@
-"""The middle of an image. Cost: one copy, 15 µs for 224 x 224."""
+"""The middle of an image. Cost: one copy, 17 µs for 224 x 224."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -16,10 +16,13 @@ loaded already.
 
 import importlib
 import sys
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, NoReturn
 
 from joader.errors import MissingExtra
+
+ALL = ("PIL.Image", "simplejpeg", "torch")
 
 
 def pillow() -> Any:
@@ -50,9 +53,9 @@ def loaded_torch() -> Any:
     return module
 
 
-def warm_up() -> None:
+def warm_up(names: Iterable[str] = ALL) -> None:
     """Import now what the first image would import: up to 3 s where torch is installed."""
-    for name in ("PIL.Image", "simplejpeg", "torch"):
+    for name in names:
         _imported(name)
 
 

@@ -24,6 +24,7 @@ class Step:
 
     random: ClassVar[bool] = False  # if not, the same input gives the same output: it can be shared
     dtype: ClassVar[str] = "uint8"  # of the image that comes out
+    libraries: ClassVar[tuple[str, ...]] = ()  # what its first use may import
 
     def __call__(self, sample: Any, rng: Random | None = None, out: Any = None) -> Any:
         """Return the sample with its image treated, in the buffer `out` if there is one."""

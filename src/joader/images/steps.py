@@ -45,8 +45,20 @@ class Steps:
     def shape(self, shape: Shape | None = None) -> Shape | None:
         """Return the shape of the image that comes out, from that which goes in; None: unknown."""
         for step in self.steps:
-            shape = step.shape(shape) if isinstance(step, Step) else None
+            shape = step.shape(shape) if isinstance(step, Step | Steps) else None
         return shape
+
+    @property
+    def dtype(self) -> str | None:
+        """The type of the image that comes out; None: unknown."""
+        last = self.steps[-1] if self.steps else None
+        return last.dtype if isinstance(last, Step | Steps) else None
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """What the first use may import."""
+        known = (step for step in self.steps if isinstance(step, Step | Steps))
+        return tuple(sorted({name for step in known for name in step.libraries}))
 
     def split(self) -> tuple["Steps", "Steps"]:
         """Return the steps up to the first random one, which can be shared, and the others."""
@@ -55,7 +67,7 @@ class Steps:
 
     def warm_up(self) -> None:
         """Import now what the first sample would import: up to 3 s where torch is installed."""
-        libraries.warm_up()
+        libraries.warm_up(self.libraries)
 
 
 def apply(steps: Iterable[AnyStep], sample: Any, rng: Random | None = None, out: Any = None) -> Any:

@@ -28,6 +28,7 @@ class ToTensor(Step):
     library: Literal["torch", "numpy"] | None = None
 
     dtype: ClassVar[str] = "float32"
+    libraries: ClassVar[tuple[str, ...]] = ("torch",)
 
     def __post_init__(self) -> None:
         """Check the library."""
