@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joader.errors import BadArgument
@@ -15,6 +15,7 @@ from tests.images.pictures import noise
 SIDES = st.integers(1, 12)
 
 
+@settings(deadline=None)
 @given(SIDES, SIDES, SIDES, SIDES)
 def test_the_crop_is_the_middle_of_the_image_with_black_around_it(
     height: int, width: int, new_height: int, new_width: int

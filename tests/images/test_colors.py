@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joader.images.colors import blend, grey, turn_hue
@@ -53,6 +53,7 @@ def plain_colors() -> Pixels:
 
 
 @pytest.mark.parametrize("image", [noise(9, 11), plain_colors()], ids=["noise", "plain"])
+@settings(deadline=None)
 @given(FACTORS)
 def test_brightness_blends_with_black(image: Pixels, factor: float) -> None:
     planes = planes_of(image)
@@ -61,6 +62,7 @@ def test_brightness_blends_with_black(image: Pixels, factor: float) -> None:
 
 
 @pytest.mark.parametrize("image", [noise(9, 11), plain_colors()], ids=["noise", "plain"])
+@settings(deadline=None)
 @given(FACTORS)
 def test_contrast_blends_with_the_mean_grey(image: Pixels, factor: float) -> None:
     planes = planes_of(image)
@@ -69,6 +71,7 @@ def test_contrast_blends_with_the_mean_grey(image: Pixels, factor: float) -> Non
 
 
 @pytest.mark.parametrize("image", [noise(9, 11), plain_colors()], ids=["noise", "plain"])
+@settings(deadline=None)
 @given(FACTORS)
 def test_saturation_blends_with_grey(image: Pixels, factor: float) -> None:
     planes = planes_of(image)
@@ -77,6 +80,7 @@ def test_saturation_blends_with_grey(image: Pixels, factor: float) -> None:
 
 
 @pytest.mark.parametrize("image", [noise(9, 11), plain_colors()], ids=["noise", "plain"])
+@settings(deadline=None)
 @given(TURNS)
 def test_hue_is_turned_in_hsv(image: Pixels, turn: float) -> None:
     planes = planes_of(image)
@@ -109,6 +113,7 @@ def test_a_hue_turned_by_nothing_stays_and_by_a_half_is_the_opposite() -> None:
     assert red.reshape(3).tolist() == [0, 200, 200]
 
 
+@settings(deadline=None)
 @given(TURNS, FACTORS)
 def test_floats_are_not_cut_to_whole_numbers(turn: float, factor: float) -> None:
     image = noise(5, 6)

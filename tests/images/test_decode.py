@@ -161,6 +161,7 @@ def test_damaged_bytes_give_what_pillow_gives_or_an_error(kind: str, data: st.Da
     assert np.array_equal(image, by_pillow(bytes(body)))
 
 
+@settings(deadline=None)
 @given(st.integers(1, 40), st.integers(1, 40), st.sampled_from(["JPEG", "PNG"]))
 def test_images_of_every_size_are_decoded(height: int, width: int, format: str) -> None:
     body = encoded(scene(height, width), format)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -20,6 +20,7 @@ ONCE_IN_A_MILLION = 1e-6
 
 
 @pytest.mark.parametrize("road", ["as installed", "without torch"])
+@settings(deadline=None)
 @given(st.integers(1, 20), st.integers(1, 20))
 def test_left_becomes_right(road: str, height: int, width: int) -> None:
     image = noise(height, width)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
@@ -103,6 +103,7 @@ class Replay:
     randrange = integers
 
 
+@settings(deadline=None)
 @given(
     st.integers(1, 600),
     st.integers(1, 600),
@@ -115,6 +116,7 @@ def test_the_same_numbers_give_the_same_box(height: int, width: int, numbers: li
     assert found == wanted
 
 
+@settings(deadline=None)
 @given(st.integers(1, 30), st.integers(1, 30), st.integers(0, 100))
 def test_a_crop_is_that_part_resized(height: int, width: int, seed: int) -> None:
     image, step = noise(height, width), RandomResizedCrop((6, 9))

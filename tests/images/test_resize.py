@@ -25,6 +25,7 @@ def levels_apart(one: Any, other: Any) -> int:
     return int(np.abs(np.asarray(one).astype(int) - np.asarray(other).astype(int)).max())
 
 
+@settings(deadline=None)
 @given(SIDES, SIDES, SIDES, SIDES, st.integers(0, 9))
 def test_a_resized_image_is_pillow_s_within_one_level(
     height: int, width: int, new_height: int, new_width: int, seed: int
