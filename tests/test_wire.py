@@ -10,7 +10,7 @@ from joader.errors import BadMessage, ConnectionLost
 from joader.messages import Cook, NextBatch, Stop, ToWorker, packed, unpacked
 from joader.wire import Channel, Stream, frame
 
-MESSAGES = [Cook(7, "photos", 3, 64, 128), Stop(), Cook(2**40, "é", 0, -1, 0)]
+MESSAGES = [Cook(7, "photos", 3, 64, 128, 9), Stop(), Cook(2**40, "é", 0, -1, 0, 2**62)]
 
 
 @given(st.lists(st.integers(1, 40), max_size=30))

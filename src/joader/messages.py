@@ -9,12 +9,15 @@
     client  → daemon   StartPass        an epoch begins, or goes on after what is done
     client  → daemon   NextBatch        as many ahead as the client likes
     daemon  → worker   Cook             a row to prepare, and the slot it goes to
+    daemon  → worker   Finish           a job's own part, on a sample that is prepared or on its way
     worker  → daemon   TooBig           the slot is too small, or there is none …
     daemon  → worker   PutAt            … so here is another
     worker  → daemon   Cooked, Spoiled
     daemon  → client   BatchReady       where the samples of the next batch lie
     client  → daemon   GiveBack         copied: the slots may be used again
     daemon  → client   Refused          why this job cannot be served
+
+At any time AskWhy → Why (what a late batch waits for) and AskStatus → Status.
 
 Rows, positions and offsets are int64 arrays, as bytes. A layout is named by a number that the
 daemon gives it; the first batch with a new number brings the layout itself.
@@ -24,7 +27,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-PROTOCOL = 1
+PROTOCOL = 2
 
 Packed = bytes
 
@@ -66,6 +69,7 @@ class Register(msgspec.Struct, frozen=True, tag=True):
     fresh: bool
     environment: Environment
     code_time: float = 0.0  # when the job's own modules were last changed
+    own: bytes = b""  # the job's own part, cloudpickled; empty: it takes samples as they are
 
 
 class NeedBody(msgspec.Struct, frozen=True, tag=True):
@@ -88,10 +92,12 @@ class StartPass(msgspec.Struct, frozen=True, tag=True):
     """Begin a pass; positions of `done` were yielded before.
 
     Batches carry the pass's number: those of a pass that was broken off may still be on their way.
+    `key` is where the pass's randomness comes from; it is the same when a pass goes on elsewhere.
     """
 
     number: int
     epoch: int
+    key: int
     done: Packed = b""
 
 
@@ -109,6 +115,30 @@ class Cook(msgspec.Struct, frozen=True, tag=True):
     row: int
     offset: int
     size_bytes: int
+    key: int  # what the user's random numbers start from
+
+
+class Finish(msgspec.Struct, frozen=True, tag=True):
+    """Apply a job's own part to a prepared sample, and write the result to a slot of its own.
+
+    Without a `layout` the source is still in this worker's hands and lies in its slot before long.
+    """
+
+    sample: int
+    job: int
+    source: int
+    source_offset: int
+    layout: bytes
+    offset: int
+    size_bytes: int
+    key: int
+
+
+class OwnBody(msgspec.Struct, frozen=True, tag=True):
+    """Bring a worker a job's own part."""
+
+    job: int
+    body: bytes
 
 
 class RecipeBody(msgspec.Struct, frozen=True, tag=True):
@@ -138,6 +168,7 @@ class Cooked(msgspec.Struct, frozen=True, tag=True):
 
     sample: int
     layout: bytes
+    size_bytes: int
 
 
 class Spoiled(msgspec.Struct, frozen=True, tag=True):
@@ -157,6 +188,8 @@ class BatchReady(msgspec.Struct, frozen=True, tag=True):
     layouts: tuple[int, ...]
     new_layouts: dict[int, bytes] = {}
     failed: tuple[tuple[int, str], ...] = ()
+    prepared: int = 0  # of these samples; the others were here
+    shared: int = 0  # were here because another job needed them
 
 
 class GiveBack(msgspec.Struct, frozen=True, tag=True):
@@ -175,17 +208,14 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
-class AskStats(msgspec.Struct, frozen=True, tag=True):
-    """Ask what the job got so far."""
+class AskWhy(msgspec.Struct, frozen=True, tag=True):
+    """Ask what the job's next batch waits for."""
 
 
-class JobStats(msgspec.Struct, frozen=True, tag=True):
-    """Answer AskStats."""
+class Why(msgspec.Struct, frozen=True, tag=True):
+    """Answer AskWhy in words: which row, where it is, since when."""
 
-    delivered: int
-    prepared: int
-    hits: int
-    shared: int
+    text: str
 
 
 class AskStatus(msgspec.Struct, frozen=True, tag=True):
@@ -203,10 +233,10 @@ class Stop(msgspec.Struct, frozen=True, tag=True):
 
 
 FromClient = (
-    Register | Body | StartPass | NextBatch | GiveBack | TakeBackPlan | AskStats | AskStatus | Stop
+    Register | Body | StartPass | NextBatch | GiveBack | TakeBackPlan | AskWhy | AskStatus | Stop
 )
-ToClient = Registered | NeedBody | BatchReady | Refused | JobStats | Status
-ToWorker = Cook | RecipeBody | PutAt | Stop
+ToClient = Registered | NeedBody | BatchReady | Refused | Why | Status
+ToWorker = Cook | Finish | RecipeBody | OwnBody | PutAt | Stop
 FromWorker = Cooked | TooBig | Spoiled
 
 

@@ -17,6 +17,7 @@ from hypothesis.stateful import (
 )
 
 from joader.engine import ON_DEMAND, Engine, Limits
+from joader.engine.supply import WORKERS
 from joader.engine.values import Join
 from tests.engine.world import World
 
@@ -50,16 +51,25 @@ class Machine(RuleBasedStateMachine):
         batch=st.integers(1, 5),
         order=st.sampled_from(["shared", "shared", "seeded", "given"]),
         fresh=st.booleans(),
+        own=st.booleans(),
         begin=st.booleans(),
     )
     def join(
-        self, recipe: str, rows: list[int] | None, batch: int, order: str, fresh: bool, begin: bool
+        self,
+        recipe: str,
+        rows: list[int] | None,
+        batch: int,
+        order: str,
+        fresh: bool,
+        own: bool,
+        begin: bool,
     ) -> None:
         limit = LIMITS[recipe]
         given = np.arange(limit) if rows is None else np.array([r % limit for r in rows], np.int64)
         job = self.next_job
         self.next_job += 1
-        self.world.join(Join(job, recipe, given, limit, batch, order, job % 3, fresh))
+        own = own and not self.on_demand  # the simulator has no own parts
+        self.world.join(Join(job, recipe, given, limit, batch, order, job % 3, fresh, own))
         if begin and job in self.world.jobs:
             self.world.begin(job)
 
@@ -146,6 +156,15 @@ class Machine(RuleBasedStateMachine):
                 assert len(it.positions) <= it.wanted
 
     @invariant()
+    def sources_are_held_while_workers_read_them(self) -> None:
+        engine = self.world.engine
+        orders = engine._supply._underway.values()
+        sources = Counter(order.source for order in orders if order.source is not None)
+        here = {source: n for source, n in sources.items() if engine._cache.has(source)}
+        workers = engine._cache._ledger._members.get(WORKERS)
+        assert here == (workers.pins if workers else {})
+
+    @invariant()
     def slots_are_where_the_workers_think(self) -> None:
         cache = self.world.engine._cache
         assert sorted(cache.samples()) == sorted(self.world.slots)
@@ -200,7 +219,8 @@ class Machine(RuleBasedStateMachine):
         assert not (self.world.slots)
         assert not (supply._underway)
         assert not (supply._unplaced)
-        assert not (supply._maker)
+        assert not (supply._origin)
+        assert not (supply._source)
         assert not (len(supply._instances))
 
 

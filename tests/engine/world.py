@@ -5,6 +5,7 @@ that a delivery from a slot somebody else wrote to is noticed.
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -15,6 +16,7 @@ from joader.engine.values import (
     Deliver,
     Event,
     Failed,
+    Finish,
     Forget,
     Instruction,
     Join,
@@ -44,10 +46,11 @@ class World:
         self.limits = limits
         self.capacity = capacity_bytes
         self.size_of = size_of  # by row
-        self.to_do: dict[int, Prepare] = {}
-        self.sized: dict[int, Prepare] = {}  # workers that wait for a slot
+        self.to_do: dict[int, Prepare | Finish] = {}
+        self.sized: dict[int, Prepare | Finish] = {}  # workers that wait for a slot
         self.slots: dict[int, tuple[int, int]] = {}  # sample -> offset, size
-        self.bytes: dict[int, tuple[str, int, int]] = {}  # offset -> recipe, row, which preparation
+        # offset -> recipe, row, which preparation, and for which job if it is made for one alone
+        self.bytes: dict[int, tuple[str, int, int, int | None]] = {}
         self.jobs: dict[int, Join] = {}
         self.rows: dict[int, np.ndarray] = {}  # type: ignore[type-arg]
         self.order: dict[int, list[int]] = {}  # of the pass, where the job's order is its own
@@ -72,22 +75,19 @@ class World:
 
     def carry_out(self, instruction: Instruction) -> None:
         match instruction:
-            case Prepare():
+            case Prepare() | Finish():
                 assert instruction.sample not in self.to_do
                 self.to_do[instruction.sample] = instruction
                 if instruction.offset >= 0:
                     self.occupy(instruction.sample, instruction.offset, instruction.size_bytes)
+            case Place() if instruction.offset < 0:
+                assert instruction.sample in self.sized
+                self.drop_with_followers(instruction.sample)
             case Place():
                 order = self.sized.pop(instruction.sample)
                 self.occupy(instruction.sample, instruction.offset, instruction.size_bytes)
-                self.to_do[instruction.sample] = Prepare(
-                    order.sample,
-                    order.recipe,
-                    order.row,
-                    order.job,
-                    order.position,
-                    instruction.offset,
-                    instruction.size_bytes,
+                self.to_do[instruction.sample] = replace(
+                    order, offset=instruction.offset, size_bytes=instruction.size_bytes
                 )
             case Deliver():
                 self.receive(instruction)
@@ -118,8 +118,9 @@ class World:
             strict=True,
         ):
             assert self.slots[sample][0] == offset
-            recipe, row, serial = self.bytes[offset]
+            recipe, row, serial, owner = self.bytes[offset]
             assert (recipe, row) == (spec.recipe, spec.rows[position])
+            assert owner == (job if spec.own else None)
             if spec.fresh:
                 assert serial not in self.had[job]
                 self.had[job].add(serial)
@@ -187,43 +188,76 @@ class World:
 
     def finish(self, sample: int) -> None:
         """Let a worker finish: write to the slot, or say how large the sample is."""
-        order = self.to_do.pop(sample)
-        size = self.size_of(order.row)
+        order = self.to_do[sample]
+        if isinstance(order, Finish) and self.in_hand(order.source):
+            sample = order.source
+            if sample in self.sized:
+                return
+            order = self.to_do[sample]
+        del self.to_do[sample]
+        made = self.made_by(order)
+        size = self.size_of(made[1] + (made[3] is not None))
         if order.offset < 0 or size > order.size_bytes:
             self.slots.pop(sample, None)
             self.sized[sample] = order
             if size > self.engine._cache.capacity_bytes:
-                del self.sized[sample]
+                self.drop_with_followers(sample)
             self.tell(Sized(sample, size))
         else:
-            self.bytes[order.offset] = (order.recipe, order.row, next(self._serial))
-            self.prepared += 1
-            self.tell(Prepared(sample))
+            self.bytes[order.offset] = made
+            self.slots[sample] = (order.offset, -(-size // 64) * 64)
+            self.prepared += isinstance(order, Prepare)
+            self.tell(Prepared(sample, size))
+
+    def made_by(self, order: Prepare | Finish) -> tuple[str, int, int, int | None]:
+        """Return what a worker makes of an order."""
+        if isinstance(order, Prepare):
+            return order.recipe, order.row, next(self._serial), None
+        recipe, row, serial, owner = self.bytes[self.slots[order.source][0]]
+        assert owner is None
+        return recipe, row, serial, order.job
+
+    def in_hand(self, sample: int) -> bool:
+        return sample in self.to_do or sample in self.sized
+
+    def drop_with_followers(self, sample: int) -> list[int]:
+        """Let go of a sample and of the own parts that wait for it; return them all."""
+        gone = [sample]
+        if sample in self.to_do or sample in self.sized:
+            orders = [*self.to_do.values(), *self.sized.values()]
+            gone += [o.sample for o in orders if isinstance(o, Finish) and o.source == sample]
+        for one in gone:
+            self.to_do.pop(one, None)
+            self.sized.pop(one, None)
+            self.slots.pop(one, None)
+        return gone
 
     def fail(self, sample: int) -> None:
-        self.to_do.pop(sample)
-        self.slots.pop(sample, None)
+        self.drop_with_followers(sample)
         self.tell(Failed(sample, "bad row"))
 
     def lose(self, samples: Iterable[int]) -> None:
         """Let a worker die that had these samples in hand, some of them waiting for a slot."""
-        gone = tuple(samples)
-        for sample in gone:
-            self.sized.pop(sample, None)
-            self.to_do.pop(sample, None)
-            self.slots.pop(sample, None)
-        self.tell(Lost(gone, "worker died"))
+        gone: dict[int, None] = {}
+        for sample in samples:
+            gone |= dict.fromkeys(self.drop_with_followers(sample))
+        self.tell(Lost(tuple(gone), "worker died"))
 
     def work(self) -> None:
         """Let all workers finish."""
-        while self.to_do:
-            for sample in list(self.to_do):
-                if sample in self.to_do:
+        while ready := [sample for sample in self.to_do if not self.blocked(sample)]:
+            for sample in ready:
+                if sample in self.to_do and not self.blocked(sample):
                     self.finish(sample)
+
+    def blocked(self, sample: int) -> bool:
+        """Tell whether a worker can do nothing about a sample before its source has a slot."""
+        order = self.to_do[sample]
+        return isinstance(order, Finish) and order.source in self.sized
 
     def settle(self) -> None:
         """Let all workers finish and all jobs release, until nothing moves."""
-        while self.to_do or any(self.held.values()):
+        while not all(map(self.blocked, self.to_do)) or any(self.held.values()):
             self.work()
             for job in list(self.held):
                 if job in self.held:

@@ -4,7 +4,8 @@ import asyncio
 import threading
 
 from joader.config import DaemonConfig
-from joader.daemon.daemon import Daemon, listen
+from joader.daemon.daemon import Daemon
+from joader.daemon.door import Door
 from joader.daemon.main import run
 from joader.engine import Engine
 from joader.engine.values import Event, Instruction
@@ -23,9 +24,9 @@ def test_events_of_a_live_daemon_replay_to_the_same_instructions(node: Node) -> 
 
     async def live() -> None:
         loops.append(asyncio.get_running_loop())
-        listener = listen(node.socket)
+        door = Door(node.socket)
         daemons.append(Daemon(DaemonConfig(2**20, 2, idle_s=0), record))
-        await run(node.socket, listener, daemons[0])
+        await run(door, daemons[0])
 
     thread = threading.Thread(target=lambda: asyncio.run(live()))
     thread.start()

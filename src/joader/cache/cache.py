@@ -145,10 +145,18 @@ class Cache:
         self._pinned_bytes += self._slots.size_bytes(offset)
         return offset, evicted
 
-    def prepared(self, sample: int) -> None:
-        """Note that the sample's bytes are written; without a lease it may be evicted now."""
+    def prepared(self, sample: int, size_bytes: int = 0) -> None:
+        """Note that the sample's bytes are written; without a lease it may be evicted now.
+
+        `size_bytes`: what it takes of what was reserved for it; the rest is free. 0: all of it.
+        """
         self._check_preparing(sample)
         self._preparing.remove(sample)
+        if size_bytes:
+            offset = self._offset[sample]
+            before = self._slots.size_bytes(offset)
+            self._slots.shrink(offset, size_bytes)
+            self._pinned_bytes -= before - self._slots.size_bytes(offset)
         if not self._ledger.pinned(sample):
             self._let_go(sample)
 

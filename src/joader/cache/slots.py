@@ -76,6 +76,18 @@ class Slots:
             end = after
         self._insert(offset, end)
 
+    def shrink(self, offset: int, size_bytes: int) -> None:
+        """Free the end of a taken range beyond this size."""
+        end, cut = self._taken_end(offset), offset + round_up(size_bytes)
+        if cut >= end:
+            return
+        self._taken[offset] = cut
+        after = self._free.get(end)
+        if after is not None:
+            self._remove(end)
+            end = after
+        self._insert(cut, end)
+
     def size_bytes(self, offset: int) -> int:
         """Return the size of the taken range at this offset."""
         return self._taken_end(offset) - offset

@@ -1,7 +1,7 @@
 """A client's connection to the daemon: handshake, arena, messages in order.
 
 One connection serves one job, one pass after the other. It belongs to the process that opened it: a
-forked child must open its own (`of_this_process`).
+forked child must open its own (`usable_here`).
 """
 
 import os
@@ -50,8 +50,17 @@ class Connection:
             )
         sock.settimeout(_HANDSHAKE_S)
         self._pid = os.getpid()
-        sock.sendall(frame(Hello(PROTOCOL, self._pid)))
-        welcome, descriptor = _welcome(sock)
+        try:
+            sock.sendall(frame(Hello(PROTOCOL, self._pid)))
+            welcome, descriptor = _welcome(sock)
+        except TimeoutError as error:
+            sock.close()
+            raise NoDaemon(
+                f"the daemon at {path} has not answered in {_HANDSHAKE_S:.0f} s"
+            ) from error
+        except OSError as error:
+            sock.close()
+            raise ConnectionLost(f"the daemon at {path} went away: {error}") from error
         self.daemon_pid = welcome.pid
         try:
             self._arena = Arena.attach(descriptor, welcome.arena_bytes)
@@ -61,11 +70,12 @@ class Connection:
         self._batches: deque[BatchReady] = deque()
         self._layouts: dict[int, Layout] = {}
         self.closed = False
+        self.lost = False  # the daemon is gone
         self.passes = 0  # begun on this connection
 
     @property
-    def of_this_process(self) -> bool:
-        """Whether it was opened by this process and is open."""
+    def usable_here(self) -> bool:
+        """Whether it was opened by this process and was not closed."""
         return not self.closed and self._pid == os.getpid()
 
     @property

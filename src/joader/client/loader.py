@@ -1,16 +1,14 @@
 """`joader.DataLoader`: what a training script iterates over.
 
-Each `iter()` is a new pass. An iterator asks for AHEAD batches at a time, copies each out of shared
-memory into a private one, gives the slots back, and only then yields: what a user does to a batch
-reaches nobody else. The loader knows what was yielded (`Progress`); that is its state.
+The loader looks at its dataset and arguments, names the recipe, and knows what was yielded and
+counted; a pass over it is a `Pass` (passing.py). Each `iter()` is a new pass.
 """
 
 import os
 import sys
-import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -21,29 +19,16 @@ import msgspec
 from joader.client.code_time import code_time
 from joader.client.connection import Connection
 from joader.client.fingerprint import fingerprint
+from joader.client.passing import Pass
 from joader.client.progress import Progress, restored
 from joader.client.unwrapped import unwrap
-from joader.daemon.lifecycle import log_path
-from joader.errors import BadArgument, ConnectionLost, NoDaemon, Overdue, RowFailed
+from joader.errors import BadArgument, ConnectionLost
 from joader.memory import Ring, gather, read
-from joader.messages import (
-    AskStats,
-    BatchReady,
-    Body,
-    Environment,
-    GiveBack,
-    JobStats,
-    NextBatch,
-    Register,
-    StartPass,
-    packed,
-    unpacked,
-)
+from joader.messages import BatchReady, Body, Environment, Register, packed, unpacked
 from joader.sampling.sampler import checked_seed
 
-AHEAD = 2
 ORDERS = ("shared", "seeded")
-_STATS_S = 10.0
+CONNECT_TRIES = 3
 # Arguments of torch's loader that steer its own workers and cannot change what is read.
 WITHOUT_EFFECT = (
     "pin_memory",
@@ -73,7 +58,8 @@ class DataLoader:
     `order`: with `shuffle=True`, "shared" (default) draws jointly with other jobs; "seeded" makes
     the order a pure function of seed and epoch. `deterministic=True` says that the dataset has no
     random code, so that a preparation may be kept and serve a job again. `key` replaces the
-    fingerprint of the dataset. `batch_transform` is applied to the collated batch.
+    fingerprint of the dataset. `transform` is the job's own part: applied in the workers to each
+    sample, for this job alone; `batch_transform` is applied here to the collated batch.
     """
 
     def __init__(
@@ -84,6 +70,7 @@ class DataLoader:
         *,
         drop_last: bool = False,
         collate_fn: Callable[[list[Any]], Any] | None = None,
+        transform: Callable[[Any], Any] | None = None,
         batch_transform: Callable[[Any], Any] | None = None,
         seed: int = 0,
         order: str = "shared",
@@ -97,17 +84,23 @@ class DataLoader:
         **torch_only: Any,
     ) -> None:
         """Look at the dataset; nothing is started before the first `iter()`."""
-        _check(batch_size, order, timeout, collate_fn, torch_only)
+        functions = {
+            "collate_fn": collate_fn,
+            "transform": transform,
+            "batch_transform": batch_transform,
+        }
+        _check(batch_size, order, timeout, functions, torch_only)
         checked_seed(seed)
         self.dataset = dataset
         self.batch_size = batch_size
         self.drop_last = drop_last
         self.num_workers = num_workers  # a hint; the daemon's workers serve all jobs
         self._collate = collate_fn
+        self._transform = transform
         self._batch_transform = batch_transform
         self._seed = seed
         self._order = order if shuffle else "given"
-        self._timeout_s = timeout
+        self.timeout_s = timeout
         self._address = address
         self._as_numpy = as_numpy
         base = unwrap(dataset)
@@ -121,9 +114,11 @@ class DataLoader:
         self._epoch = 0
         self._resume: Progress | None = None
         self._progress: Progress | None = None  # of the latest pass
-        self._latest: weakref.ref[_Pass] | None = None
+        self._passes: dict[int, int] = {}  # begun, by epoch
+        self._latest: weakref.ref[Pass] | None = None
         self._idle: Connection | None = None
         self._ring = Ring()
+        self._delivered = self._prepared = self._shared = 0
         self._wait_s = 0.0
 
     def __len__(self) -> int:
@@ -133,16 +128,25 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         """Begin a pass."""
-        progress = self._resume or Progress(len(self._rows), self._epoch)
+        progress = self._resume or Progress(len(self._rows), self._epoch, self._new_key())
         self._resume = None
         self._epoch = progress.epoch + 1
         connection, self._idle = self._idle, None
-        if connection is None or not connection.of_this_process:
-            connection = self._connected()
+        if connection is None or not connection.usable_here:
+            connection = self.connect()
         self._progress = progress
-        latest = _Pass(self, connection, progress)
+        latest = Pass(self, connection, progress, self._batch_transform)
         self._latest = weakref.ref(latest)  # a pass that was broken off must go when it is dropped
         return latest
+
+    def _new_key(self) -> int:
+        """Return where a new pass's random numbers start: new ones, or the seed's."""
+        if self._order != "seeded":
+            return int.from_bytes(os.urandom(8)) >> 1
+        number = self._passes.get(self._epoch, 0)
+        self._passes[self._epoch] = number + 1
+        name = f"{self._seed} {self._epoch} {number}".encode()
+        return int.from_bytes(blake2b(name, digest_size=8).digest()) >> 1
 
     def set_epoch(self, epoch: int) -> None:
         """Number the next pass; matters to `order="seeded"`."""
@@ -163,18 +167,13 @@ class DataLoader:
         self._resume = restored(state, self._key, len(self._rows))
 
     def stats(self) -> LoaderStats:
-        """Return what the current job got so far."""
-        latest = self._latest() if self._latest else None
-        connection = latest.connection if latest else self._idle
-        figures = JobStats(0, 0, 0, 0)
-        if connection is not None and connection.of_this_process:
-            figures = connection.ask(AskStats(), JobStats, _STATS_S)
+        """Return what the loader's passes have yielded so far."""
         epoch = self._progress.epoch if self._progress else self._epoch
         return LoaderStats(
-            figures.delivered,
-            figures.prepared,
-            figures.hits,
-            figures.shared,
+            self._delivered,
+            self._prepared,
+            self._delivered - self._prepared,
+            self._shared,
             round(self._wait_s, 3),
             epoch,
         )
@@ -200,8 +199,16 @@ class DataLoader:
         rest = len(self._rows) % self.batch_size if self.drop_last else 0
         return len(self._rows) - rest
 
-    def _connected(self) -> Connection:
-        connection = Connection(self._address)
+    # What a pass asks of its loader.
+
+    def connect(self) -> Connection:
+        """Register with the daemon, starting one if there is none."""
+        for _ in range(CONNECT_TRIES - 1):
+            with suppress(ConnectionLost):  # one that was ending let us in
+                return self._registered(Connection(self._address))
+        return self._registered(Connection(self._address))
+
+    def _registered(self, connection: Connection) -> Connection:
         path = tuple(os.path.abspath(entry) for entry in sys.path)
         environment = Environment(sys.executable, path, os.getcwd())
         spec = Register(
@@ -215,102 +222,41 @@ class DataLoader:
             self._fresh,
             environment,
             code_time(),
+            _pickled(self._transform, "transform") if self._transform else b"",
         )
-        connection.register(spec, lambda: Body(_pickled(self._base)))
+        connection.register(spec, lambda: Body(_pickled(self._base, "dataset")))
         return connection
 
+    def keep(self, connection: Connection) -> None:
+        """Keep the connection of a pass that has ended for the next: it is the same job."""
+        if self._idle is None:
+            self._idle = connection
+        elif self._idle is not connection:
+            connection.close()
 
-class _Pass:
-    """One iteration: asks ahead, copies, gives back, yields."""
+    def row_at(self, position: int) -> int:
+        """Return the row of the base dataset that a position stands for."""
+        return int(self._rows[position])
 
-    def __init__(self, loader: DataLoader, connection: Connection, progress: Progress) -> None:
-        self._loader = loader
-        self.connection = connection
-        self.progress = progress
-        self._left = len(loader._rows) - progress.count
-        if loader.drop_last:
-            self._left -= self._left % loader.batch_size
-        self._unasked = self._left
-        connection.passes += 1
-        self._number = connection.passes
-        with self._talking():
-            done = packed(progress.positions())
-            connection.send(StartPass(self._number, progress.epoch, done))
-            for _ in range(AHEAD):
-                self._ask()
+    def count(self, batch: BatchReady, wait_s: float) -> None:
+        """Count a batch that was yielded."""
+        self._delivered += len(batch.layouts)
+        self._prepared += batch.prepared
+        self._shared += batch.shared
+        self._wait_s += wait_s
 
-    @property
-    def complete(self) -> bool:
-        """Whether everything was yielded."""
-        return self._left <= 0
-
-    def __iter__(self) -> "_Pass":
-        return self
-
-    def __next__(self) -> Any:
-        if self.complete:
-            self._give_connection_back()
-            raise StopIteration
-        if not self.connection.of_this_process:
-            raise BadArgument(
-                "this pass was begun in another process, or was closed; begin one with iter()"
-            )
-        started = time.perf_counter()
-        with self._talking():
-            batch = self._batch()
-            self._loader._wait_s += time.perf_counter() - started
-            positions = unpacked(batch.positions)
-            self._left -= len(positions) + len(batch.failed)
-            if batch.failed:
-                self._raise(batch)
-            data = self._data(batch)
-            self.connection.send(GiveBack(batch.samples))
-            self._ask()
-        self.progress.note(positions)
-        transform = self._loader._batch_transform
-        return transform(data) if transform else data
-
-    @contextmanager
-    def _talking(self) -> Iterator[None]:
-        """Say in the user's words what a lost or silent daemon means."""
-        pid = self.connection.daemon_pid
-        try:
-            yield
-        except TimeoutError as error:
-            raise Overdue(
-                f"no batch came from the daemon (process {pid}) in {self._loader._timeout_s} s; "
-                "is a row's preparation that slow, or are all workers busy with other jobs? "
-                "See `joader status`, or give a larger timeout="
-            ) from error
-        except ConnectionLost as error:
-            raise NoDaemon(
-                f"the daemon (process {pid}) is gone in the middle of a pass; state_dict() holds "
-                "what was yielded: a new loader that loads it goes on from there, with a new "
-                f"daemon. The old one's log: {log_path()}"
-            ) from error
-
-    def _batch(self) -> BatchReady:
-        """Return the next batch of this pass; what is left of one broken off goes back."""
-        while True:
-            batch = self.connection.batch(self._loader._timeout_s)
-            if batch.number == self._number:
-                return batch
-            self.connection.layouts(batch)
-            self.connection.send(GiveBack(batch.samples))
-
-    def _data(self, batch: BatchReady) -> Any:
+    def collated(self, connection: Connection, batch: BatchReady) -> Any:
         """Copy a batch out of shared memory."""
-        loader = self._loader
-        layouts = self.connection.layouts(batch)
-        memory = self.connection.memory
+        layouts = connection.layouts(batch)
+        memory = connection.memory
         offsets = unpacked(batch.offsets)
-        if loader._collate is None:
+        if self._collate is None:
             copied = gather(
                 layouts,
                 memory,
                 offsets,
-                tensors=False if loader._as_numpy else None,
-                allocate=loader._ring.lend,
+                tensors=False if self._as_numpy else None,
+                allocate=self._ring.lend,
                 allow_pickle=True,
             )
             if copied.collated:
@@ -321,40 +267,14 @@ class _Pass:
                 read(layout, memory[offset:], allow_pickle=True)
                 for layout, offset in zip(layouts, offsets.tolist(), strict=True)
             ]
-        return (loader._collate or _as_list)(samples)
-
-    def _ask(self) -> None:
-        if self._unasked > 0:
-            count = min(self._loader.batch_size, self._unasked)
-            self._unasked -= count
-            self.connection.send(NextBatch(count))
-
-    def _raise(self, batch: BatchReady) -> None:
-        """Raise the first failure of a batch, as the user's own code did; the pass is over."""
-        position, reason = batch.failed[0]
-        row = int(self._loader._rows[position])
-        self._left = 0
-        self.connection.close()
-        raise RowFailed(f"row {row} (position {position}) could not be prepared:\n{reason}")
-
-    def _give_connection_back(self) -> None:
-        """Leave the connection to the loader's next pass: it is the same job."""
-        if self.connection.of_this_process:
-            if self._loader._idle is None:
-                self._loader._idle = self.connection
-            elif self._loader._idle is not self.connection:
-                self.connection.close()
-
-    def __del__(self) -> None:
-        if hasattr(self, "_number"):
-            self._give_connection_back()
+        return (self._collate or _as_list)(samples)
 
 
 def _check(
     batch_size: object,
     order: str,
     timeout: float,
-    collate_fn: object,
+    functions: Mapping[str, object],
     torch_only: Iterable[str],
 ) -> None:
     """Say what is wrong with a loader's arguments before anything is done with them."""
@@ -370,16 +290,17 @@ def _check(
                 f"{name} is not supported yet; leave it out (accepted, and without effect "
                 f"here: num_workers, {', '.join(WITHOUT_EFFECT)})"
             )
-    if collate_fn is not None and not callable(collate_fn):
-        raise BadArgument(f"collate_fn is {collate_fn!r}; it is a function of a list")
+    for name, function in functions.items():
+        if function is not None and not callable(function):
+            raise BadArgument(f"{name} is {function!r}; it is a function, or None")
 
 
-def _pickled(dataset: Any) -> bytes:
+def _pickled(code: Any, what: str) -> bytes:
     try:
-        return bytes(cloudpickle.dumps(dataset))
+        return bytes(cloudpickle.dumps(code))
     except Exception as error:
         raise BadArgument(
-            f"the dataset cannot be sent to the worker processes: {error}; open files and "
+            f"the {what} cannot be sent to the worker processes: {error}; open files and "
             "connections when they are first used, or leave them out in __getstate__"
         ) from error
 

@@ -18,9 +18,11 @@ STATE_VERSION = 1
 class Progress:
     """The positions of one pass that were yielded."""
 
-    def __init__(self, length: int, epoch: int) -> None:
-        """Begin a pass over `length` positions."""
+    def __init__(self, length: int, epoch: int, key: int = 0) -> None:
+        """Begin a pass over `length` positions; its random numbers start from `key`."""
+        self.length = length
         self.epoch = epoch
+        self.key = key
         self._done = np.zeros(length, np.bool_)
 
     @property
@@ -44,6 +46,7 @@ class Progress:
             "fingerprint": fingerprint,
             "length": self._done.size,
             "epoch": self.epoch,
+            "key": self.key,
             "done": base64.b85encode(bitmap).decode(),
             "seed": seed,
             "order": order,
@@ -52,7 +55,7 @@ class Progress:
 
 def restored(state: dict[str, Any], fingerprint: str, length: int) -> Progress:
     """Return the progress a state keeps; BadArgument where it belongs to other data."""
-    missing = {"version", "fingerprint", "length", "epoch", "done"} - set(state)
+    missing = {"version", "fingerprint", "length", "epoch", "key", "done"} - set(state)
     if missing:
         raise BadArgument(f"this is no state of a loader: it lacks {', '.join(sorted(missing))}")
     if state["version"] != STATE_VERSION:
@@ -68,7 +71,7 @@ def restored(state: dict[str, Any], fingerprint: str, length: int) -> Progress:
             "the state is of another dataset: its code or data have changed since; "
             "give both loaders the same key= if they are meant to be the same"
         )
-    progress = Progress(length, state["epoch"])
+    progress = Progress(length, state["epoch"], state["key"])
     packed = np.frombuffer(zlib.decompress(base64.b85decode(state["done"])), np.uint8)
     progress.note(np.flatnonzero(np.unpackbits(packed, count=length)))
     return progress

@@ -11,27 +11,27 @@ import socket
 import struct
 import threading
 from collections.abc import Callable
-from pathlib import Path
+from hashlib import blake2b
 from typing import Any
 
 from joader.config import DaemonConfig
-from joader.daemon.lifecycle import connected
+from joader.daemon.door import Door
 from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.engine import values as engine
-from joader.errors import BadArgument, BadMessage, JoaderError
+from joader.errors import BadMessage, JoaderError
 from joader.memory import Arena
 from joader.messages import (
     PROTOCOL,
-    AskStats,
     AskStatus,
+    AskWhy,
     BatchReady,
     Body,
     Cook,
     Cooked,
+    Finish,
     GiveBack,
     Hello,
-    JobStats,
     NeedBody,
     NextBatch,
     PutAt,
@@ -45,6 +45,7 @@ from joader.messages import (
     TakeBackPlan,
     TooBig,
     Welcome,
+    Why,
     packed,
     unpacked,
 )
@@ -56,6 +57,8 @@ Record = Callable[[engine.Event, list[engine.Instruction]], None]
 
 _TOUCH_STEP_BYTES = 256 * 2**20
 _HELLO_S = 5.0
+# How long batches that were asked for may take after SIGTERM.
+_DRAIN_S = 10.0
 
 
 class Daemon:
@@ -74,6 +77,7 @@ class Daemon:
         self.sessions: dict[int, Session] = {}
         self.clients = 0
         self.stop = asyncio.Event()
+        self._draining = False
         self.idle_since = asyncio.get_running_loop().time()
         self._jobs_made = 0
         self._past = {"delivered": 0, "prepared": 0, "hits": 0, "shared": 0}  # of jobs that left
@@ -85,12 +89,12 @@ class Daemon:
 
     # Connections.
 
-    async def serve(self, listener: socket.socket) -> None:
+    async def serve(self, door: Door) -> None:
         """Accept clients until `stop`."""
         loop = asyncio.get_running_loop()
         stopping = asyncio.ensure_future(self.stop.wait())
         while not self.stop.is_set():
-            accepting = asyncio.ensure_future(loop.sock_accept(listener))
+            accepting = asyncio.ensure_future(loop.sock_accept(door.listener))
             await asyncio.wait({accepting, stopping}, return_when=asyncio.FIRST_COMPLETED)
             if not accepting.done():
                 accepting.cancel()
@@ -100,9 +104,33 @@ class Daemon:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         for session in list(self.sessions.values()):
-            session.refuse("the daemon was told to end")
+            session.refuse("the daemon was told to end, whoever reads (`joader down --force`)")
         await self.pool.close()
         self.arena.close()
+
+    def drain(self, door: Door) -> None:
+        """Let nobody in any more, and end when all batches that were asked for are delivered.
+
+        It ends after a while in any case. Jobs see the connection close, and go on with the next
+        daemon from what they have.
+        """
+        door.hide()  # who comes now starts another daemon
+        if not self._draining:
+            self._draining = True
+            asyncio.get_running_loop().call_later(_DRAIN_S, self._end_sessions)
+            for session in list(self.sessions.values()):
+                self._end_if_drained(session)
+            if not self.sessions:
+                self.stop.set()
+
+    def _end_if_drained(self, session: Session) -> None:
+        if self._draining and not session.owed:
+            session.end()
+
+    def _end_sessions(self) -> None:
+        for session in list(self.sessions.values()):
+            session.end()
+        self.stop.set()
 
     async def _handshake(self, sock: socket.socket) -> None:
         """Check who is there and hand the arena over; on the raw socket, as descriptors need it."""
@@ -163,18 +191,21 @@ class Daemon:
         match message:
             case StartPass():
                 session.epoch, session.delivered = message.epoch, len(message.done) // 8
-                session.number = message.number
+                session.number, session.key, session.owed = message.number, message.key, 0
                 self._tell(engine.Begin(job, message.epoch, unpacked(message.done)))
+                self._end_if_drained(session)
+            case NextBatch() if self._draining:
+                pass  # it will ask the next daemon
             case NextBatch():
+                session.owed += 1
                 now = asyncio.get_running_loop().time()
                 self._tell(engine.Want(job, message.count, now))
             case GiveBack():
                 self._tell(engine.Release(job, unpacked(message.samples)))
             case TakeBackPlan():
                 self._tell(engine.TakeBack(job))
-            case AskStats():
-                stats = self.engine.stats(job)
-                session.send(JobStats(stats.delivered, stats.prepared, stats.hits, stats.shared))
+            case AskWhy():
+                session.send(Why(self._why(job)))
             case _:
                 raise BadMessage(f"{type(message).__name__} is not for a daemon")
 
@@ -189,6 +220,8 @@ class Daemon:
         session.job = self._jobs_made
         session.name, session.recipe = message.name, message.recipe
         self.sessions[session.job] = session
+        if message.own:
+            self.pool.learn(session.job, message.environment, message.own, message.code_time)
         try:
             self._tell(
                 engine.Join(
@@ -200,10 +233,12 @@ class Daemon:
                     message.order,
                     message.seed,
                     message.fresh,
+                    bool(message.own),
                 )
             )
         except JoaderError:
             del self.sessions[session.job]  # it never joined
+            self.pool.forget(session.job)
             raise
         session.send(Registered(session.job))
 
@@ -221,15 +256,23 @@ class Daemon:
         if session.job is not None and self.sessions.pop(session.job, None) is not None:
             self._note_totals(session.job)
             self._tell(engine.Leave(session.job))
+        if session.job is not None:
+            self._unread(self.pool.forget(session.job))
         if not any(other.recipe == session.recipe for other in self.sessions.values()):
-            for sample in self.pool.forget(session.recipe):
-                self._tell(engine.Failed(sample, "nobody reads it any more"))
+            self._unread(self.pool.forget(session.recipe))
+        if self._draining and not self.sessions:
+            self.stop.set()
+
+    def _unread(self, samples: tuple[int, ...]) -> None:
+        """Tell the engine of samples that no worker will prepare, as nobody reads them."""
+        for sample in samples:
+            self._tell(engine.Failed(sample, "nobody reads it any more"))
 
     def _from_worker(self, message: Cooked | TooBig | Spoiled) -> None:
         match message:
             case Cooked():
                 self._layout_of[message.sample] = self._layout(message.layout)
-                self._tell(engine.Prepared(message.sample))
+                self._tell(engine.Prepared(message.sample, message.size_bytes))
             case TooBig():
                 if message.size_bytes > self.arena.size_bytes:
                     self.pool.drop(message.sample)
@@ -256,8 +299,25 @@ class Daemon:
                             instruction.row,
                             instruction.offset,
                             instruction.size_bytes,
+                            self._key(instruction.job, instruction.position),
                         )
                     )
+                case engine.Finish():
+                    layout = self._layout_of.get(instruction.source)
+                    self.pool.finish(
+                        Finish(
+                            instruction.sample,
+                            instruction.job,
+                            instruction.source,
+                            instruction.source_offset,
+                            b"" if layout is None else self._layout_bytes[layout],
+                            instruction.offset,
+                            instruction.size_bytes,
+                            self._key(instruction.job, instruction.position),
+                        )
+                    )
+                case engine.Place() if instruction.offset < 0:
+                    self.pool.drop(instruction.sample)
                 case engine.Place():
                     self.pool.put_at(
                         PutAt(instruction.sample, instruction.offset, instruction.size_bytes)
@@ -277,6 +337,7 @@ class Daemon:
         new = set(layouts) - session.known_layouts
         session.known_layouts |= new
         session.delivered += len(layouts)
+        session.owed -= 1
         session.send(
             BatchReady(
                 session.number,
@@ -286,8 +347,26 @@ class Daemon:
                 layouts,
                 {number: self._layout_bytes[number] for number in new},
                 delivery.failed,
+                delivery.prepared,
+                delivery.shared,
             )
         )
+        self._end_if_drained(session)
+
+    def _key(self, job: int, position: int) -> int:
+        """Return where the random numbers of a position of a job's pass start."""
+        session = self.sessions.get(job)
+        name = struct.pack("<2Q", session.key if session else 0, position)
+        return int.from_bytes(blake2b(name, digest_size=8).digest()) >> 1
+
+    def _why(self, job: int) -> str:
+        """Say in words what a job's next batch waits for."""
+        waits = self.engine.waits_for(job)
+        if waits is None:
+            return "nothing is missing for it, or there is no room in memory for what is"
+        sample, row = waits
+        step = "the job's own part" if self.engine.is_own(sample) else "the dataset"
+        return f"row {row} (in {step}) {self.pool.whereabouts(sample)}"
 
     def _layout(self, data: bytes) -> int:
         number = self._layouts.get(data)
@@ -348,21 +427,3 @@ class Daemon:
                 touched = self.arena.touch(min(wanted, self.arena.size_bytes))
             else:
                 threading.Event().wait(0.05)
-
-
-def listen(path: Path) -> socket.socket:
-    """Return the listening socket, readable by the user only; a dead daemon's is replaced."""
-    other = connected(path)
-    if other is not None:
-        other.close()
-        raise BadArgument(f"a daemon listens at {path} already; `joader status` shows it")
-    path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX)
-    before = os.umask(0o177)
-    try:
-        listener.bind(os.fspath(path))
-    finally:
-        os.umask(before)
-    listener.listen(128)
-    listener.setblocking(False)
-    return listener

@@ -3,13 +3,13 @@
 import argparse
 import asyncio
 import signal
-import socket
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 from joader.config import DaemonConfig, default_config, size_in_bytes
-from joader.daemon.daemon import Daemon, listen
+from joader.daemon.daemon import Daemon
+from joader.daemon.door import Door
 from joader.daemon.lifecycle import start_lock
 from joader.errors import JoaderError
 
@@ -40,27 +40,26 @@ def main() -> None:
 async def serve(path: Path, config: DaemonConfig) -> None:
     """Be the daemon until a signal, a client or idleness ends it."""
     daemon = Daemon(config)
-    listener = listen(path)
+    door = Door(path)
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, daemon.stop.set)
-    await run(path, listener, daemon)
+        asyncio.get_running_loop().add_signal_handler(number, daemon.drain, door)
+    await run(door, daemon)
 
 
-async def run(path: Path, listener: socket.socket, daemon: Daemon) -> None:
+async def run(door: Door, daemon: Daemon) -> None:
     """Serve, and leave nothing behind."""
-    watching = asyncio.ensure_future(end_when_idle(daemon, path))
+    watching = asyncio.ensure_future(end_when_idle(daemon, door))
     try:
-        await daemon.serve(listener)
+        await daemon.serve(door)
     finally:
         watching.cancel()
-        listener.close()
-        path.unlink(missing_ok=True)
+        door.close()
 
 
-async def end_when_idle(daemon: Daemon, path: Path) -> None:
-    """Tell the daemon to end after `idle_s` without a client, or when its socket is gone.
+async def end_when_idle(daemon: Daemon, door: Door) -> None:
+    """Tell the daemon to end after `idle_s` without a client, or when nobody can find it.
 
-    The socket is removed under the lock under which clients start daemons: who comes before finds
+    The door is hidden under the lock under which clients start daemons: who comes before finds
     it and keeps it alive, who comes after starts another.
     """
     idle_s = daemon.config.idle_s
@@ -69,13 +68,13 @@ async def end_when_idle(daemon: Daemon, path: Path) -> None:
         await asyncio.sleep(min(1.0, idle_s / 4) if idle_s else 1.0)
         if daemon.clients:
             continue
-        if not path.exists():  # its folder was cleaned away: nobody can find it any more
+        if not door.visible:  # its folder was cleaned away, or another daemon has taken its name
             daemon.stop.set()
         elif idle_s and loop.time() - daemon.idle_since >= idle_s:
-            with start_lock(path):
+            with start_lock(door.path):
                 await asyncio.sleep(0.05)  # who connected before we had the lock is let in
                 if daemon.clients == 0:
-                    path.unlink(missing_ok=True)
+                    door.hide()
                     daemon.stop.set()
 
 

@@ -32,6 +32,8 @@ class Session(asyncio.Protocol):
         self.name = self.recipe = ""
         self.epoch = 0
         self.number = 0  # of its pass
+        self.key = 0  # where the pass's random numbers start
+        self.owed = 0  # batches it asked for and has not got
         self.delivered = 0
         self.known_layouts: set[int] = set()
         self._on_message = on_message

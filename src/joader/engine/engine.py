@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from joader.cache import Cache, ExpectedUse, Policy, round_up
+from joader.cache import Cache, ExpectedUse, Policy
 from joader.engine.limits import Limits
 from joader.engine.planner import plan
 from joader.engine.reader import Reader, Stats
@@ -95,6 +95,18 @@ class Engine:
         """Return what the job got so far."""
         return self._reader(job).stats()
 
+    def waits_for(self, job: Job) -> tuple[int, int] | None:
+        """Return the sample, and its row, that a job's next batch waits for, if it is known."""
+        reader = self._reader(job)
+        for position, sample in zip(reader.positions, reader.samples, strict=False):
+            if position in reader.unready:
+                return self._supply.waits_for(sample)
+        return None
+
+    def is_own(self, sample: int) -> bool:
+        """Tell whether a sample is a job's own part of another."""
+        return self._supply.is_own(sample)
+
     @property
     def used_bytes(self) -> int:
         """Bytes of all samples that are here."""
@@ -133,21 +145,20 @@ class Engine:
             recipe.sampler if event.order == "shared" else SequentialSampler(),
             event.seed if event.order == "seeded" else None,
             event.fresh,
+            event.own,
         )
         self._admit(recipe)
 
     def _admit(self, recipe: Recipe) -> None:
-        """Admit the recipe's new jobs once its samples' size is known, or refuse them."""
-        if not recipe.size_bytes:
-            return
+        """Admit the recipe's new jobs once their samples' size is known, or refuse them."""
         for reader in list(self._readers.values()):
-            if reader.recipe is recipe and not reader.admitted:
+            if reader.recipe is recipe and not reader.admitted and reader.sizes.slot_bytes:
                 others = sum(r.share_bytes for r in self._readers.values() if r.admitted)
                 if others + reader.share_bytes > self._cache.capacity_bytes:
                     self._refuse(
                         reader,
                         f"job {reader.job} needs {reader.share_bytes} bytes, two batches of "
-                        f"{reader.batch_size} samples of {recipe.size_bytes} bytes, beside "
+                        f"{reader.batch_size} samples of {reader.sizes.usual_bytes} bytes, beside "
                         f"{others} bytes of the jobs before it, and the budget is "
                         f"{self._cache.capacity_bytes}; give it at least "
                         f"{others + reader.share_bytes} bytes, or use smaller batches",
@@ -168,6 +179,7 @@ class Engine:
         else:
             self._plan_anew(reader)
         reader.epoch = event.epoch
+        reader.stuck = False
         self._draw_from(reader, numbers)
         self._cache.begin(reader.job, reader.rows.samples(reader.recipe.base, numbers))
         reader.in_pass = True
@@ -216,7 +228,7 @@ class Engine:
     # What workers report.
 
     def _prepared(self, event: Prepared) -> None:
-        self._supply.prepared(event.sample)
+        self._supply.prepared(event.sample, event.size_bytes)
 
     def _sized(self, event: Sized) -> None:
         self._admit(self._supply.sized(event.sample, event.size_bytes))
@@ -225,8 +237,7 @@ class Engine:
         self._supply.failed(event.sample, event.reason)
 
     def _lost(self, event: Lost) -> None:
-        for sample in event.samples:
-            self._supply.lost(sample, event.reason)
+        self._supply.lost(event.samples, event.reason)
 
     # What jobs want and give back.
 
@@ -244,8 +255,7 @@ class Engine:
     def _release(self, event: Release) -> None:
         reader, samples = self._reader(event.job), event.samples.tolist()
         reader.let_go(samples)
-        for sample in samples:
-            self._cache.release(reader.job, sample)
+        self._supply.release(reader.job, samples)
 
     def _deliver(self, reader: Reader, count: int) -> None:
         positions, homes, samples = reader.take(count)
@@ -261,8 +271,9 @@ class Engine:
             for home in homes:
                 if self._cache.needed(reader.job, home):
                     self._cache.read(reader.job, home)
-        self._count(reader, samples)
+        prepared, shared = self._count(reader, samples)
         reader.hold(samples)
+        reader.stuck = False
         self._out.append(
             Deliver(
                 reader.job,
@@ -270,24 +281,27 @@ class Engine:
                 np.array(samples, np.int64),
                 np.array([self._cache.place(sample)[0] for sample in samples], np.int64),
                 tuple(failed),
+                prepared,
+                shared,
             )
         )
 
-    def _count(self, reader: Reader, samples: list[int]) -> None:
+    def _count(self, reader: Reader, samples: list[int]) -> tuple[int, int]:
         """Count deliveries: the first of a preparation is "prepared", every other a hit."""
+        makers = [self._supply.claim(reader.job, sample) for sample in samples]
+        prepared = makers.count(None)
+        shared = len(makers) - prepared - makers.count(reader.job)
         reader.delivered += len(samples)
-        for sample in samples:
-            maker = self._supply.claim(reader.job, sample)
-            if maker is None:
-                reader.prepared += 1
-            elif maker != reader.job:
-                reader.shared += 1
+        reader.prepared += prepared
+        reader.shared += shared
+        return prepared, shared
 
     # Until nothing moves. Only deliveries, which are finite, make it go round again.
 
     def _pump(self) -> None:
         moving = True
         while moving:
+            self._supply.place()
             for recipe in self._recipes.unused():
                 self._supply.drop(recipe)
                 self._recipes.close(recipe)
@@ -297,7 +311,6 @@ class Engine:
                     together = [r for r in self._readers.values() if r.sampler is reader.sampler]
                     plan(together)
                     self._tell_rates(together)
-            self._supply.place()
             self._ask()
             moving = self._deliver_due() or self._unstick()
 
@@ -310,8 +323,8 @@ class Engine:
         parts = self._limits.ahead_part * max(len(self._readers), 1)
         part_bytes = self._cache.capacity_bytes // parts
         for reader in self._readers.values():
-            if reader.recipe.size_bytes:
-                reader.most_ahead = part_bytes // round_up(reader.recipe.size_bytes)
+            if reader.sizes.slot_bytes:
+                reader.most_ahead = part_bytes // reader.sizes.usual_bytes
 
     def _tell_rates(self, readers: list[Reader]) -> None:
         """Tell the cache how soon each reader will ask for a sample it needs."""
@@ -349,10 +362,9 @@ class Engine:
     def _unstick(self) -> bool:
         """Serve a job whose next batch finds no room though nothing is in use, or refuse it.
 
-        Shares are checked with the size of a recipe's first sample, and sizes differ between
-        recipes. So a job may lack room, or room in one piece, that others have asked for and do
-        not want yet. All that is given up for it, and it is refused only if the empty cache is too
-        small.
+        Shares are checked with the usual size of samples, and sizes differ. So a job may lack
+        room, or room in one piece, that others have asked for and do not want yet. All is given up
+        for it, and it is refused only if what it wants does not fit the empty memory.
         """
         if self._supply.at_work or any(reader.held_count for reader in self._readers.values()):
             return False
@@ -360,18 +372,19 @@ class Engine:
         if reader is None:
             return False
         count = min(reader.wants[0], len(reader.positions))
-        size_bytes = reader.recipe.size_bytes
-        if count * size_bytes > self._cache.capacity_bytes:
+        if reader.stuck:
+            sizes = reader.sizes
             self._refuse(
                 reader,
-                f"a batch of {count} samples of up to {size_bytes} bytes does not fit the "
-                f"budget of {self._cache.capacity_bytes} bytes; give it at least "
-                f"{max(reader.share, count) * size_bytes} bytes, or use smaller batches",
+                f"a batch of {count} samples of {sizes.usual_bytes} to {sizes.slot_bytes} bytes "
+                f"does not fit the budget of {self._cache.capacity_bytes} bytes; give it at least "
+                f"{max(reader.share, count) * sizes.slot_bytes} bytes, or use smaller batches",
             )
             return True
         for other in self._readers.values():
             self._supply.give_up_all(other)
         self._supply.drop()
+        reader.stuck = True
         while len(reader.samples) < count and self._supply.ask(reader):
             pass
         self._supply.place()

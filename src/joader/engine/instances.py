@@ -2,7 +2,8 @@
 
 For jobs whose dataset has random code a preparation is an *instance*: it serves each of them once.
 The first instance of a row has the row's own number, its *home*; a further one, needed while the
-first is in use, has a number from EXTRA_BASE on, which is given to another when it is gone. A job
+first is in use, has a number from EXTRA_BASE on, which is given to another when it is gone. So has
+a sample that is made for one job alone, its *own*, which no other ever gets. A job
 counts as having had an instance from the moment it asks for it, so that a row that stands at
 several positions gets one instance for each.
 
@@ -24,6 +25,7 @@ class Instances:
         self._had: dict[int, set[Job]] = {}
         self._home: dict[int, int] = {}  # of extra instances
         self._extras: dict[int, list[int]] = {}  # by home
+        self._own: set[int] = set()
         self._vacant: list[int] = []  # numbers below EXTRA_BASE + len(home) + len(vacant)
 
     def __len__(self) -> int:
@@ -47,10 +49,24 @@ class Instances:
 
     def add_extra(self, home: int) -> int:
         """Return a number for one more instance."""
+        sample = self._number(home)
+        self._extras.setdefault(home, []).append(sample)
+        return sample
+
+    def add_own(self, home: int) -> int:
+        """Return a number for a sample that one job gets and no other."""
+        sample = self._number(home)
+        self._own.add(sample)
+        return sample
+
+    def is_own(self, sample: int) -> bool:
+        """Tell whether the sample is one job's alone."""
+        return sample in self._own
+
+    def _number(self, home: int) -> int:
         taken = len(self._home) + len(self._vacant)
         sample = heappop(self._vacant) if self._vacant else EXTRA_BASE + taken
         self._home[sample] = home
-        self._extras.setdefault(home, []).append(sample)
         return sample
 
     def take(self, job: Job, sample: int) -> None:
@@ -59,17 +75,20 @@ class Instances:
 
     def put_back(self, job: Job, sample: int) -> None:
         """Note that the job gave up the instance before it got it."""
-        self._had[sample].discard(job)
+        if sample in self._had:  # what an own part was made from may be gone
+            self._had[sample].discard(job)
 
     def forget(self, sample: int) -> None:
         """Note that the instance is gone."""
         self._had.pop(sample, None)
         home = self._home.pop(sample, None)
         if home is not None:
-            extras = self._extras[home]
-            extras.remove(sample)
-            if not extras:
-                del self._extras[home]
+            if sample in self._own:
+                self._own.remove(sample)
+            else:
+                self._extras[home].remove(sample)
+                if not self._extras[home]:
+                    del self._extras[home]
             heappush(self._vacant, sample)
 
     def leave(self, job: Job) -> None:

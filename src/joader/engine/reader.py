@@ -20,6 +20,7 @@ import numpy as np
 from joader.engine.limits import Limits
 from joader.engine.recipe_rows import Array, JobRows
 from joader.engine.recipes import Recipe
+from joader.engine.sizes import Sizes
 from joader.engine.values import Job
 from joader.errors import BadArgument
 from joader.sampling import Sampler, SeededSampler
@@ -47,6 +48,7 @@ class Reader:
     sampler: Sampler
     seed: int | None = None  # of order "seeded"
     fresh: bool = False
+    own: bool = False  # it has a part of its own
     admitted: bool = False  # the size of its samples is known, and its share fits
     in_pass: bool = False
     epoch: int = 0
@@ -61,6 +63,8 @@ class Reader:
     wants: deque[int] = field(default_factory=deque)
     wanted: int = 0  # the sum of wants
     recent: float = 0.0  # how much it wanted in the last horizon_s, older wants fading out
+    own_sizes: Sizes = field(default_factory=Sizes)
+    stuck: bool = False  # all was given up for its next batch
     most_ahead: int = 1 << 31  # its part of the memory that look-ahead may take
     delivered: int = 0
     prepared: int = 0
@@ -92,7 +96,18 @@ class Reader:
     @property
     def share_bytes(self) -> int:
         """The bytes of its share; 0 while the size of its samples is not known."""
-        return self.share * self.recipe.size_bytes
+        source_bytes = self.recipe.sizes.usual_bytes if self.own else 0
+        return self.share * self.sizes.usual_bytes + source_bytes
+
+    @property
+    def sizes(self) -> Sizes:
+        """How large its samples are."""
+        return self.own_sizes if self.own else self.recipe.sizes
+
+    @property
+    def private(self) -> bool:
+        """Whether its fresh samples are its alone: its randomness then depends on its seed only."""
+        return self.seed is not None
 
     @property
     def window(self) -> int:

@@ -5,9 +5,10 @@ worker prepares for it; then its numbers are free for another.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from joader.engine.instances import EXTRA_BASE
+from joader.engine.sizes import Sizes
 from joader.errors import BadArgument
 from joader.sampling import DependentSampler, Sampler
 
@@ -22,7 +23,7 @@ class Recipe:
     row_limit: int
     base: int
     sampler: Sampler
-    size_bytes: int = 0  # of the largest sample so far; 0 while none is known
+    sizes: Sizes = field(default_factory=Sizes)
     readers: int = 0
     underway: int = 0  # preparations
 

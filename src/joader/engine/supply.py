@@ -5,10 +5,15 @@ use what others are still owed, and is given back, the farthest first, when a re
 share finds no room.
 
 **Preparations.** A second taker of a sample in preparation waits for it: equal requests in flight
-are one. A slot is reserved before the work starts, with the size of the largest sample of the
-recipe so far; the first sample of a recipe, and one that turns out larger, says `Sized` and gets
-its `Place`. A worker's death costs a sample one try of two. A slot is a worker's until it reports,
-whoever has left meanwhile.
+are one. A slot is reserved before the work starts, as large as the latest samples were (sizes.py),
+and cut to size when the sample is there; the first sample of a recipe, and one that turns out
+larger, says `Sized` and gets its `Place`. A worker's death costs a sample one try of two. A slot is
+a worker's until it reports, whoever has left meanwhile.
+
+**Own parts.** A reader with a part of its own gets samples that are its alone, each made from a
+shared one, its *source*. The source is held for the workers until the own part is reported, and
+what was made of it is dropped as soon as the reader lets it go. An own part is a *follower* of its
+source while that is in preparation: they are done in one visit.
 
 A preparation is *at work* in a worker, or *unplaced*: sized, and the worker waits for its slot.
 Not here: who may ask now (engine.py).
@@ -16,14 +21,24 @@ Not here: who may ask now (engine.py).
 
 from dataclasses import dataclass, field
 
-from joader.cache import Cache, round_up
+from joader.cache import Cache
 from joader.engine.instances import Instances
 from joader.engine.reader import Reader
 from joader.engine.recipes import Recipe
-from joader.engine.values import Forget, Instruction, Job, Place, Prepare
+from joader.engine.sizes import Sizes
+from joader.engine.values import Finish, Forget, Instruction, Job, Place, Prepare
 from joader.errors import CacheFull
 
 TRIES = 2
+# Holds the sources of own parts that are in workers' hands; no job has this number.
+WORKERS = -1
+
+
+@dataclass(eq=False)
+class _Origin:
+    """One preparation of a row, and for which job it counts, once somebody got it."""
+
+    job: Job | None = None
 
 
 @dataclass(eq=False)
@@ -34,7 +49,10 @@ class _Preparation:
     row: int
     job: Job
     position: int
+    sizes: Sizes
+    source: int | None = None  # of an own part
     waiting: dict[tuple[Job, int], Reader] = field(default_factory=dict)
+    followers: dict[int, None] = field(default_factory=dict)  # own parts, in order
     tries: int = 1
 
 
@@ -51,12 +69,27 @@ class Supply:
         self._underway: dict[int, _Preparation] = {}
         self._unplaced: dict[int, int] = {}  # size in bytes
         self._instances = Instances()
-        self._maker: dict[int, Job] = {}  # of samples that were delivered: whom they count for
+        self._origin: dict[int, _Origin] = {}  # of samples that are here
+        self._source: dict[int, int] = {}  # of own parts that are here or on their way
+        self._holding = False  # whether WORKERS is known to the cache
 
     @property
     def at_work(self) -> bool:
         """Whether some worker will report without being told anything more."""
-        return len(self._underway) > len(self._unplaced)
+        blocked = sum(1 + len(self._underway[sample].followers) for sample in self._unplaced)
+        return len(self._underway) > blocked
+
+    def is_own(self, sample: int) -> bool:
+        """Tell whether a sample is a job's own part of another."""
+        return sample in self._source
+
+    def waits_for(self, sample: int) -> tuple[int, int]:
+        """Return what a sample in preparation waits for, itself or its source, and the row."""
+        preparation = self._underway[sample]
+        source = preparation.source
+        return (source if source in self._underway and source is not None else sample), (
+            preparation.row
+        )
 
     # Asking and giving up.
 
@@ -64,24 +97,61 @@ class Supply:
         """Ask for the reader's next planned sample, if there is room for it."""
         place = len(reader.samples)
         position, home = reader.positions[place], reader.homes[place]
-        sample = self._instance(reader, home) if reader.fresh else home
-        here = self._cache.has(sample)
+        shared = self._instance(reader, home) if reader.fresh else home
+        if reader.own:
+            sample = self._ask_own(reader, shared, position, home)
+        else:
+            sample = self._ask_shared(reader, shared, position, home)
+        if sample is None:
+            if not self._cache.has(shared) and shared not in self._underway:
+                self._instances.forget(shared)
+            return False
+        if reader.fresh:
+            self._instances.take(reader.job, shared)
+        reader.samples.append(sample)
+        return True
+
+    def _ask_shared(self, reader: Reader, sample: int, position: int, home: int) -> int | None:
+        if not self._have(reader, sample, position, home):
+            return None
         preparation = self._underway.get(sample)
-        if preparation is None and not here:
-            preparation = self._start(reader, sample, position, home)
-            if preparation is None:
-                self._instances.forget(sample)
-                return False
-            here = self._cache.has(sample)
         if preparation is not None:
             preparation.waiting[reader.job, position] = reader
             reader.unready.add(position)
-        if here:
+        if self._cache.has(sample):
             self._cache.lease(reader.job, sample)
-        if reader.fresh:
-            self._instances.take(reader.job, sample)
-        reader.samples.append(sample)
-        return True
+        return sample
+
+    def _ask_own(self, reader: Reader, source: int, position: int, home: int) -> int | None:
+        size_bytes = reader.sizes.slot_bytes
+        if not size_bytes and reader.unready:
+            return None  # the first tells the size
+        sample = self._instances.add_own(home)
+        placed = size_bytes > 0 and self._room_for(reader, sample, size_bytes)
+        if size_bytes and not placed and not self._may_go_without(reader):
+            self._instances.forget(sample)
+            return None
+        if not self._have(reader, source, position, home):
+            if placed:
+                self._cache.abandon(sample)
+            self._forget_numbers([sample])
+            return None
+        preparation = _Preparation(
+            reader.recipe, home - reader.recipe.base, reader.job, position, reader.sizes, source
+        )
+        preparation.waiting[reader.job, position] = reader
+        reader.unready.add(position)
+        reader.recipe.underway += 1
+        self._underway[sample] = preparation
+        self._source[sample] = source
+        if source in self._underway:
+            self._underway[source].followers[sample] = None
+        if self._cache.has(source):
+            self._hold(source)
+        if placed:
+            self._cache.lease(reader.job, sample)
+        self._say(sample, preparation)
+        return sample
 
     def give_up(self, reader: Reader) -> None:
         """Give up the farthest sample the reader asked for; it stays planned."""
@@ -94,18 +164,26 @@ class Supply:
         if self._cache.has(sample):
             self._cache.release(reader.job, sample)
         if reader.fresh:
-            self._instances.put_back(reader.job, sample)
+            self._instances.put_back(reader.job, self._source.get(sample, sample))
+        self._drop_if_own(sample)
 
     def give_up_all(self, reader: Reader) -> None:
         """Give up all the reader asked for."""
         while reader.samples:
             self.give_up(reader)
 
+    def release(self, job: Job, samples: list[int]) -> None:
+        """Note that a job has copied these samples."""
+        for sample in samples:
+            self._cache.release(job, sample)
+            self._drop_if_own(sample)
+
     def claim(self, job: Job, sample: int) -> Job | None:
         """Count a delivery: return for whom the sample counts as prepared, None if now for this."""
-        maker = self._maker.get(sample)
+        origin = self._origin[sample]
+        maker = origin.job
         if maker is None:
-            self._maker[sample] = job
+            origin.job = job
         return maker
 
     def leave(self, job: Job) -> None:
@@ -118,17 +196,22 @@ class Supply:
             if not self._cache.pinned(sample) and (
                 recipe is None or 0 <= self._instances.home(sample) - recipe.base < recipe.row_limit
             ):
-                self._cache.drop(sample)
-                self._forget([sample])
+                self._drop(sample)
 
     # What workers report.
 
-    def prepared(self, sample: int) -> None:
+    def prepared(self, sample: int, size_bytes: int) -> None:
         """Note that a sample is here."""
         preparation = self._ended(sample)
-        self._cache.prepared(sample)
+        self._cache.prepared(sample, size_bytes)
+        preparation.sizes.note(self._cache.place(sample)[1])
+        self._origin[sample] = _Origin()
+        if preparation.source is not None:
+            self._origin[sample] = self._origin[preparation.source]
+            self._let_source_go(sample, preparation.source)
         for (_, position), reader in preparation.waiting.items():
             reader.unready.remove(position)
+        self._drop_if_own(sample)
 
     def sized(self, sample: int, size_bytes: int) -> Recipe:
         """Note that a sample needs another slot than it has; return its recipe."""
@@ -139,42 +222,62 @@ class Supply:
             self.failed(sample, f"{reason}{self._cache.capacity_bytes}")
         else:
             self._unplaced[sample] = size_bytes
-            preparation.recipe.size_bytes = max(preparation.recipe.size_bytes, round_up(size_bytes))
+            if not preparation.sizes.slot_bytes:
+                preparation.sizes.note(size_bytes)
         return preparation.recipe
 
     def failed(self, sample: int, reason: str) -> None:
-        """Note that a sample cannot be had."""
+        """Note that a sample cannot be had, nor what was to be made of it."""
         preparation = self._ended(sample)
         self._abandon(sample, preparation)
+        if preparation.source is not None:
+            self._let_source_go(sample, preparation.source)
         for (_, position), reader in preparation.waiting.items():
             reader.unready.remove(position)
             reader.failed[position] = reason
-        self._instances.forget(sample)
+        self._forget_numbers([sample])
+        for follower in list(preparation.followers):
+            self.failed(follower, reason)
 
-    def lost(self, sample: int, reason: str) -> None:
-        """Have a sample prepared again whose worker died, if somebody waits and it has a try."""
-        preparation = self._underway[sample]
-        if not preparation.waiting:
-            self.failed(sample, reason)
-        elif preparation.tries == TRIES:
-            self.failed(sample, f"{reason}, {TRIES} times")
-        else:
-            preparation.tries += 1
-            self._unplaced.pop(sample, None)
-            self._prepare(sample, preparation)
+    def lost(self, samples: tuple[int, ...], reason: str) -> None:
+        """Have samples prepared again whose worker died, if somebody waits and they have a try."""
+        for sample in sorted(samples, key=self.is_own):  # sources first: what fails takes followers
+            preparation = self._underway.get(sample)
+            if preparation is None:
+                continue
+            if not self._wanted(sample):
+                self.failed(sample, reason)
+            elif preparation.tries == TRIES:
+                self.failed(sample, f"{reason}, {TRIES} times")
+            else:
+                preparation.tries += 1
+                self._unplaced.pop(sample, None)
+                self._say(sample, preparation)
 
     def place(self) -> None:
-        """Give samples that were sized their slots where there is room; those waited for first."""
-        waited_for = [sample for sample in self._unplaced if self._underway[sample].waiting]
-        others = [sample for sample in self._unplaced if not self._underway[sample].waiting]
-        for sample in waited_for + others:
+        """Give samples that were sized their slots where there is room; drop what nobody wants."""
+        for sample in list(self._unplaced):
+            if sample not in self._unplaced:
+                continue  # another's room was made of it
             size_bytes, preparation = self._unplaced[sample], self._underway[sample]
-            offset = self._reserve(sample, size_bytes, reclaim=bool(preparation.waiting))
-            if offset is not None:
+            wanted, offset = self._wanted(sample), None
+            if wanted or self._cache.needs(sample):
+                offset = self._reserve(sample, size_bytes, reclaim=wanted)
+            if not wanted and offset is None:
+                self.failed(sample, "nobody wants it any more")
+                self._out.append(Place(sample, -1, 0))
+            elif offset is not None:
                 del self._unplaced[sample]
                 for reader in preparation.waiting.values():
                     self._cache.lease(reader.job, sample)
+                for _ in preparation.followers:
+                    self._hold(sample)
                 self._out.append(Place(sample, offset, size_bytes))
+
+    def _wanted(self, sample: int) -> bool:
+        """Tell whether somebody waits for a sample in preparation, or for what is made of it."""
+        preparation = self._underway[sample]
+        return bool(preparation.waiting) or any(map(self._wanted, preparation.followers))
 
     def _ended(self, sample: int) -> _Preparation:
         preparation = self._underway.pop(sample)
@@ -187,56 +290,88 @@ class Supply:
         if self._cache.has(sample):
             for reader in preparation.waiting.values():
                 self._cache.release(reader.job, sample)
+            for _ in preparation.followers:
+                self._cache.release(WORKERS, sample)
             self._cache.abandon(sample)
+
+    # Sources of own parts.
+
+    def _hold(self, source: int) -> None:
+        if not self._holding:
+            self._cache.begin(WORKERS, ())
+            self._holding = True
+        self._cache.lease(WORKERS, source)
+
+    def _let_source_go(self, sample: int, source: int) -> None:
+        """End the hold an own part has on its source, if that is here."""
+        underway = self._underway.get(source)
+        if underway is not None:
+            underway.followers.pop(sample, None)
+        if self._cache.has(source):
+            self._cache.release(WORKERS, source)
+            self._drop_if_own(source)
+
+    def _drop_if_own(self, sample: int) -> None:
+        """Drop a sample that is made for one job alone and that nobody holds any more."""
+        if (
+            self._instances.is_own(sample)
+            and sample not in self._underway
+            and self._cache.has(sample)
+            and not self._cache.pinned(sample)
+        ):
+            self._drop(sample)
 
     # Preparing.
 
+    def _have(self, reader: Reader, sample: int, position: int, home: int) -> bool:
+        """Have a sample here or on its way; False where there is no room."""
+        if sample in self._underway or self._cache.has(sample):
+            return True
+        recipe = reader.recipe
+        size_bytes = recipe.sizes.slot_bytes
+        if size_bytes:
+            if not self._room_for(reader, sample, size_bytes) and not self._may_go_without(reader):
+                return False
+        elif recipe.underway:
+            return False  # the first sample tells the size
+        preparation = _Preparation(recipe, home - recipe.base, reader.job, position, recipe.sizes)
+        self._underway[sample] = preparation
+        recipe.underway += 1
+        self._say(sample, preparation)
+        return True
+
     def _instance(self, reader: Reader, home: int) -> int:
         """Return a sample of the row that the job has never had."""
+        if reader.private:
+            return self._instances.add_own(home)
         sample = self._instances.new_to(reader.job, home)
         if sample is not None:
             return sample
         for stale in self._instances.all_of(home):
             if stale not in self._underway and not self._cache.pinned(stale):
-                self._cache.drop(stale)
-                self._forget([stale])
+                self._drop(stale)
                 if stale == home:
                     return home
         return self._instances.add_extra(home)
 
-    def _start(self, reader: Reader, sample: int, position: int, home: int) -> _Preparation | None:
-        """Start a preparation, with a slot if the size of the recipe's samples is known."""
-        recipe = reader.recipe
-        size_bytes = recipe.size_bytes
-        if size_bytes:
-            within_share = reader.window < reader.share
-            if not within_share and not self._spare(size_bytes):
-                return None
-            if self._reserve(sample, size_bytes, within_share) is None:
-                return None
-        elif recipe.underway:
-            return None  # the first sample tells the size
-        preparation = _Preparation(recipe, home - recipe.base, reader.job, position)
-        self._underway[sample] = preparation
-        recipe.underway += 1
-        self._prepare(sample, preparation)
-        return preparation
-
-    def _prepare(self, sample: int, preparation: _Preparation) -> None:
+    def _say(self, sample: int, preparation: _Preparation) -> None:
         offset, size_bytes = self._cache.place(sample) if self._cache.has(sample) else (-1, 0)
-        self._out.append(
-            Prepare(
-                sample,
-                preparation.recipe.name,
-                preparation.row,
-                preparation.job,
-                preparation.position,
-                offset,
-                size_bytes,
-            )
-        )
+        who, source = (preparation.job, preparation.position), preparation.source
+        if source is None:
+            name, row = preparation.recipe.name, preparation.row
+            self._out.append(Prepare(sample, name, row, *who, offset, size_bytes))
+        else:
+            at = -1 if source in self._underway else self._cache.place(source)[0]
+            self._out.append(Finish(sample, source, at, *who, offset, size_bytes))
 
     # Room.
+
+    def _room_for(self, reader: Reader, sample: int, size_bytes: int) -> bool:
+        """Reserve a slot for what a reader asks for, by its share or beyond it."""
+        within_share = reader.window < reader.share
+        if not within_share and not self._spare(size_bytes):
+            return False
+        return self._reserve(sample, size_bytes, within_share) is not None
 
     def _reserve(self, sample: int, size_bytes: int, reclaim: bool) -> int | None:
         """Reserve a slot; with `reclaim`, readers give back what they have beyond their shares."""
@@ -244,23 +379,35 @@ class Supply:
             try:
                 offset, evicted = self._cache.reserve(sample, size_bytes)
             except CacheFull:
-                if reclaim and self._reclaim():
+                if reclaim and self._reclaim(sample):
                     continue
                 return None
             self._forget(evicted)
             return offset
 
+    def _somebody_waits_for_room(self) -> bool:
+        return any(map(self._wanted, self._unplaced))
+
+    def _may_go_without(self, reader: Reader) -> bool:
+        """Tell whether a reader may have a sample prepared without a slot: its size is then known.
+
+        For a reader that is stuck: what is reserved may be more than the sample will need.
+        """
+        return reader.stuck and not self._somebody_waits_for_room()
+
     def _spare(self, size_bytes: int) -> bool:
-        """Tell whether there is room beyond what readers are still owed."""
+        """Tell whether there is room beyond what readers are still owed, and who waits for room."""
+        if self._somebody_waits_for_room():
+            return False
         left = self._cache.capacity_bytes - self._cache.pinned_bytes - size_bytes
         for reader in self._readers.values():
             owed = reader.share - reader.window
             if owed > 0:
-                left -= owed * reader.recipe.size_bytes
+                left -= owed * reader.sizes.usual_bytes
         return left >= 0
 
-    def _reclaim(self) -> bool:
-        """Take the farthest sample from the reader with most beyond its share, if any."""
+    def _reclaim(self, wanted: int) -> bool:
+        """Take the farthest sample from the reader with most beyond its share, but not this."""
         beyond = [
             (reader.window - reader.share, number, reader)
             for number, reader in enumerate(self._readers.values())
@@ -268,14 +415,22 @@ class Supply:
         ]
         for _, _, reader in sorted(beyond, reverse=True):
             sample = reader.samples[-1]
-            if sample not in self._underway or sample in self._unplaced:
+            if sample != wanted and (sample not in self._underway or sample in self._unplaced):
                 self.give_up(reader)
                 return True
         return False
 
+    def _drop(self, sample: int) -> None:
+        self._cache.drop(sample)
+        self._forget([sample])
+
     def _forget(self, samples: list[int]) -> None:
-        for sample in samples:
-            self._instances.forget(sample)
-            self._maker.pop(sample, None)
+        self._forget_numbers(samples)
         if samples:
             self._out.append(Forget(tuple(samples)))
+
+    def _forget_numbers(self, samples: list[int]) -> None:
+        for sample in samples:
+            self._instances.forget(sample)
+            self._origin.pop(sample, None)
+            self._source.pop(sample, None)

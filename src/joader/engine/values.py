@@ -22,7 +22,8 @@ class Join:
 
     `recipe` names what makes preparations equal (dataset and shared steps); `rows` holds by
     position the row it stands for, below `row_limit`. `order` is "shared", "seeded" or "given".
-    `fresh`: no job may get the same preparation of a row twice (random code in the dataset).
+    `fresh`: no job may get the same preparation of a row twice (random code in the dataset). `own`:
+    the job has a part of its own, done on each sample for it alone.
     """
 
     job: Job
@@ -33,6 +34,7 @@ class Join:
     order: str = "shared"
     seed: int = 0
     fresh: bool = False
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +57,10 @@ class Want:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A sample's bytes are written to its slot."""
+    """A sample's bytes are written to its slot; 0: all of it, else so many."""
 
     sample: int
+    size_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +126,24 @@ class Prepare:
 
 
 @dataclass(frozen=True, slots=True)
+class Finish:
+    """Do a job's own part on another sample and write the result to the slot, or say `Sized`.
+
+    The source is ready, or was said to be prepared before this (source_offset -1).
+    """
+
+    sample: int
+    source: int
+    source_offset: int
+    job: Job
+    position: int
+    offset: int = -1
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
-    """Write the sample that was `Sized` to this slot."""
+    """Write the sample that was `Sized` to this slot; offset -1: nobody wants it, drop it."""
 
     sample: int
     offset: int
@@ -133,13 +152,19 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Deliver:
-    """Hand a job its next samples, in order; `failed` are positions with the reason why not."""
+    """Hand a job its next samples, in order; `failed` are positions with the reason why not.
+
+    Of these samples `prepared` count as prepared for this job, the others are hits; `shared` of
+    these were prepared for another job.
+    """
 
     job: Job
     positions: Positions
     samples: Samples
     offsets: Offsets
     failed: tuple[tuple[int, str], ...] = ()
+    prepared: int = 0
+    shared: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,4 +182,4 @@ class Forget:
     samples: tuple[int, ...]
 
 
-Instruction = Prepare | Place | Deliver | Refuse | Forget
+Instruction = Prepare | Finish | Place | Deliver | Refuse | Forget

@@ -8,8 +8,12 @@ Rows are prepared in threads beside the one that listens, so that the process en
 whatever the user's code does. With several (`threads`) rows are prepared side by side, which helps
 code that waits (files, network) or releases the GIL; answers go out in the order they are ready.
 
-Owner of a slot from `Cook` (or `PutAt`) to the answer: this worker, alone. Not here: which row is
-next (engine), restarts (pool).
+Jobs' own parts (`Finish`) of a sample that is still in this worker's hands are done in the same
+visit, right after the sample is in its slot; each works on a copy of its own, so that what one
+edits in place reaches neither the cache nor another.
+
+Owner of a slot from `Cook` (or `Finish`, `PutAt`) to the answer: this worker, alone. Not here:
+which row is next (engine), restarts (pool).
 """
 
 import argparse
@@ -23,22 +27,40 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from joader.errors import ConnectionLost
-from joader.memory import Arena, Parcel, pack
-from joader.messages import Cook, Cooked, PutAt, RecipeBody, Spoiled, Stop, TooBig, ToWorker
+from joader.memory import Arena, Layout, Parcel, pack, read
+from joader.messages import (
+    Cook,
+    Cooked,
+    Finish,
+    OwnBody,
+    PutAt,
+    RecipeBody,
+    Spoiled,
+    Stop,
+    TooBig,
+    ToWorker,
+)
 from joader.wire import Channel
+from joader.workers.randomness import start_random_numbers
+
+# Prepared samples remembered for own parts that were sent before the pool knew them prepared: more
+# than a worker can have answered meanwhile.
+RECENT = 256
 
 
 class Worker:
-    """The user's datasets, by recipe, and the slots they write to."""
+    """The user's datasets, by recipe, jobs' own parts, and the slots they write to."""
 
     def __init__(self, channel: Channel[Any], arena: Arena) -> None:
         """Serve this daemon."""
         self._channel = channel
         self._arena = arena
-        self._bodies: dict[str, bytes] = {}
-        self._datasets: dict[str, Any] = {}
+        self._code: dict[str | int, bytes] = {}  # by recipe, or by job
+        self._loaded: dict[str | int, Any] = {}
         self._unplaced: dict[int, Parcel] = {}
-        self._sending = threading.Lock()
+        self._followers: dict[int, list[Finish]] = {}  # by their source, while it is in our hands
+        self._recent: dict[int, tuple[int, Cooked]] = {}  # prepared last, with their offsets
+        self._lock = threading.Lock()  # of the two above, and of what is sent
         self._loading = threading.Lock()
 
     def serve(self, threads: int) -> None:
@@ -49,48 +71,120 @@ class Worker:
                     message = self._channel.receive()
                 except ConnectionLost:
                     os._exit(0)  # user code may hang in a thread; nobody waits for it any more
-                if isinstance(message, Stop):
-                    os._exit(0)
-                if isinstance(message, RecipeBody):
-                    self._bodies[message.recipe] = message.body
-                    self._datasets.pop(message.recipe, None)
-                else:
-                    pool.submit(self.answer, message)
+                match message:
+                    case Stop():
+                        os._exit(0)
+                    case RecipeBody():
+                        self._learn(message.recipe, message.body)
+                    case OwnBody():
+                        self._learn(message.job, message.body)
+                    case Finish() if not message.layout:
+                        with self._lock:
+                            ready = self._when_ready(message)
+                        if ready is not None:
+                            pool.submit(self.answer, ready)
+                    case _:
+                        if isinstance(message, Cook):
+                            self._followers[message.sample] = []
+                        pool.submit(self.answer, message)
 
-    def answer(self, message: Cook | PutAt) -> None:
-        """Prepare a row, or place one that was too big, and report."""
+    def answer(self, message: Cook | Finish | PutAt) -> None:
+        """Prepare, finish, or place what was too big; report; then do what waited for it."""
         if isinstance(message, PutAt) and message.offset < 0:
             self._unplaced.pop(message.sample, None)
+            self._followers.pop(message.sample, None)
             return
         reply: Cooked | TooBig | Spoiled
         try:
-            reply = self._cook(message) if isinstance(message, Cook) else self._put(message)
+            match message:
+                case Cook():
+                    reply = self._cook(message)
+                case Finish():
+                    reply = self._finish(message)
+                case PutAt():
+                    reply = self._put(message)
         except BaseException as error:  # user code may raise anything, SystemExit included
             reply = Spoiled(message.sample, _described(error))
-        with self._sending:
+        with self._lock:
             self._channel.send(reply)
+            followers = self._note(message, reply)
+        for follower in followers:
+            self.answer(follower)
+
+    def _note(self, order: Cook | Finish | PutAt, reply: Cooked | TooBig | Spoiled) -> list[Finish]:
+        """Note where a sample lies now, and return the own parts that waited for it."""
+        if isinstance(reply, TooBig) or isinstance(order, Finish):
+            return []
+        followers = self._followers.pop(order.sample, [])
+        if isinstance(reply, Spoiled):
+            return []
+        self._recent.pop(order.sample, None)
+        self._recent[order.sample] = (order.offset, reply)
+        if len(self._recent) > RECENT:
+            del self._recent[next(iter(self._recent))]
+        return [_after(follower, order.offset, reply) for follower in followers]
+
+    def _when_ready(self, order: Finish) -> Finish | None:
+        """Return the own part if its source is in its slot; else keep it until it is."""
+        if order.source in self._followers:
+            self._followers[order.source].append(order)
+        elif order.source in self._recent:
+            return _after(order, *self._recent[order.source])
+        return None  # its source could not be prepared, which was said
 
     def _cook(self, order: Cook) -> Cooked | TooBig:
-        parcel = pack(self._dataset(order.recipe)[order.row])
+        dataset = self._load(order.recipe)
+        start_random_numbers(order.key)
+        return self._placed(order.sample, pack(dataset[order.row]), order.offset, order.size_bytes)
+
+    def _finish(self, order: Finish) -> Cooked | TooBig:
+        own = self._load(order.job)
+        layout = Layout.from_bytes(order.layout)
+        slot = self._arena.slot(order.source_offset, layout.size_bytes)
+        sample = read(layout, slot, allow_pickle=True)
+        start_random_numbers(order.key)
+        return self._placed(order.sample, pack(own(sample)), order.offset, order.size_bytes)
+
+    def _placed(self, sample: int, parcel: Parcel, offset: int, room: int) -> Cooked | TooBig:
         size = parcel.layout.size_bytes
-        if order.offset < 0 or size > order.size_bytes:
-            self._unplaced[order.sample] = parcel
-            return TooBig(order.sample, max(1, size))
-        return self._write(order.sample, parcel, order.offset)
+        if offset < 0 or size > room:
+            self._unplaced[sample] = parcel
+            return TooBig(sample, max(1, size))
+        return self._write(sample, parcel, offset)
 
     def _put(self, order: PutAt) -> Cooked:
         return self._write(order.sample, self._unplaced.pop(order.sample), order.offset)
 
     def _write(self, sample: int, parcel: Parcel, offset: int) -> Cooked:
-        parcel.write(self._arena.slot(offset, parcel.layout.size_bytes))
-        return Cooked(sample, parcel.layout.to_bytes())
+        size = parcel.layout.size_bytes
+        parcel.write(self._arena.slot(offset, size))
+        return Cooked(sample, parcel.layout.to_bytes(), max(1, size))
 
-    def _dataset(self, recipe: str) -> Any:
+    def _learn(self, name: str | int, body: bytes) -> None:
         with self._loading:
-            if recipe not in self._datasets:
+            self._code[name] = body
+            self._loaded.pop(name, None)
+
+    def _load(self, name: str | int) -> Any:
+        with self._loading:
+            if name not in self._loaded:
                 # From the same user, checked by the daemon, and only in this process.
-                self._datasets[recipe] = pickle.loads(self._bodies[recipe])
-            return self._datasets[recipe]
+                self._loaded[name] = pickle.loads(self._code[name])
+            return self._loaded[name]
+
+
+def _after(order: Finish, source_offset: int, source: Cooked) -> Finish:
+    """Return the order with where its source lies now."""
+    return Finish(
+        order.sample,
+        order.job,
+        order.source,
+        source_offset,
+        source.layout,
+        order.offset,
+        order.size_bytes,
+        order.key,
+    )
 
 
 def _described(error: BaseException) -> str:

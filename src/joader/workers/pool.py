@@ -1,96 +1,30 @@
-"""The pool: worker processes by environment, fed a few rows ahead, replaced when they die.
+"""The pool: which crew of workers prepares what, by the environment of the job it comes from.
 
-Jobs whose interpreter, import path or folder differ get workers of their own. Each worker has up to
-AHEAD rows in hand, so that it never waits for the daemon; the rest queue here in the order the
-engine gave them, which is nearest deadline first. A worker that dies costs its rows one try.
-
-Owner of worker processes and sockets: this class. All of it runs on the daemon's event loop.
+Jobs whose interpreter, import path or folder differ get workers of their own. A worker that dies
+costs its rows one try. Owner of crews and of the code that travels to workers: this class.
+Not here: what one crew does with its rows (crew.py).
 """
 
 import asyncio
-import os
-import socket
 import subprocess
-import time
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-from joader.errors import BadMessage
 from joader.memory import Arena
-from joader.messages import (
-    Cook,
-    Cooked,
-    Environment,
-    FromWorker,
-    PutAt,
-    RecipeBody,
-    Spoiled,
-    Stop,
-    TooBig,
-)
-from joader.wire import Stream, frame
+from joader.messages import Cook, Cooked, Environment, Finish, PutAt, Spoiled
+from joader.workers.crew import Crew, Order, Report
 
-AHEAD = 4
 # How long a row of a job that is gone may go on before its worker is replaced.
 GRACE_S = 2.0
-# One thread each: with a process a core, the threads of numeric libraries only fight for the cores.
-_ONE_THREAD = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB")
-
-
-@dataclass(eq=False)
-class _Crew:
-    """The workers of one environment, and the rows that wait for one.
-
-    Its processes keep the modules they have imported, so a crew serves code that is older than it.
-    """
-
-    environment: Environment
-    started: float = field(default_factory=time.time)
-    queue: deque[Cook] = field(default_factory=deque)
-    workers: list["_Handle"] = field(default_factory=list)
+_END_S = 1.0
 
 
 @dataclass
-class _Recipe:
-    crew: _Crew
+class _Code:
+    """A recipe's dataset, or a job's own part, as it travels, and who runs it."""
+
+    crew: Crew
     body: bytes
-
-
-class _Handle(asyncio.Protocol):
-    """One worker process as the daemon sees it."""
-
-    def __init__(self, pool: "Pool", crew: _Crew, process: subprocess.Popen[bytes]) -> None:
-        self.pool = pool
-        self.crew = crew
-        self.process = process
-        self.knows: set[str] = set()
-        self.busy: dict[int, Cook] = {}
-        self._stream: Stream[FromWorker] = Stream(FromWorker)
-        self.transport: asyncio.Transport | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        self.pool.feed(self.crew)
-
-    def data_received(self, data: bytes) -> None:
-        try:
-            for message in self._stream.feed(data):
-                if not isinstance(message, TooBig):
-                    self.busy.pop(message.sample, None)
-                self.pool.report(message)
-        except BadMessage:
-            self.process.kill()
-        self.pool.feed(self.crew)
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self.pool.lost(self)
-
-    def send(self, *messages: Any) -> None:
-        if self.transport is not None:
-            self.transport.write(b"".join(map(frame, messages)))
 
 
 class Pool:
@@ -101,162 +35,122 @@ class Pool:
         arena: Arena,
         size: int,
         threads: int,
-        report: Callable[[Cooked | TooBig | Spoiled], None],
+        on_report: Callable[[Report], None],
         on_lost: Callable[[tuple[int, ...], str], None],
     ) -> None:
-        """Start nothing yet: `size` workers come with the first row of an environment."""
+        """Start nothing yet: `size` workers come with the first code of an environment."""
         self._arena = arena
         self._size = size
         self._threads = threads
-        self.report = report
+        self._on_report = on_report
         self._on_lost = on_lost
-        self._recipes: dict[str, _Recipe] = {}
-        self._crews: dict[Environment, _Crew] = {}  # the newest of each
-        self._all: list[_Crew] = []
+        self._code: dict[str | int, _Code] = {}  # by recipe, or by job
+        self._newest: dict[Environment, Crew] = {}
+        self._crews: list[Crew] = []
         self._leaving: list[subprocess.Popen[bytes]] = []  # told to end, to be waited for
-        self._closing = False
-        self._tasks: set[asyncio.Task[Any]] = set()
 
     @property
     def workers(self) -> int:
         """How many worker processes there are."""
-        return sum(len(crew.workers) for crew in self._all)
+        return sum(len(crew.hands) for crew in self._crews)
 
     def knows(self, recipe: str) -> bool:
         """Tell whether the code of the recipe is here."""
-        return recipe in self._recipes
+        return recipe in self._code
 
-    def learn(self, recipe: str, environment: Environment, body: bytes, code_time: float) -> None:
-        """Keep the code of a recipe; code that is newer than its workers gets new ones."""
-        crew = self._crews.get(environment)
+    def learn(
+        self, name: str | int, environment: Environment, body: bytes, code_time: float
+    ) -> None:
+        """Keep the code of a recipe or a job; what is newer than its workers gets new ones."""
+        crew = self._newest.get(environment)
         if crew is None or code_time >= crew.started:
-            crew = self._crews[environment] = _Crew(environment)
+            crew = Crew(
+                environment,
+                self._arena,
+                self._threads,
+                lambda name: self._code[name].body,
+                self._reported,
+                self._on_lost,
+            )
+            self._newest[environment] = crew
+            self._crews.append(crew)
             for _ in range(self._size):
-                self._start(crew)
-        self._recipes[recipe] = _Recipe(crew, body)
+                crew.start()
+        self._code[name] = _Code(crew, body)
         self._end_unused()
 
-    def forget(self, recipe: str) -> tuple[int, ...]:
-        """Drop a recipe that no job reads any more; return its samples that no worker has."""
-        known = self._recipes.pop(recipe, None)
+    def forget(self, name: str | int) -> tuple[int, ...]:
+        """Drop the code of a recipe that no job reads any more, or of a job that is gone.
+
+        Return its samples that no worker has. Workers that are stuck with others are killed.
+        """
+        known = self._code.pop(name, None)
         if known is None:
             return ()
-        gone = tuple(order.sample for order in known.crew.queue if order.recipe == recipe)
-        known.crew.queue = deque(o for o in known.crew.queue if o.recipe != recipe)
-        asyncio.get_running_loop().call_later(GRACE_S, self._kill_if_stuck, known.crew, recipe)
+
+        def belongs(order: Order) -> bool:
+            return (order.recipe if isinstance(order, Cook) else order.job) == name
+
+        def kill_stuck() -> None:
+            if name not in self._code:
+                known.crew.kill_stuck(belongs)
+
+        gone = known.crew.forget(belongs)
+        asyncio.get_running_loop().call_later(GRACE_S, kill_stuck)
         self._end_unused()
-        return gone
+        return tuple(gone)
+
+    def cook(self, order: Cook) -> None:
+        """Have a row prepared."""
+        self._code[order.recipe].crew.cook(order)
+
+    def finish(self, order: Finish) -> None:
+        """Have a job's own part done."""
+        self._code[order.job].crew.finish(order)
+
+    def put_at(self, order: PutAt) -> None:
+        """Tell the worker that has the sample where to put it."""
+        for crew in self._crews:
+            crew.put_at(order)
 
     def drop(self, sample: int) -> None:
         """Tell the worker that has a sample for which there is no room to forget it."""
         self.put_at(PutAt(sample, -1, 0))
-        for crew in self._all:
-            for worker in crew.workers:
-                worker.busy.pop(sample, None)
+        for crew in self._crews:
+            crew.drop(sample)
 
-    def _kill_if_stuck(self, crew: _Crew, recipe: str) -> None:
-        """Kill workers that still prepare rows of a recipe that nobody reads: others wait."""
-        if recipe not in self._recipes:
-            for worker in crew.workers:
-                if any(order.recipe == recipe for order in worker.busy.values()):
-                    worker.process.kill()
-
-    def _end_unused(self) -> None:
-        """End crews that newer code has replaced, once no recipe needs them."""
-        used = [recipe.crew for recipe in self._recipes.values()] + list(self._crews.values())
-        for crew in [c for c in self._all if not any(c is other for other in used)]:
-            self._all.remove(crew)
-            for worker in crew.workers:
-                worker.send(Stop())
-                self._leaving.append(worker.process)
-        self._leaving = [process for process in self._leaving if process.poll() is None]
-
-    def cook(self, order: Cook) -> None:
-        """Have a row prepared."""
-        crew = self._recipes[order.recipe].crew
-        crew.queue.append(order)
-        self.feed(crew)
-
-    def put_at(self, order: PutAt) -> None:
-        """Tell the worker that has the sample where to put it; if it is ending, `lost` follows."""
-        for crew in self._all:
-            for worker in crew.workers:
-                if order.sample in worker.busy:
-                    worker.send(order)
-
-    def feed(self, crew: _Crew) -> None:
-        """Hand out queued rows to the workers with the fewest in hand."""
-        ready = [worker for worker in crew.workers if worker.transport is not None]
-        limit = AHEAD * self._threads
-        while crew.queue and ready:
-            worker = min(ready, key=lambda worker: len(worker.busy))
-            if len(worker.busy) >= limit:
-                return
-            order = crew.queue.popleft()
-            if order.recipe not in worker.knows:
-                worker.knows.add(order.recipe)
-                worker.send(RecipeBody(order.recipe, self._recipes[order.recipe].body))
-            worker.busy[order.sample] = order
-            worker.send(order)
-
-    def lost(self, handle: _Handle) -> None:
-        """Replace a worker that died, and say which samples went with it."""
-        handle.transport = None
-        handle.crew.workers.remove(handle)
-        if self._closing:
-            return
-        code = handle.process.wait()
-        if handle.crew in self._all:
-            self._start(handle.crew)
-        if handle.busy:
-            how = f"signal {-code}" if code < 0 else f"exit code {code}"
-            self._on_lost(tuple(handle.busy), f"the worker that prepared it died ({how})")
+    def whereabouts(self, sample: int) -> str:
+        """Say in words where a sample is."""
+        found = (crew.whereabouts(sample) for crew in self._crews)
+        return next((text for text in found if text), "is in no worker's hands")
 
     async def close(self) -> None:
         """End all workers: ask, then kill."""
-        self._closing = True
         processes = self._leaving
-        for crew in self._all:
-            for worker in list(crew.workers):
-                worker.send(Stop())
-                processes.append(worker.process)
+        for crew in self._crews:
+            processes += crew.end()
         for process in processes:
             for _ in range(20):
                 if process.poll() is not None:
                     break
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(_END_S / 20)
             else:
                 process.kill()
                 process.wait()
 
-    def _start(self, crew: _Crew) -> None:
-        if crew not in self._all:
-            self._all.append(crew)
-        ours, theirs = socket.socketpair()
-        arena = self._arena.writable_descriptor()
-        command = [crew.environment.interpreter, "-m", "joader.workers.loop"]
-        command += [f"--socket={theirs.fileno()}", f"--arena={arena}"]
-        command += [f"--arena-bytes={self._arena.size_bytes}", f"--threads={self._threads}"]
-        variables = {f"{name}_NUM_THREADS": "1" for name in _ONE_THREAD}
-        try:
-            process = subprocess.Popen(
-                command,
-                pass_fds=(theirs.fileno(), arena),
-                stdin=subprocess.DEVNULL,
-                cwd=crew.environment.folder,
-                env={
-                    **os.environ,
-                    **variables,
-                    "PYTHONPATH": os.pathsep.join(crew.environment.path),
-                },
-            )
-        finally:
-            theirs.close()
-            os.close(arena)
-        handle = _Handle(self, crew, process)
-        crew.workers.append(handle)
-        ours.setblocking(False)
-        connect = asyncio.get_running_loop().create_connection(lambda: handle, sock=ours)
-        task = asyncio.ensure_future(connect)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def _reported(self, message: Report, offset: int) -> None:
+        """Pass a report on, and let own parts that waited for it go on."""
+        self._on_report(message)
+        for crew in self._crews:
+            if isinstance(message, Cooked):
+                crew.ready(message.sample, offset, message.layout)
+            elif isinstance(message, Spoiled):
+                crew.gone(message.sample)
+
+    def _end_unused(self) -> None:
+        """End crews that newer code has replaced, once nobody needs them."""
+        used = [code.crew for code in self._code.values()] + list(self._newest.values())
+        for crew in [c for c in self._crews if not any(c is other for other in used)]:
+            self._crews.remove(crew)
+            self._leaving += crew.end()
+        self._leaving = [process for process in self._leaving if process.poll() is None]

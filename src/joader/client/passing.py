@@ -1,0 +1,208 @@
+"""One pass over a loader's dataset: asks ahead, copies each batch, gives its slots back, yields it.
+
+A pass asks for AHEAD batches at a time, copies each out of shared memory into a private one, gives
+the slots back, and only then yields: what a user does to a batch reaches nobody else.
+
+The pass is the authority on what was yielded (`Progress`); the daemon's knowledge is a copy. So a
+daemon that goes away costs a pause: the pass registers with another one, says what was yielded, and
+goes on. What was on its way is drawn again; nothing is lost or repeated.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from joader.client.connection import Connection
+from joader.client.progress import Progress
+from joader.daemon.lifecycle import log_path
+from joader.errors import BadArgument, ConnectionLost, NoDaemon, Overdue, RowFailed
+from joader.messages import (
+    AskWhy,
+    BatchReady,
+    GiveBack,
+    NextBatch,
+    StartPass,
+    Why,
+    packed,
+    unpacked,
+)
+
+AHEAD = 2
+# Daemons lost in a row, without a batch between them, before the pass gives up.
+MOST_LOSSES = 3
+_WHY_S = 5.0
+
+log = logging.getLogger("joader")
+
+
+class Reader(Protocol):
+    """What a pass needs of its loader."""
+
+    batch_size: int
+    drop_last: bool
+    timeout_s: float
+
+    def connect(self) -> Connection:
+        """Register with the daemon, starting one if there is none."""
+        ...
+
+    def keep(self, connection: Connection) -> None:
+        """Keep a connection for the next pass."""
+        ...
+
+    def row_at(self, position: int) -> int:
+        """Return the row that a position stands for."""
+        ...
+
+    def collated(self, connection: Connection, batch: BatchReady) -> Any:
+        """Copy a batch out of shared memory."""
+        ...
+
+    def count(self, batch: BatchReady, wait_s: float) -> None:
+        """Count a batch that was yielded."""
+        ...
+
+
+class Pass:
+    """An iterator over the batches of one pass."""
+
+    def __init__(
+        self,
+        loader: Reader,
+        connection: Connection,
+        progress: Progress,
+        finish: Callable[[Any], Any] | None,
+    ) -> None:
+        """Begin, or go on after what was yielded; `finish` is applied to every batch."""
+        self._loader = loader
+        self.connection = connection
+        self.progress = progress
+        self._finish = finish
+        self._losses = 0
+        self._left = progress.length - progress.count
+        if loader.drop_last:
+            self._left -= self._left % loader.batch_size
+        try:
+            self._begin()
+        except ConnectionLost as error:
+            self._note_loss(error)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything was yielded."""
+        return self._left <= 0
+
+    def __iter__(self) -> "Pass":
+        """Return itself."""
+        return self
+
+    def __next__(self) -> Any:
+        """Return the next batch."""
+        if self.complete:
+            self._give_connection_back()
+            raise StopIteration
+        if not self.connection.usable_here:
+            raise BadArgument(
+                "this pass was begun in another process, or was closed; begin one with iter()"
+            )
+        started = time.perf_counter()
+        batch = self._batch()
+        wait_s = time.perf_counter() - started
+        if batch.failed:
+            self._raise(batch)
+        positions = unpacked(batch.positions)
+        data = self._loader.collated(self.connection, batch)
+        try:
+            self.connection.send(GiveBack(batch.samples))
+            self._ask()
+        except ConnectionLost as error:  # the batch is whole; the next one comes from another
+            self._note_loss(error)
+        self._left -= len(positions)
+        self.progress.note(positions)
+        self._loader.count(batch, wait_s)
+        return self._finish(data) if self._finish else data
+
+    def _begin(self) -> None:
+        """Tell the daemon what is left, and ask for the first batches."""
+        self._unasked = self._left
+        self.connection.passes += 1
+        self._number = self.connection.passes
+        done = packed(self.progress.positions())
+        self.connection.send(StartPass(self._number, self.progress.epoch, self.progress.key, done))
+        for _ in range(AHEAD):
+            self._ask()
+
+    def _ask(self) -> None:
+        if self._unasked > 0:
+            count = min(self._loader.batch_size, self._unasked)
+            self._unasked -= count
+            self.connection.send(NextBatch(count))
+
+    def _batch(self) -> BatchReady:
+        """Return the next batch of this pass, from another daemon if need be."""
+        deadline = time.monotonic() + self._loader.timeout_s
+        while True:
+            try:
+                if self.connection.lost:
+                    self._go_on_elsewhere()
+                batch = self.connection.batch(max(0.0, deadline - time.monotonic()))
+                if batch.number == self._number:
+                    self._losses = 0
+                    return batch
+                # What is left of a pass broken off goes back.
+                self.connection.layouts(batch)
+                self.connection.send(GiveBack(batch.samples))
+            except TimeoutError as error:
+                raise Overdue(self._why_nothing_came()) from error
+            except ConnectionLost as error:
+                self._note_loss(error)
+
+    def _note_loss(self, error: ConnectionLost) -> None:
+        self.connection.lost = True
+        self._losses += 1
+        if self._losses > MOST_LOSSES:
+            raise NoDaemon(
+                f"{self._losses} daemons went away in the middle of this pass, the last was "
+                f"process {self.connection.daemon_pid}; state_dict() holds what was yielded. Their "
+                f"log: {log_path()}"
+            ) from error
+
+    def _go_on_elsewhere(self) -> None:
+        """Register with the daemon that runs now, starting one if there is none, and go on."""
+        gone = self.connection.daemon_pid
+        self.connection.close()
+        self.connection = self._loader.connect()
+        log.warning(
+            "the daemon (process %d) is gone; the pass goes on with process %d",
+            gone,
+            self.connection.daemon_pid,
+        )
+        self._begin()
+
+    def _why_nothing_came(self) -> str:
+        pid = self.connection.daemon_pid
+        silence = f"no batch came from the daemon (process {pid}) in {self._loader.timeout_s} s"
+        try:
+            why = self.connection.ask(AskWhy(), Why, _WHY_S).text
+        except (TimeoutError, ConnectionLost):
+            return f"{silence}, and it does not answer; see {log_path()}"
+        return f"{silence}: {why}. See `joader status`, or give a larger timeout="
+
+    def _raise(self, batch: BatchReady) -> None:
+        """Raise the first failure of a batch, as the user's own code did; the pass is over."""
+        position, reason = batch.failed[0]
+        self._left = 0
+        self.connection.close()
+        row = self._loader.row_at(position)
+        raise RowFailed(f"row {row} (position {position}) could not be prepared:\n{reason}")
+
+    def _give_connection_back(self) -> None:
+        """Leave the connection to the loader's next pass: it is the same job."""
+        if self.connection.usable_here and not self.connection.lost:
+            self._loader.keep(self.connection)
+
+    def __del__(self) -> None:
+        """Leave the connection to the loader when a pass is broken off."""
+        if hasattr(self, "_number"):
+            self._give_connection_back()

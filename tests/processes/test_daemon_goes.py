@@ -1,0 +1,120 @@
+"""The daemon goes away in the middle of a pass: jobs see a pause, and every row comes once."""
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from tests.processes.conftest import Node, processes_with
+from tests.processes.jobs import Job, wait_until
+
+SLOW = """
+loader = joader.DataLoader(Squares(300), batch_size=10, shuffle=True, key="k")
+rows = []
+for number, batch in enumerate(loader):
+    rows += check(batch)
+    if number == 9:
+        say("reading")
+        sys.stdin.readline()
+say(rows)
+stats = loader.stats()
+say([stats.delivered, stats.prepared + stats.hits])
+loader.close()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _daemons_of_jobs_end_soon() -> Iterator[None]:
+    os.environ["JOADER_IDLE_S"] = "1"
+    yield
+    del os.environ["JOADER_IDLE_S"]
+
+
+def reading(node: Node, script: str = SLOW) -> Job:
+    job = node.job(script)
+    assert job.line() == "reading"
+    return job
+
+
+def test_a_pass_goes_on_with_the_daemon_that_was_started_after_a_crash(node: Node) -> None:
+    node.up()
+    jobs = [reading(node), reading(node)]
+    assert node.daemon is not None
+    node.daemon.kill()
+    node.daemon.wait()
+    node.up()
+    for job in jobs:
+        job.say("on")
+    for job in jobs:
+        assert sorted(job.line()) == list(range(300))
+        assert job.line() == [300, 300]
+    assert node.status()["totals"]["delivered"] >= 2 * 180
+
+
+def test_jobs_start_another_daemon_if_theirs_was_killed(node: Node) -> None:
+    node.up()
+    jobs = [reading(node), reading(node)]
+    assert node.daemon is not None
+    node.daemon.kill()
+    node.daemon.wait()
+    node.daemon = None
+    for job in jobs:
+        job.say("on")
+    results = [job.result() for job in jobs]
+    for rows, counts in results:
+        assert sorted(rows) == list(range(300))
+        assert counts == [300, 300]
+    wait_until(lambda: not processes_with(str(node.run)))
+
+
+def test_sigterm_delivers_what_was_asked_for_and_jobs_go_on_elsewhere(node: Node) -> None:
+    node.up()
+    job = reading(node)
+    assert node.daemon is not None
+    node.daemon.send_signal(signal.SIGTERM)
+    assert node.daemon.wait(20) == 0
+    node.daemon = None
+    job.say("on")
+    rows, counts = job.result()
+    assert sorted(rows) == list(range(300))
+    assert counts == [300, 300]
+
+
+def test_a_job_between_two_passes_does_not_notice(node: Node) -> None:
+    node.up()
+    job = reading(
+        node,
+        """
+loader = joader.DataLoader(Squares(50), batch_size=10, shuffle=True, key="k")
+rows = [row for batch in loader for row in check(batch)]
+say("reading")
+sys.stdin.readline()
+say(rows + [row for batch in loader for row in check(batch)])
+loader.close()
+""",
+    )
+    assert node.daemon is not None
+    node.daemon.kill()
+    node.daemon.wait()
+    node.daemon = None
+    job.say("on")
+    assert sorted(job.result()[0]) == sorted(2 * list(range(50)))
+
+
+def test_daemons_that_keep_dying_are_given_up(node: Node) -> None:
+    """A dataset that ends the daemon itself: the job must not go round for ever."""
+    node.up()
+    script = """
+class Deadly(Squares):
+    def __getitem__(self, row):
+        os.kill(os.getppid(), 9)
+        time.sleep(60)
+for batch in joader.DataLoader(Deadly(4), batch_size=2):
+    pass
+"""
+    job = node.job(script)
+    assert node.daemon is not None
+    node.daemon.wait(20)
+    node.daemon = None
+    assert "NoDaemon: 4 daemons went away in the middle of this pass" in job.error()
