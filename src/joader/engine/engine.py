@@ -22,6 +22,7 @@ from joader.engine.reader import Reader, Stats
 from joader.engine.recipe_rows import JobRows
 from joader.engine.recipes import MakeSampler, Recipe, Recipes
 from joader.engine.supply import Supply
+from joader.engine.team import Teams
 from joader.engine.values import (
     Begin,
     Deliver,
@@ -42,7 +43,7 @@ from joader.engine.values import (
 from joader.errors import BadArgument, JobExists, UnknownJob
 from joader.sampling import DependentSampler, SequentialSampler
 
-ORDERS = ("shared", "seeded", "given")
+ORDERS = ("shared", "seeded", "given", "told")
 # How many samples a job asks for before it is another's turn: one at a time costs 1 µs more each.
 TURN = 8
 
@@ -65,6 +66,7 @@ class Engine:
         self._recipes = Recipes(seed, make_sampler)
         self._out: list[Instruction] = []
         self._supply = Supply(self._cache, self._readers, self._out)
+        self._teams = Teams()
         self._handlers: dict[type, Callable[[Any], None]] = {
             Join: self._join,
             Begin: self._begin,
@@ -135,18 +137,21 @@ class Engine:
             raise BadArgument(f"seed is {event.seed}; a seed is an integer >= 0")
         rows = JobRows(event.rows, event.row_limit)
         recipe = self._recipes.open(event.recipe, event.row_limit)
+
+        def reader(job: Job, batch_size: int, told: bool) -> Reader:
+            draws = event.order == "shared" and not told
+            sampler = recipe.sampler if draws else SequentialSampler()
+            seed = event.seed if event.order == "seeded" else None
+            limits, flags = self._limits, (event.fresh, event.own, told)
+            return Reader(job, recipe, rows, batch_size, limits, sampler, seed, *flags)
+
+        new = reader(event.job, event.batch_size, bool(event.team) or event.order == "told")
+        if event.team:
+            step_size = event.batch_size * event.world_size
+            self._teams.join(event, new, lambda lead: reader(lead, step_size, False))
+            new.lead = self._teams.lead_of(event.job)
         recipe.readers += 1
-        self._readers[event.job] = Reader(
-            event.job,
-            recipe,
-            rows,
-            event.batch_size,
-            self._limits,
-            recipe.sampler if event.order == "shared" else SequentialSampler(),
-            event.seed if event.order == "seeded" else None,
-            event.fresh,
-            event.own,
-        )
+        self._readers[event.job] = new
         self._admit(recipe)
 
     def _admit(self, recipe: Recipe) -> None:
@@ -172,6 +177,13 @@ class Engine:
 
     def _begin(self, event: Begin) -> None:
         reader = self._reader(event.job)
+        place = self._teams.find(event.job)
+        together = place[0].begin(place[1], event) if place else None
+        self._begin_pass(reader, event)
+        if place and together:
+            self._begin_pass(place[0].lead, together)
+
+    def _begin_pass(self, reader: Reader, event: Begin) -> None:
         numbers = reader.numbers_of_pass(event.epoch, event.done)
         if reader.in_pass:
             self._cache.end(reader.job)
@@ -180,9 +192,16 @@ class Engine:
             self._plan_anew(reader)
         reader.epoch = event.epoch
         reader.stuck = False
+        reader.tickets = 0
         self._draw_from(reader, numbers)
+        if reader.told and reader.lead is None:
+            numbers = reader.rows.numbers.astype(np.int64)  # as far as is known
         self._cache.begin(reader.job, reader.rows.samples(reader.recipe.base, numbers))
         reader.in_pass = True
+
+    def _drawers(self) -> list[Reader]:
+        """Return all readers whose passes are drawn: jobs, and leads of teams."""
+        return [reader for reader in self._readers.values() if not reader.told] + self._teams.leads
 
     def _plan_anew(self, newcomer: Reader) -> None:
         """Take back what is planned for those the newcomer will draw with.
@@ -191,13 +210,17 @@ class Engine:
         look-ahead in front of the others for the whole pass, and share that much less with them.
         Only arrivals do this, not every pass: what was prepared ahead may be of no use for a while.
         """
-        for reader in self._readers.values():
+        for reader in self._drawers():
             if reader is not newcomer and reader.sampler is newcomer.sampler:
-                self._take_back(TakeBack(reader.job))
+                self._plan_again(reader)
 
     def _take_back(self, event: TakeBack) -> None:
-        reader = self._reader(event.job)
-        if reader.in_pass and reader.positions:
+        self._plan_again(self._reader(event.job))
+
+    def _plan_again(self, reader: Reader) -> None:
+        if reader.told:
+            self._supply.give_up_all(reader)
+        elif reader.in_pass and reader.positions:
             planned = reader.rows.numbers[np.array(reader.positions, np.int64)]
             if reader.sampler is reader.recipe.sampler:
                 undrawn = reader.sampler.unread(reader.job)
@@ -224,6 +247,11 @@ class Engine:
         self._supply.leave(reader.job)
         del self._readers[reader.job]
         reader.recipe.readers -= 1
+        if reader.lead is not None:
+            lead = self._teams.leave(reader.job)
+            if lead is not None and lead.in_pass:
+                lead.sampler.remove(lead.job)
+                self._cache.leave(lead.job)
 
     # What workers report.
 
@@ -250,6 +278,13 @@ class Engine:
             )
         if not reader.in_pass:
             raise BadArgument(f"job {event.job} wants samples before it began a pass")
+        if reader.lead is not None:
+            reader.pending.append(event.now)
+            return
+        if reader.told:
+            if event.positions is None or event.positions.size != event.count:
+                raise BadArgument(f"job {event.job} did not say which {event.count} it wants")
+            reader.tell(event.positions)
         reader.note_want(event.count, event.now)
 
     def _release(self, event: Release) -> None:
@@ -265,12 +300,13 @@ class Engine:
             bad = {position for position, _ in failed}
             samples = [s for p, s in zip(positions, samples, strict=True) if p not in bad]
             positions = [p for p in positions if p not in bad]
-        if reader.rows.distinct:
+        if reader.rows.distinct and not reader.told:
             self._cache.read_each(reader.job, np.array(homes, np.int64))
         else:
+            needing = reader.job if reader.lead is None else reader.lead
             for home in homes:
-                if self._cache.needed(reader.job, home):
-                    self._cache.read(reader.job, home)
+                if self._cache.needed(needing, home):
+                    self._cache.read(needing, home)
         prepared, shared = self._count(reader, samples)
         reader.hold(samples)
         reader.stuck = False
@@ -283,6 +319,7 @@ class Engine:
                 tuple(failed),
                 prepared,
                 shared,
+                *(reader.steps.popleft() if reader.steps else ()),
             )
         )
 
@@ -306,11 +343,13 @@ class Engine:
                 self._supply.drop(recipe)
                 self._recipes.close(recipe)
             self._limit_look_ahead()
-            for reader in self._readers.values():
+            drawers = self._drawers()
+            for reader in drawers:
                 if reader.runs_low:
-                    together = [r for r in self._readers.values() if r.sampler is reader.sampler]
+                    together = [r for r in drawers if r.sampler is reader.sampler]
                     plan(together)
                     self._tell_rates(together)
+            self._teams.hand_out()
             self._ask()
             moving = self._deliver_due() or self._unstick()
 
@@ -340,6 +379,8 @@ class Engine:
             for number, reader in enumerate(self._readers.values())
             if reader.may_ask
         ]
+        if any(reader.stuck for reader in self._readers.values()):
+            queue = [entry for entry in queue if entry[2].stuck]
         heapify(queue)
         while queue:
             _, number, reader = queue[0]
@@ -364,13 +405,15 @@ class Engine:
 
         Shares are checked with the usual size of samples, and sizes differ. So a job may lack
         room, or room in one piece, that others have asked for and do not want yet. All is given up
-        for it, and it is refused only if what it wants does not fit the empty memory.
+        for it, nobody else asks until it has its batch, and it is refused only if what it wants
+        does not fit the empty memory.
         """
         if self._supply.at_work or any(reader.held_count for reader in self._readers.values()):
             return False
-        reader = next((reader for reader in self._readers.values() if reader.wants), None)
-        if reader is None:
+        waiting = [reader for reader in self._readers.values() if reader.wants]
+        if not waiting:
             return False
+        reader = next((reader for reader in waiting if reader.stuck), waiting[0])
         count = min(reader.wants[0], len(reader.positions))
         if reader.stuck:
             sizes = reader.sizes

@@ -7,8 +7,9 @@ A position of its pass is
   in preparation, in `failed` if that went wrong, and else ready;
 - *held*: delivered and not released; its sample is counted in `held`.
 
-Plan order is delivery order. A job has a lease for each position that is asked for or held and has
-a slot. Not here: which are planned (planner.py), leases and preparations (supply.py).
+Where the job is told what to read (`told`), positions are tickets: numbers of what it was told, in
+order. Plan order is delivery order. A job has a lease for each position that is asked for or held
+and has a slot. Not here: which are planned (planner.py), leases and preparations (supply.py).
 """
 
 from collections import Counter, deque
@@ -49,10 +50,12 @@ class Reader:
     seed: int | None = None  # of order "seeded"
     fresh: bool = False
     own: bool = False  # it has a part of its own
+    told: bool = False  # what comes next is told with each want
     admitted: bool = False  # the size of its samples is known, and its share fits
     in_pass: bool = False
     epoch: int = 0
     undrawn: int = 0
+    tickets: int = 0  # how many positions it was told in this pass
     positions: list[int] = field(default_factory=list)
     homes: list[int] = field(default_factory=list)
     samples: list[int] = field(default_factory=list)
@@ -61,10 +64,13 @@ class Reader:
     held: Counter[int] = field(default_factory=Counter)
     held_count: int = 0
     wants: deque[int] = field(default_factory=deque)
+    pending: deque[float] = field(default_factory=deque)  # when a rank wanted steps to come
+    steps: deque[tuple[Array, int]] = field(default_factory=deque)  # of a rank, to be delivered
+    lead: Job | None = None  # of a rank: who needs its samples in its stead
     wanted: int = 0  # the sum of wants
     recent: float = 0.0  # how much it wanted in the last horizon_s, older wants fading out
     own_sizes: Sizes = field(default_factory=Sizes)
-    stuck: bool = False  # all was given up for its next batch
+    stuck: bool = False  # all was given up for its next batch, and it alone may ask
     most_ahead: int = 1 << 31  # its part of the memory that look-ahead may take
     delivered: int = 0
     prepared: int = 0
@@ -128,6 +134,8 @@ class Reader:
     def numbers_of_pass(self, epoch: int, done: Array) -> Array:
         """Return the numbers to draw in a pass, in order where the order is its own."""
         numbers = self.rows.numbers
+        if self.told:
+            return np.empty(0, np.int64)
         if epoch < 0:
             raise BadArgument(f"job {self.job} begins epoch {epoch}; epochs count from 0")
         if done.size and not (int(done.min()) >= 0 and int(done.max()) < numbers.size):
@@ -145,6 +153,19 @@ class Reader:
         seeded.add(self.job, numbers, epoch)
         order = seeded.draw({self.job: numbers.size})[self.job]
         return np.asarray(order[left[self.rows.positions(order)]])
+
+    def tell(self, positions: Array) -> None:
+        """Plan these positions next; one may come again, so each gets a ticket in their stead."""
+        if positions.size and not (
+            int(positions.min()) >= 0 and int(positions.max()) < self.rows.rows.size
+        ):
+            raise BadArgument(
+                f"job {self.job} wants positions {positions.min()} to {positions.max()}; it has "
+                f"{self.rows.rows.size}"
+            )
+        self.positions += range(self.tickets, self.tickets + positions.size)
+        self.tickets += positions.size
+        self.homes += (self.recipe.base + self.rows.rows[positions].astype(np.int64)).tolist()
 
     def extend(self, numbers: Array) -> None:
         """Plan these draws next."""
@@ -209,12 +230,18 @@ class Reader:
     def drop_wants(self) -> None:
         """Forget what it wanted: it begins another pass."""
         self.wants.clear()
+        self.pending.clear()
+        self.steps.clear()
         self.wanted = 0
 
     def note_want(self, count: int, now: float) -> None:
         """Queue a request, and look ahead by what the job wants in horizon_s."""
         self.wants.append(count)
         self.wanted += count
+        self.note_rate(count, now)
+
+    def note_rate(self, count: int, now: float) -> None:
+        """Note that so many are read now."""
         # Not a rate from the time between two requests: jobs ask for their first batches at once.
         horizon_s = self.limits.horizon_s
         self.recent *= horizon_s / (horizon_s + max(0.0, now - self._last_want))

@@ -23,7 +23,8 @@ class Join:
     `recipe` names what makes preparations equal (dataset and shared steps); `rows` holds by
     position the row it stands for, below `row_limit`. `order` is "shared", "seeded" or "given".
     `fresh`: no job may get the same preparation of a row twice (random code in the dataset). `own`:
-    the job has a part of its own, done on each sample for it alone.
+    the job has a part of its own, done on each sample for it alone. `order` "told": every Want says
+    which positions. Ranks of one job join the `team` of that name, each with its number.
     """
 
     job: Job
@@ -35,6 +36,10 @@ class Join:
     seed: int = 0
     fresh: bool = False
     own: bool = False
+    team: str = ""
+    rank: int = 0
+    world_size: int = 1
+    drop_last: bool = False  # matters to teams, whose last step is filled up otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +53,12 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """A job wants its next `count` samples, as one delivery."""
+    """A job wants its next `count` samples, as one delivery; if it is told, these positions."""
 
     job: Job
     count: int
     now: float = 0.0
+    positions: Positions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +161,9 @@ class Deliver:
     """Hand a job its next samples, in order; `failed` are positions with the reason why not.
 
     Of these samples `prepared` count as prepared for this job, the others are hits; `shared` of
-    these were prepared for another job.
+    these were prepared for another job. For jobs that are told, positions are their numbers in the
+    order they were told. A rank also gets the positions of all ranks in this step, of which the
+    last `repeated` fill it up.
     """
 
     job: Job
@@ -165,6 +173,8 @@ class Deliver:
     failed: tuple[tuple[int, str], ...] = ()
     prepared: int = 0
     shared: int = 0
+    step: Positions = field(default_factory=lambda: np.empty(0, np.int64))
+    repeated: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,205 @@
+"""Jobs that are told what to read, and ranks that read one plan together."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from joader.engine.values import Begin, Deliver, Join, Release, TakeBack, Want
+from joader.errors import BadArgument
+from tests.engine.world import World
+
+SIZE = 100
+
+
+class Ranks(World):
+    """A world that takes deliveries as they come, and releases them when asked."""
+
+    def __init__(self, slots: int = 400) -> None:
+        super().__init__(slots * 128, lambda row: SIZE)
+        self.came: dict[int, list[Deliver]] = {}
+
+    def receive(self, delivery: Deliver) -> None:
+        for sample, offset in zip(
+            delivery.samples.tolist(), delivery.offsets.tolist(), strict=True
+        ):
+            assert self.slots[sample][0] == offset
+        self.came.setdefault(delivery.job, []).append(delivery)
+        self.held.setdefault(delivery.job, []).append(delivery.samples)
+
+    def rows_of(self, delivery: Deliver) -> list[int]:
+        return [self.bytes[offset][1] for offset in delivery.offsets.tolist()]
+
+    def read(self, job: int, count: int, positions: np.ndarray | None = None) -> list[int]:  # type: ignore[type-arg]
+        """Want a batch, let all work, and return its rows."""
+        before = len(self.came.get(job, []))
+        self.tell(Want(job, count, 0.0, positions))
+        self.work()
+        new = self.came.get(job, [])[before:]
+        rows = [row for delivery in new for row in self.rows_of(delivery)]
+        while self.held.get(job):
+            self.tell(Release(job, self.held[job].pop()))
+        return rows
+
+
+def told(job: int, rows: int = 50, **more: object) -> Join:
+    return Join(job, "photos", np.arange(rows), rows, 8, "told", **more)  # type: ignore[arg-type]
+
+
+def rank(job: int, number: int, of: int, rows: int = 50, **more: object) -> Join:
+    more.setdefault("order", "shared")
+    return Join(
+        job, "photos", np.arange(rows), rows, 4, team="t", rank=number, world_size=of, **more
+    )  # type: ignore[arg-type]
+
+
+def test_a_job_reads_what_it_is_told_again_and_again() -> None:
+    on = Ranks()
+    on.tell(told(1))
+    on.tell(Begin(1))
+    for positions in ([3, 3, 7], [0], [3, 49, 3, 3, 2, 1, 0, 7]):
+        assert on.read(1, len(positions), np.array(positions)) == positions
+    assert on.engine.stats(1).delivered == 12
+    assert on.prepared == 6
+    on.tell(Begin(1, 1))
+    assert on.read(1, 1, np.array([3])) == [3]
+
+
+def test_a_fresh_job_that_is_told_a_row_twice_gets_two_instances() -> None:
+    on = Ranks()
+    on.tell(told(1, fresh=True))
+    on.tell(Begin(1))
+    assert on.read(1, 3, np.array([5, 5, 5])) == [5, 5, 5]
+    assert on.prepared == 3
+
+
+def test_what_a_job_is_told_must_be_there() -> None:
+    on = Ranks()
+    on.tell(told(1))
+    on.tell(Begin(1))
+    for positions in (np.array([50]), np.array([-1]), np.array([1, 2]), None):
+        with pytest.raises(BadArgument):
+            on.tell(Want(1, 1, 0.0, positions))
+    on.tell(TakeBack(1))
+    assert on.read(1, 1, np.array([4])) == [4]
+
+
+def together(on: Ranks, jobs: list[int], steps: int) -> list[list[Deliver]]:
+    """Let all ranks read so many steps, and return the deliveries by step."""
+    before = len(on.came.get(jobs[0], []))
+    for number in range(steps):
+        for job in jobs if number % 2 else reversed(jobs):
+            on.read(job, 4)
+        on.settle()
+    return [[on.came[job][before + step] for job in jobs] for step in range(steps)]
+
+
+@pytest.mark.parametrize("order", ["shared", "seeded", "given"])
+@pytest.mark.parametrize("world_size", [2, 4])
+def test_ranks_read_disjoint_parts_of_equal_steps(order: str, world_size: int) -> None:
+    on = Ranks()
+    jobs = list(range(world_size))
+    for job in jobs:
+        on.tell(rank(job, job, world_size, order=order))
+        on.tell(Begin(job))
+    steps = -(-50 // (4 * world_size))
+    seen: list[int] = []
+    for deliveries in together(on, jobs, steps):
+        step = deliveries[0].step.tolist()
+        for job, delivery in enumerate(deliveries):
+            assert delivery.step.tolist() == step
+            assert on_rows(delivery) == step[4 * job : 4 * job + 4]
+        seen += step[: len(step) - deliveries[0].repeated]
+        assert len(set(step)) == len(step)
+    assert sorted(seen) == list(range(50))
+    assert deliveries[0].repeated == steps * 4 * world_size - 50
+    if order == "given":
+        assert seen == list(range(50))
+
+
+def on_rows(delivery: Deliver) -> list[int]:
+    """Return the rows of a delivery whose samples have the numbers of their rows."""
+    return [int(sample) for sample in delivery.samples]
+
+
+def test_drop_last_leaves_the_last_step_out() -> None:
+    on = Ranks()
+    for job in (0, 1):
+        on.tell(rank(job, job, 2, drop_last=True))
+        on.tell(Begin(job))
+    steps = together(on, [0, 1], 6)
+    assert all(delivery.repeated == 0 for step in steps for delivery in step)
+    assert len({row for step in steps for row in step[0].step.tolist()}) == 48
+    assert on.read(0, 4) == []
+
+
+def test_ranks_go_on_after_what_all_have_read() -> None:
+    on = Ranks()
+    done = np.arange(10, 26)
+    for job in (0, 1):
+        on.tell(rank(job, job, 2))
+        on.tell(Begin(job, 3, done))
+    seen = [row for step in together(on, [0, 1], 5) for row in step[0].step.tolist()]
+    assert sorted(set(seen)) == sorted(set(range(50)) - set(done.tolist()))
+
+
+def test_a_pass_begins_when_all_ranks_have_begun_it() -> None:
+    on = Ranks()
+    on.tell(rank(0, 0, 2))
+    on.tell(Begin(0))
+    assert on.read(0, 4) == []
+    on.tell(rank(1, 1, 2))
+    on.tell(Begin(1))
+    on.work()
+    assert len(on.came[0]) == 1
+
+
+def test_ranks_that_disagree_are_told_so() -> None:
+    on = Ranks()
+    on.tell(rank(0, 0, 2))
+    with pytest.raises(BadArgument, match="reads other data"):
+        on.tell(replace(rank(2, 1, 2), rows=np.arange(49)))
+    on.tell(rank(1, 1, 2))
+    with pytest.raises(BadArgument, match="is here already"):
+        on.tell(rank(2, 1, 2))
+    with pytest.raises(BadArgument, match="one of 3"):
+        on.tell(rank(2, 1, 3))
+    on.tell(Begin(0, 1))
+    with pytest.raises(BadArgument, match="load the same state on all ranks"):
+        on.tell(Begin(1, 2))
+    on.tell(Begin(1, 1))
+    assert len(on.read(0, 4)) == 4
+
+
+def test_two_teams_in_step_prepare_each_row_once_and_leave_nothing() -> None:
+    on = Ranks()
+    for team in ("a", "b"):
+        for number in (0, 1):
+            job = 2 * (team == "b") + number
+            join = rank(job, number, 2, rows=48)
+            on.tell(Join(job, "photos", join.rows, 48, 4, team=team, rank=number, world_size=2))
+    for job in range(4):
+        on.tell(Begin(job))
+    for _ in range(6):
+        for job in range(4):
+            on.tell(Want(job, 4))
+        on.settle()
+    assert on.prepared == 48
+    for job in range(4):
+        assert len(on.came[job]) == 6
+        on.held.pop(job)
+        on.leave(job)
+    assert on.engine.used_bytes == 0
+    assert len(on.engine._recipes) == 0
+
+
+def test_when_a_rank_leaves_the_others_read_on() -> None:
+    on = Ranks()
+    for job in (0, 1):
+        on.tell(rank(job, job, 2))
+        on.tell(Begin(job))
+    on.read(0, 4)
+    on.held.pop(1, None)
+    on.leave(1)
+    for _ in range(6):
+        assert len(on.read(0, 4)) == 4
