@@ -120,7 +120,7 @@ def test_a_job_that_stops_reading_does_not_stop_another() -> None:
 
 
 def test_newcomers_get_their_shares_of_what_a_stopped_job_asked_for_ahead() -> None:
-    on = world(slots=40)
+    on = World(40 * 128, lambda row: SIZE, Limits(ahead_part=4))
     on.join(join(1, batch=2))
     on.begin(1)
     on.want(1, 2)
@@ -336,7 +336,9 @@ def test_what_came_before_a_wrong_event_of_the_same_moment_is_not_lost() -> None
     assert [type(said) for said in on.engine.handle(Want(1, 8))] == [Prepare]
 
 
-@pytest.mark.parametrize("name", ["share_batches", "least_ahead", "horizon_s", "ahead_part"])
+@pytest.mark.parametrize(
+    "name", ["share_batches", "least_ahead", "horizon_s", "ahead_part", "pace_s"]
+)
 def test_limits_that_cannot_be_meant_are_refused(name: str) -> None:
     with pytest.raises(BadArgument, match=f"{name}=-1"):
         Limits(**{name: -1})
@@ -421,11 +423,11 @@ def test_wants_in_a_burst_do_not_make_a_job_look_far_ahead() -> None:
     on.begin(1)
     on.want(1, 8, now=10.0)
     on.want(1, 8, now=10.00001)
-    assert on.engine._readers[1].look_ahead == 64
+    assert on.engine._readers[1].look_ahead == Limits().least_ahead
 
 
 def test_look_ahead_takes_a_part_of_the_memory_only() -> None:
-    on = world(slots=400)
+    on = world(slots=1600)
     for job in (1, 2):
         on.join(join(job, rows=2000))
         on.begin(job)
@@ -433,17 +435,17 @@ def test_look_ahead_takes_a_part_of_the_memory_only() -> None:
         for job in (1, 2):
             on.want(job, 8, now=step * 0.01)
         on.settle()
-    assert on.engine._readers[1].look_ahead == 400 // 4 // 2
+    assert on.engine._readers[1].look_ahead == 1600 // Limits().ahead_part // 2
 
 
-def test_a_job_looks_ahead_by_what_it_reads_in_a_second() -> None:
+def test_a_job_looks_ahead_by_what_it_reads_in_a_quarter_of_a_second() -> None:
     on = world(slots=4000)
     on.join(join(1, rows=2000))
     on.begin(1)
     for step in range(200):
         on.want(1, 8, now=step * 0.02)
         on.settle()
-    assert 350 < on.engine._readers[1].look_ahead < 450
+    assert 85 < on.engine._readers[1].look_ahead < 110
 
 
 def test_a_job_that_runs_is_not_refused_for_one_that_is_measured_later() -> None:

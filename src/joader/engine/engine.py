@@ -17,7 +17,7 @@ import numpy as np
 
 from joader.cache import Cache, ExpectedUse, Policy
 from joader.engine.limits import Limits
-from joader.engine.planner import plan
+from joader.engine.planner import Planner
 from joader.engine.reader import Reader, Stats
 from joader.engine.recipe_rows import JobRows
 from joader.engine.recipes import MakeSampler, Recipe, Recipes
@@ -67,6 +67,7 @@ class Engine:
         self._out: list[Instruction] = []
         self._supply = Supply(self._cache, self._readers, self._out)
         self._teams = Teams()
+        self._planner = Planner(self._cache)
         self._handlers: dict[type, Callable[[Any], None]] = {
             Join: self._join,
             Begin: self._begin,
@@ -343,12 +344,7 @@ class Engine:
                 self._supply.drop(recipe)
                 self._recipes.close(recipe)
             self._limit_look_ahead()
-            drawers = self._drawers()
-            for reader in drawers:
-                if reader.runs_low:
-                    together = [r for r in drawers if r.sampler is reader.sampler]
-                    plan(together)
-                    self._tell_rates(together)
+            self._tell_rates(self._planner.top_up(self._drawers()))
             self._teams.hand_out()
             self._ask()
             moving = self._deliver_due() or self._unstick()
@@ -370,12 +366,12 @@ class Engine:
         for reader in readers:
             if reader.in_pass:
                 unread = reader.undrawn + len(reader.positions)
-                self._cache.rate(reader.job, max(reader.recent, 1.0) / max(unread, 1))
+                self._cache.rate(reader.job, reader.pace / max(unread, 1))
 
     def _ask(self) -> None:
         """Ask for planned samples, always for the job that will run dry first."""
         queue = [
-            (reader.window / max(reader.recent, 1.0), number, reader)
+            (reader.window / reader.pace, number, reader)
             for number, reader in enumerate(self._readers.values())
             if reader.may_ask
         ]
@@ -388,7 +384,7 @@ class Engine:
             while asked < TURN and reader.may_ask and self._supply.ask(reader):
                 asked += 1
             if asked == TURN:
-                heapreplace(queue, (reader.window / max(reader.recent, 1.0), number, reader))
+                heapreplace(queue, (reader.window / reader.pace, number, reader))
             else:
                 heappop(queue)
 

@@ -1,25 +1,108 @@
 """Joint planning in ticks: who gets how many draws, decided before any row is drawn.
 
-When a reader of a recipe runs low, all readers that share its sampler are topped up to twice their
-look-ahead in one joint draw, so that jobs of equal speed stay in step and slow ones do not hoard. A
-tick that would go past the end of some reader's pass is split there. On demand (limits.py) a tick
-is what is wanted at one moment.
+When a reader runs low, all readers that share its sampler draw together, each as many as it reads
+in the same time. Two things follow from that, and both are what jobs out of step share by:
+- Rounds are shared. Topping everyone up to a number of its own instead, two equal jobs whose
+  batches end at different moments drew a third of their rounds alone.
+- A row that several draw in one round is read by all of them at about the same time, so it has
+  to be kept for a moment only. Plans are as long for a slow job as for a fast one, in seconds.
+
+Readers' paces are estimates, so plans drift apart; one that is too long sits out. A tick that would
+go past the end of some reader's pass is split there. What is planned the cache is told, so that it
+keeps what is about to be read. On demand (limits.py) a tick is what is wanted at one moment.
 """
 
 from collections.abc import Sequence
+from math import ceil
 
+from joader.cache import Cache
 from joader.engine.reader import Reader
+from joader.sampling import Sampler
+
+# Plans in look-aheads of the reader whose look-ahead takes longest: a reader with less than 1 runs
+# low and is filled up to FULL; nobody gets more than MOST. What is planned is drawn without those
+# who begin a pass meanwhile, so not more than a few ticks.
+FULL = 1.5
+MOST = 2.0
+# No plan is longer than so many of the reader's own look-aheads, however slow the others are.
+LONGEST = 8.0
 
 
-def plan(readers: Sequence[Reader]) -> None:
-    """Top up readers that share a sampler."""
-    needs = {reader.job: reader.plan_ahead - len(reader.positions) for reader in readers}
+class Planner:
+    """Draws for all readers, and tells the cache what they will read next."""
+
+    def __init__(self, cache: Cache) -> None:
+        """Start without plans."""
+        self._cache = cache
+        self._told: dict[Sampler, set[int]] = {}  # samples the cache knows to be planned
+        self._ticks = 0
+
+    def top_up(self, readers: Sequence[Reader]) -> list[Reader]:
+        """Draw for those that run low, and those they draw with; return for whom."""
+        low = [reader for reader in readers if reader.runs_low]
+        if low:
+            self._forget_all_but({reader.sampler for reader in readers})
+        drawn: list[Reader] = []
+        for reader in low:
+            if reader.runs_low:  # still, after those before it
+                together = [other for other in readers if other.sampler is reader.sampler]
+                _draw(together)
+                self._tell(together)
+                drawn += together
+        return drawn
+
+    def _tell(self, readers: Sequence[Reader]) -> None:
+        """Tell the cache of new plans, and of old ones that were read or taken back.
+
+        A sample counts as planned until the next tick of its readers. What was planned earlier is
+        read earlier; within one tick the order does not matter.
+        """
+        self._ticks += 1
+        sampler = readers[0].sampler
+        planned = {home for reader in readers for home in reader.homes}
+        told = self._told.get(sampler, set())
+        for sample in told - planned:
+            self._cache.unplan(sample)
+        for sample in planned - told:
+            self._cache.plan(sample, self._ticks)
+        self._told[sampler] = planned
+
+    def _forget_all_but(self, samplers: set[Sampler]) -> None:
+        """Take back what was told for samplers that have no readers any more."""
+        for sampler in [other for other in self._told if other not in samplers]:
+            for sample in self._told.pop(sampler):
+                self._cache.unplan(sample)
+
+
+def _draw(readers: Sequence[Reader]) -> None:
+    """Draw jointly until each has what it is due."""
     by_job = {reader.job: reader for reader in readers}
+    needs = _due(readers)
     while needs := {job: n for job, n in needs.items() if n > 0 and by_job[job].undrawn}:
         counts = _until_first_end(needs, {job: by_job[job].undrawn for job in needs})
         for job, numbers in readers[0].sampler.draw(counts).items():
             by_job[job].extend(numbers)
             needs[job] -= numbers.size
+
+
+def _due(readers: Sequence[Reader]) -> dict[int, int]:
+    """Return how many draws each gets in a tick."""
+    if not readers[0].share:
+        return {reader.job: reader.wanted - len(reader.positions) for reader in readers}
+    reading = [reader for reader in readers if reader.undrawn]
+    horizon_s = max(reader.look_ahead / reader.pace for reader in reading)
+    full = {r.job: min(r.pace * horizon_s, LONGEST * r.look_ahead) for r in reading}
+    tick_s = max(
+        (FULL * full[reader.job] - len(reader.positions)) / reader.pace
+        for reader in reading
+        if reader.runs_low
+    )
+    return {
+        reader.job: min(
+            ceil(reader.pace * tick_s), ceil(MOST * full[reader.job]) - len(reader.positions)
+        )
+        for reader in reading
+    }
 
 
 def _until_first_end(needs: dict[int, int], undrawn: dict[int, int]) -> dict[int, int]:

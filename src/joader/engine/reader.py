@@ -68,7 +68,7 @@ class Reader:
     steps: deque[tuple[Array, int]] = field(default_factory=deque)  # of a rank, to be delivered
     lead: Job | None = None  # of a rank: who needs its samples in its stead
     wanted: int = 0  # the sum of wants
-    recent: float = 0.0  # how much it wanted in the last horizon_s, older wants fading out
+    recent: float = 0.0  # how much it wanted in the last pace_s, older wants fading out
     own_sizes: Sizes = field(default_factory=Sizes)
     stuck: bool = False  # all was given up for its next batch, and it alone may ask
     most_ahead: int = 1 << 31  # its part of the memory that look-ahead may take
@@ -91,13 +91,16 @@ class Reader:
         """
         if not self.share:
             return self.wanted
-        read_soon = max(self.limits.least_ahead, ceil(self.recent))
+        read_soon = max(self.limits.least_ahead, ceil(self.pace * self.limits.horizon_s))
         return max(self.share, min(self.most_ahead, read_soon))
 
     @property
-    def plan_ahead(self) -> int:
-        """How many samples should be planned in one go: twice as many, so that ticks are few."""
-        return 2 * self.look_ahead if self.share else self.wanted
+    def pace(self) -> float:
+        """How many samples it reads in a second, as far as is known; always above 0.
+
+        `recent` includes the batch wanted last, whose time has not come yet.
+        """
+        return max(self.recent - self.batch_size, 1.0) / self.limits.pace_s
 
     @property
     def share_bytes(self) -> int:
@@ -235,7 +238,7 @@ class Reader:
         self.wanted = 0
 
     def note_want(self, count: int, now: float) -> None:
-        """Queue a request, and look ahead by what the job wants in horizon_s."""
+        """Queue a request, and note how fast the job reads."""
         self.wants.append(count)
         self.wanted += count
         self.note_rate(count, now)
@@ -243,8 +246,8 @@ class Reader:
     def note_rate(self, count: int, now: float) -> None:
         """Note that so many are read now."""
         # Not a rate from the time between two requests: jobs ask for their first batches at once.
-        horizon_s = self.limits.horizon_s
-        self.recent *= horizon_s / (horizon_s + max(0.0, now - self._last_want))
+        pace_s = self.limits.pace_s
+        self.recent *= pace_s / (pace_s + max(0.0, now - self._last_want))
         self.recent += count
         self._last_want = max(now, self._last_want)
 

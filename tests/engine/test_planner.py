@@ -1,0 +1,119 @@
+"""Joint draws: as many for each as it reads in the same time, and the cache knows of them."""
+
+from collections import Counter
+
+import numpy as np
+
+from joader.cache import Cache, ExpectedUse
+from joader.engine.limits import Limits
+from joader.engine.planner import FULL, LONGEST, MOST, Planner
+from joader.engine.reader import Reader
+from joader.engine.recipe_rows import JobRows
+from joader.engine.recipes import Recipe
+from joader.sampling import DependentSampler
+
+ROWS = 10_000
+
+
+class Counting(DependentSampler):
+    """A sampler that notes what is asked of it."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.counts: list[dict[int, int]] = []
+
+    def draw(self, counts):  # type: ignore[no-untyped-def]
+        self.counts.append(dict(counts))
+        return super().draw(counts)
+
+
+class Noting(Cache):
+    """A cache that notes which plans it was told."""
+
+    def __init__(self) -> None:
+        super().__init__(1 << 20, ExpectedUse())
+        self.plans: dict[int, float] = {}
+
+    def plan(self, sample: int, when: float) -> None:
+        self.plans[sample] = when
+
+    def unplan(self, sample: int) -> None:
+        del self.plans[sample]
+
+
+def reader(job: int, recipe: Recipe, pace: float, rows: int = ROWS) -> Reader:
+    made = Reader(job, recipe, JobRows(np.arange(rows), ROWS), 8, Limits(), recipe.sampler)
+    made.recent, made.in_pass, made.undrawn = pace + 8, True, rows
+    recipe.sampler.add(job, np.arange(rows))
+    return made
+
+
+def recipe() -> Recipe:
+    return Recipe("photos", ROWS, 0, Counting())
+
+
+def planned(*readers: Reader) -> set[int]:
+    return {home for reader in readers for home in reader.homes}
+
+
+def test_equal_jobs_draw_all_rounds_together_though_one_is_a_batch_ahead() -> None:
+    of = recipe()
+    one, other = reader(1, of, 500.0), reader(2, of, 500.0)
+    planner = Planner(Noting())
+    planner.top_up([one, other])
+    for step in range(100):
+        for each in (one, other) if step % 2 else (other, one):
+            del each.positions[:8], each.homes[:8]
+            planner.top_up([one, other])
+    assert len(of.sampler.counts) > 10  # type: ignore[attr-defined]
+    assert all(len(set(c.values())) == 1 for c in of.sampler.counts)  # type: ignore[attr-defined]
+
+
+def test_plans_are_as_long_in_time_for_a_slow_job_as_for_a_fast_one() -> None:
+    of = recipe()
+    slow, fast = reader(1, of, 20.0), reader(2, of, 80.0)
+    Planner(Noting()).top_up([slow, fast])
+    assert len(fast.positions) == 4 * len(slow.positions) == 4 * FULL * slow.look_ahead
+
+
+def test_a_job_that_is_hardly_read_does_not_make_others_plan_for_hours() -> None:
+    of = recipe()
+    idle, fast = reader(1, of, 1.0), reader(2, of, 500.0)
+    Planner(Noting()).top_up([idle, fast])
+    assert len(fast.positions) <= MOST * LONGEST * fast.look_ahead
+
+
+def test_a_job_that_does_not_take_what_is_planned_for_it_sits_out() -> None:
+    of = recipe()
+    stopped, going = reader(1, of, 500.0), reader(2, of, 500.0)
+    planner = Planner(Noting())
+    drawn = Counter[int]()
+    for _ in range(50):
+        planner.top_up([stopped, going])
+        drawn[len(stopped.positions)] += 1
+        del going.positions[:64], going.homes[:64]
+    assert max(drawn) <= MOST * stopped.look_ahead
+    assert going.undrawn < stopped.undrawn
+
+
+def test_the_cache_knows_what_is_planned_and_forgets_what_is_read() -> None:
+    of, cache = recipe(), Noting()
+    one, other = reader(1, of, 500.0), reader(2, of, 500.0)
+    planner = Planner(cache)
+    planner.top_up([one, other])
+    assert set(cache.plans) == planned(one, other)
+    first = dict(cache.plans)
+    del one.positions[:], one.homes[:]
+    planner.top_up([one, other])
+    assert set(cache.plans) == planned(one, other)
+    assert all(cache.plans[home] == first[home] for home in planned(one, other) & set(first))
+    assert max(cache.plans.values()) > max(first.values())
+
+
+def test_plans_of_jobs_that_left_are_forgotten() -> None:
+    cache = Noting()
+    planner = Planner(cache)
+    planner.top_up([reader(1, recipe(), 500.0)])
+    left = reader(2, recipe(), 500.0)
+    planner.top_up([left])
+    assert set(cache.plans) == planned(left)
