@@ -10,6 +10,9 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && exit; done; echo python3)
 
+# The torch that tests and demo run with, before anything that would bring another. The library takes any.
+TORCH ?= torch==2.13.0
+
 # Further arguments, for example: make test ARGS="-k ledger -x"
 ARGS ?=
 
@@ -70,5 +73,6 @@ $(STAMP): pyproject.toml
 			exit 1; \
 		fi; \
 	fi
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@

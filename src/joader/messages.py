@@ -70,6 +70,10 @@ class Register(msgspec.Struct, frozen=True, tag=True):
     environment: Environment
     code_time: float = 0.0  # when the job's own modules were last changed
     own: bytes = b""  # the job's own part, cloudpickled; empty: it takes samples as they are
+    team: str = ""  # of a rank: its job, and which rank of how many it is
+    rank: int = 0
+    world_size: int = 1
+    drop_last: bool = False
 
 
 class NeedBody(msgspec.Struct, frozen=True, tag=True):
@@ -102,9 +106,10 @@ class StartPass(msgspec.Struct, frozen=True, tag=True):
 
 
 class NextBatch(msgspec.Struct, frozen=True, tag=True):
-    """Ask for the next `count` samples as one batch."""
+    """Ask for the next `count` samples as one batch; in the order "told", for these positions."""
 
     count: int
+    positions: Packed = b""
 
 
 class Cook(msgspec.Struct, frozen=True, tag=True):
@@ -190,6 +195,8 @@ class BatchReady(msgspec.Struct, frozen=True, tag=True):
     failed: tuple[tuple[int, str], ...] = ()
     prepared: int = 0  # of these samples; the others were here
     shared: int = 0  # were here because another job needed them
+    step: Packed = b""  # of a rank: the positions of all ranks in this step
+    repeated: int = 0  # how many of the last of these fill the step up
 
 
 class GiveBack(msgspec.Struct, frozen=True, tag=True):

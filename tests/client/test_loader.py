@@ -24,7 +24,7 @@ class Rows:
         ({"batch_size": 2.5}, "batch_size is 2.5"),
         ({"batch_size": True}, "batch_size is True"),
         ({"order": "best"}, "order is 'best'; there are shared, seeded"),
-        ({"timeout": 0}, "timeout is 0"),
+        ({"timeout": -1}, "timeout is -1"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: dict[str, object], word: str) -> None:

@@ -72,6 +72,7 @@ class Connection:
         self.closed = False
         self.lost = False  # the daemon is gone
         self.passes = 0  # begun on this connection
+        self.batch_size = 0  # the largest batch it may ask for
 
     @property
     def usable_here(self) -> bool:
@@ -85,6 +86,7 @@ class Connection:
 
     def register(self, spec: Register, body: Callable[[], Body]) -> int:
         """Make the job known and return its number; the code is sent only where it is new."""
+        self.batch_size = spec.batch_size
         self._channel.send(spec)
         answer = self._wait((NeedBody, Registered), _HANDSHAKE_S)
         if isinstance(answer, NeedBody):
@@ -125,8 +127,12 @@ class Connection:
         """Close; the daemon frees what the job held."""
         if not self.closed:
             self.closed = True
-            self._channel.close()
-            self._arena.close()
+            self.hang_up()
+
+    def hang_up(self) -> None:
+        """Let go of a daemon that is gone; the pass that had it goes on with another."""
+        self._channel.close()
+        self._arena.close()
 
     def _wait(self, kinds: tuple[type, ...], timeout_s: float) -> Any:
         message = self._channel.receive(timeout_s)

@@ -1,11 +1,11 @@
 """One pass over a loader's dataset: asks ahead, copies each batch, gives its slots back, yields it.
 
-A pass asks for AHEAD batches at a time, copies each out of shared memory into a private one, gives
+A pass asks for a few batches at a time, copies each out of shared memory into a private one, gives
 the slots back, and only then yields: what a user does to a batch reaches nobody else.
 
-The pass is the authority on what was yielded (`Progress`); the daemon's knowledge is a copy. So a
-daemon that goes away costs a pause: the pass registers with another one, says what was yielded, and
-goes on. What was on its way is drawn again; nothing is lost or repeated.
+Its `Source` is the authority on what was yielded; the daemon's knowledge is a copy. So a daemon
+that goes away costs a pause: the pass registers with another one, says what was yielded, and goes
+on. What was on its way is drawn again; nothing is lost or repeated.
 """
 
 import logging
@@ -14,21 +14,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from joader.client.connection import Connection
-from joader.client.progress import Progress
+from joader.client.source import Source
 from joader.daemon.lifecycle import log_path
 from joader.errors import BadArgument, ConnectionLost, NoDaemon, Overdue, RowFailed
-from joader.messages import (
-    AskWhy,
-    BatchReady,
-    GiveBack,
-    NextBatch,
-    StartPass,
-    Why,
-    packed,
-    unpacked,
-)
+from joader.messages import AskWhy, BatchReady, GiveBack, Why
 
-AHEAD = 2
 # Daemons lost in a row, without a batch between them, before the pass gives up.
 MOST_LOSSES = 3
 _WHY_S = 5.0
@@ -36,14 +26,17 @@ _WHY_S = 5.0
 log = logging.getLogger("joader")
 
 
-class Reader(Protocol):
+class Owner(Protocol):
     """What a pass needs of its loader."""
 
-    batch_size: int
-    drop_last: bool
     timeout_s: float
 
-    def connect(self) -> Connection:
+    @property
+    def goes_on_elsewhere(self) -> bool:
+        """Whether a pass may go on with another daemon."""
+        ...
+
+    def connect(self, batch_size: int = 0) -> Connection:
         """Register with the daemon, starting one if there is none."""
         ...
 
@@ -69,29 +62,24 @@ class Pass:
 
     def __init__(
         self,
-        loader: Reader,
+        loader: Owner,
         connection: Connection,
-        progress: Progress,
+        source: Source,
+        ahead: int,
         finish: Callable[[Any], Any] | None,
     ) -> None:
-        """Begin, or go on after what was yielded; `finish` is applied to every batch."""
+        """Begin, asking for `ahead` batches at a time; `finish` is applied to every batch."""
         self._loader = loader
         self.connection = connection
-        self.progress = progress
+        self.source = source
+        self._ahead = ahead
         self._finish = finish
         self._losses = 0
-        self._left = progress.length - progress.count
-        if loader.drop_last:
-            self._left -= self._left % loader.batch_size
+        self._failed = False
         try:
             self._begin()
         except ConnectionLost as error:
             self._note_loss(error)
-
-    @property
-    def complete(self) -> bool:
-        """Whether everything was yielded."""
-        return self._left <= 0
 
     def __iter__(self) -> "Pass":
         """Return itself."""
@@ -99,7 +87,9 @@ class Pass:
 
     def __next__(self) -> Any:
         """Return the next batch."""
-        if self.complete:
+        if self._failed:
+            raise StopIteration
+        if self.source.complete:
             self._give_connection_back()
             raise StopIteration
         if not self.connection.usable_here:
@@ -111,33 +101,34 @@ class Pass:
         wait_s = time.perf_counter() - started
         if batch.failed:
             self._raise(batch)
-        positions = unpacked(batch.positions)
         data = self._loader.collated(self.connection, batch)
+        self.source.note(batch)
         try:
             self.connection.send(GiveBack(batch.samples))
             self._ask()
         except ConnectionLost as error:  # the batch is whole; the next one comes from another
             self._note_loss(error)
-        self._left -= len(positions)
-        self.progress.note(positions)
         self._loader.count(batch, wait_s)
         return self._finish(data) if self._finish else data
 
     def _begin(self) -> None:
         """Tell the daemon what is left, and ask for the first batches."""
-        self._unasked = self._left
         self.connection.passes += 1
         self._number = self.connection.passes
-        done = packed(self.progress.positions())
-        self.connection.send(StartPass(self._number, self.progress.epoch, self.progress.key, done))
-        for _ in range(AHEAD):
+        self.connection.send(self.source.begin(self._number))
+        for _ in range(self._ahead):
             self._ask()
 
     def _ask(self) -> None:
-        if self._unasked > 0:
-            count = min(self._loader.batch_size, self._unasked)
-            self._unasked -= count
-            self.connection.send(NextBatch(count))
+        request = self.source.ask()
+        if request is None:
+            return
+        if request.count > self.connection.batch_size:  # a batch sampler may surprise us
+            self.connection.close()
+            self.connection = self._loader.connect(request.count)
+            self._begin()
+        else:
+            self.connection.send(request)
 
     def _batch(self) -> BatchReady:
         """Return the next batch of this pass, from another daemon if need be."""
@@ -160,7 +151,13 @@ class Pass:
 
     def _note_loss(self, error: ConnectionLost) -> None:
         self.connection.lost = True
+        self.connection.hang_up()
         self._losses += 1
+        if not self._loader.goes_on_elsewhere:
+            raise NoDaemon(
+                f"the daemon (process {self.connection.daemon_pid}) is gone in the middle of a "
+                "pass of several ranks; start the job again from its last state_dict()"
+            ) from error
         if self._losses > MOST_LOSSES:
             raise NoDaemon(
                 f"{self._losses} daemons went away in the middle of this pass, the last was "
@@ -171,8 +168,7 @@ class Pass:
     def _go_on_elsewhere(self) -> None:
         """Register with the daemon that runs now, starting one if there is none, and go on."""
         gone = self.connection.daemon_pid
-        self.connection.close()
-        self.connection = self._loader.connect()
+        self.connection = self._loader.connect(self.connection.batch_size)
         log.warning(
             "the daemon (process %d) is gone; the pass goes on with process %d",
             gone,
@@ -191,10 +187,11 @@ class Pass:
 
     def _raise(self, batch: BatchReady) -> None:
         """Raise the first failure of a batch, as the user's own code did; the pass is over."""
-        position, reason = batch.failed[0]
-        self._left = 0
-        self.connection.close()
+        number, reason = batch.failed[0]
+        position = self.source.position(number)
         row = self._loader.row_at(position)
+        self._failed = True
+        self.connection.close()
         raise RowFailed(f"row {row} (position {position}) could not be prepared:\n{reason}")
 
     def _give_connection_back(self) -> None:

@@ -199,7 +199,8 @@ class Daemon:
             case NextBatch():
                 session.owed += 1
                 now = asyncio.get_running_loop().time()
-                self._tell(engine.Want(job, message.count, now))
+                told = unpacked(message.positions) if message.positions else None
+                self._tell(engine.Want(job, message.count, now, told))
             case GiveBack():
                 self._tell(engine.Release(job, unpacked(message.samples)))
             case TakeBackPlan():
@@ -219,6 +220,7 @@ class Daemon:
         self._jobs_made += 1
         session.job = self._jobs_made
         session.name, session.recipe = message.name, message.recipe
+        session.rank, session.world_size = message.rank, message.world_size
         self.sessions[session.job] = session
         if message.own:
             self.pool.learn(session.job, message.environment, message.own, message.code_time)
@@ -234,6 +236,10 @@ class Daemon:
                     message.seed,
                     message.fresh,
                     bool(message.own),
+                    message.team,
+                    message.rank,
+                    message.world_size,
+                    message.drop_last,
                 )
             )
         except JoaderError:
@@ -349,6 +355,8 @@ class Daemon:
                 delivery.failed,
                 delivery.prepared,
                 delivery.shared,
+                packed(delivery.step) if delivery.step.size else b"",
+                delivery.repeated,
             )
         )
         self._end_if_drained(session)
@@ -391,8 +399,8 @@ class Daemon:
                     "id": job,
                     "name": session.name,
                     "pid": session.pid,
-                    "rank": 0,
-                    "world_size": 1,
+                    "rank": session.rank,
+                    "world_size": session.world_size,
                     "epoch": session.epoch,
                     "position": session.delivered,
                     **figures,

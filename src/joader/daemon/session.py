@@ -30,6 +30,7 @@ class Session(asyncio.Protocol):
         self.job: int | None = None
         self.waiting_for_body: Register | None = None
         self.name = self.recipe = ""
+        self.rank, self.world_size = 0, 1
         self.epoch = 0
         self.number = 0  # of its pass
         self.key = 0  # where the pass's random numbers start

@@ -52,10 +52,11 @@ Report = Cooked | TooBig | Spoiled
 class Hand(asyncio.Protocol):
     """One worker process as the daemon sees it."""
 
-    def __init__(self, crew: "Crew", process: subprocess.Popen[bytes]) -> None:
-        """Belong to this crew."""
+    def __init__(self, crew: "Crew", process: subprocess.Popen[bytes], number: int) -> None:
+        """Belong to this crew, with a number among its workers."""
         self.crew = crew
         self.process = process
+        self.number = number
         self.knows: set[str | int] = set()  # recipes, and jobs with an own part
         self.busy: dict[int, Order] = {}
         self.since: dict[int, float] = {}
@@ -111,6 +112,7 @@ class Crew:
         self,
         environment: Environment,
         arena: Arena,
+        size: int,
         threads: int,
         code_of: Callable[[str | int], bytes],
         on_report: Callable[[Report, int], None],
@@ -123,6 +125,7 @@ class Crew:
         self.hands: list[Hand] = []
         self.ended = False
         self._arena = arena
+        self._size = size
         self._threads = threads
         self._code_of = code_of
         self._on_report = on_report
@@ -258,6 +261,8 @@ class Crew:
         command = [self.environment.interpreter, "-m", "joader.workers.loop"]
         command += [f"--socket={theirs.fileno()}", f"--arena={arena}"]
         command += [f"--arena-bytes={self._arena.size_bytes}", f"--threads={self._threads}"]
+        number = min(set(range(self._size)) - {hand.number for hand in self.hands}, default=0)
+        command += [f"--number={number}", f"--workers={self._size}"]
         variables = {f"{name}_NUM_THREADS": "1" for name in _ONE_THREAD}
         variables["PYTHONPATH"] = os.pathsep.join(self.environment.path)
         try:
@@ -271,7 +276,7 @@ class Crew:
         finally:
             theirs.close()
             os.close(arena)
-        hand = Hand(self, process)
+        hand = Hand(self, process, number)
         self.hands.append(hand)
         ours.setblocking(False)
         connect = asyncio.get_running_loop().create_connection(lambda: hand, sock=ours)

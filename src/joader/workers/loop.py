@@ -41,6 +41,7 @@ from joader.messages import (
     ToWorker,
 )
 from joader.wire import Channel
+from joader.workers.parts import SharedPart
 from joader.workers.randomness import start_random_numbers
 
 # Prepared samples remembered for own parts that were sent before the pool knew them prepared: more
@@ -49,10 +50,12 @@ RECENT = 256
 
 
 class Worker:
-    """The user's datasets, by recipe, jobs' own parts, and the slots they write to."""
+    """What jobs share, by recipe, jobs' own parts, and the slots they write to."""
 
-    def __init__(self, channel: Channel[Any], arena: Arena) -> None:
-        """Serve this daemon."""
+    def __init__(self, channel: Channel[Any], arena: Arena, number: int, workers: int) -> None:
+        """Serve this daemon, as one of so many workers."""
+        self._number = number
+        self._workers = workers
         self._channel = channel
         self._arena = arena
         self._code: dict[str | int, bytes] = {}  # by recipe, or by job
@@ -133,9 +136,10 @@ class Worker:
         return None  # its source could not be prepared, which was said
 
     def _cook(self, order: Cook) -> Cooked | TooBig:
-        dataset = self._load(order.recipe)
+        shared = self._load(order.recipe)
         start_random_numbers(order.key)
-        return self._placed(order.sample, pack(dataset[order.row]), order.offset, order.size_bytes)
+        sample = pack(shared.prepare(order.row))
+        return self._placed(order.sample, sample, order.offset, order.size_bytes)
 
     def _finish(self, order: Finish) -> Cooked | TooBig:
         own = self._load(order.job)
@@ -143,7 +147,8 @@ class Worker:
         slot = self._arena.slot(order.source_offset, layout.size_bytes)
         sample = read(layout, slot, allow_pickle=True)
         start_random_numbers(order.key)
-        return self._placed(order.sample, pack(own(sample)), order.offset, order.size_bytes)
+        finished = pack(own.finish(sample, order.key))
+        return self._placed(order.sample, finished, order.offset, order.size_bytes)
 
     def _placed(self, sample: int, parcel: Parcel, offset: int, room: int) -> Cooked | TooBig:
         size = parcel.layout.size_bytes
@@ -169,7 +174,10 @@ class Worker:
         with self._loading:
             if name not in self._loaded:
                 # From the same user, checked by the daemon, and only in this process.
-                self._loaded[name] = pickle.loads(self._code[name])
+                part = pickle.loads(self._code[name])
+                if isinstance(part, SharedPart):
+                    part.start(self._number, self._workers, seed=self._number)
+                self._loaded[name] = part
             return self._loaded[name]
 
 
@@ -202,12 +210,14 @@ def main() -> None:
     parser.add_argument("--arena", type=int, required=True)
     parser.add_argument("--arena-bytes", type=int, required=True)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--number", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
     if sys.path and sys.path[0] == os.getcwd():
         sys.path.pop(0)  # what `-m` put there; the job's own path follows in PYTHONPATH
     channel: Channel[Any] = Channel(socket.socket(fileno=options.socket), ToWorker)
     arena = Arena.attach(options.arena, options.arena_bytes, writable=True)
-    Worker(channel, arena).serve(options.threads)
+    Worker(channel, arena, options.number, options.workers).serve(options.threads)
 
 
 if __name__ == "__main__":

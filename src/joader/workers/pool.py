@@ -67,6 +67,7 @@ class Pool:
             crew = Crew(
                 environment,
                 self._arena,
+                self._size,
                 self._threads,
                 lambda name: self._code[name].body,
                 self._reported,

@@ -1,0 +1,72 @@
+"""What a loader's arguments may be, checked before anything is done with them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from joader.errors import BadArgument
+from joader.images import Step, Steps
+from joader.sampling.sampler import checked_seed
+
+ORDERS = ("shared", "seeded")
+
+
+def check(
+    *,
+    batch_size: object,
+    shuffle: object,
+    sampler: object,
+    batch_sampler: object,
+    drop_last: object,
+    order: str,
+    seed: int,
+    timeout: float,
+    functions: Mapping[str, object],
+) -> bool:
+    """Say what is wrong with a loader's arguments; return whether to shuffle."""
+    if batch_size is not None and (
+        isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1
+    ):
+        raise BadArgument(f"batch_size is {batch_size!r}; it is an integer above 0, or None")
+    if shuffle not in (None, True, False):
+        raise BadArgument(f"shuffle is {shuffle!r}; it is True or False")
+    if order not in ORDERS:
+        raise BadArgument(f"order is {order!r}; there are {', '.join(ORDERS)}")
+    checked_seed(seed)
+    if not timeout >= 0:
+        raise BadArgument(f"timeout is {timeout!r}; it is above 0, and 120 s by default")
+    for name, function in functions.items():
+        if function is not None and not callable(function):
+            raise BadArgument(f"{name} is {function!r}; it is a function, or None")
+    if sampler is not None and shuffle:
+        raise BadArgument("sampler and shuffle=True exclude each other: a sampler is the order")
+    if batch_sampler is not None and (
+        batch_size != 1 or shuffle or sampler is not None or drop_last
+    ):
+        raise BadArgument(
+            "batch_sampler excludes batch_size, shuffle, sampler and drop_last: it is all of them"
+        )
+    if batch_size is None and drop_last:
+        raise BadArgument("batch_size=None excludes drop_last: there are no batches")
+    return bool(shuffle)
+
+
+def steps_of(given: Any, name: str) -> Steps:
+    """Return one step, a sequence of steps, or none as steps; what is shared must not be random."""
+    if given is None:
+        given = ()
+    if isinstance(given, Steps):
+        steps = given
+    elif isinstance(given, Sequence) and not isinstance(given, str):
+        steps = Steps(given)
+    elif callable(given):
+        steps = Steps([given])
+    else:
+        raise BadArgument(f"{name} is {given!r}; it is a function of a sample, or a list of them")
+    if name == "prepare":
+        random = next((s for s in steps.steps if isinstance(s, Step) and s.random), None)
+        if random is not None:
+            raise BadArgument(
+                f"prepare has {random!r}, which is random: what jobs share must be the same for "
+                "all; give it as transform="
+            )
+    return steps

@@ -1,0 +1,62 @@
+"""What the loader takes from torch, where torch is loaded: its class, samplers, collate, pinning.
+
+`joader.DataLoader` is a plain class. Made in a process that has imported torch, a loader is of a
+subclass of both, so that `isinstance(loader, torch.utils.data.DataLoader)` holds and frameworks
+know it. torch's own `__init__` and iterators never run. torch is never imported here.
+"""
+
+import sys
+from typing import Any
+
+
+def loaded() -> Any:
+    """Return torch if this process has imported it, else None."""
+    torch = sys.modules.get("torch")
+    # During `import torch` itself it is there, but not ready.
+    return torch if torch is not None and "torch.utils.data" in sys.modules else None
+
+
+_joined: dict[type, type] = {}
+
+
+def joined(loader_class: type) -> type:
+    """Return the class that is both this one and torch's; the same for each."""
+    torch = loaded()
+    if torch is None or issubclass(loader_class, torch.utils.data.DataLoader):
+        return loader_class
+    if loader_class not in _joined:
+        names = {"__module__": loader_class.__module__, "__doc__": loader_class.__doc__}
+        bases = (loader_class, torch.utils.data.DataLoader)
+        _joined[loader_class] = type(loader_class.__name__, bases, names)
+    return _joined[loader_class]
+
+
+def collate(samples: list[Any]) -> Any:
+    """Collate as torch does; without torch, a batch is a list."""
+    torch = loaded()
+    return torch.utils.data.default_collate(samples) if torch else samples
+
+
+def convert(sample: Any) -> Any:
+    """Return a single sample as torch's loader gives it with batch_size=None."""
+    torch = loaded()
+    return torch.utils.data.default_convert(sample) if torch else sample
+
+
+def can_pin() -> bool:
+    """Tell whether there is a device that pinned memory is of use to."""
+    torch = loaded()
+    return torch is not None and bool(torch.cuda.is_available())
+
+
+def pinned_bytes(size_bytes: int) -> Any:
+    """Return pinned memory of torch's own: it is not used again before copies from it are done."""
+    torch = sys.modules["torch"]
+    return torch.empty(size_bytes, dtype=torch.uint8, pin_memory=True)
+
+
+def pinned(batch: Any) -> Any:
+    """Return a batch in pinned memory, as torch's loader would make it."""
+    from torch.utils.data._utils.pin_memory import pin_memory
+
+    return pin_memory(batch)
