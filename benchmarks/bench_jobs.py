@@ -2,10 +2,11 @@
 
 Each job is a process of its own and reads every row once (first pass). Imports and start-up of all
 jobs are over before the clock starts; the first batch is part of the timed work on all sides.
+Batches are tensors on both sides. torch is tried with several worker counts and the best counts.
 The bare loop prepares each row once on all cores: times N it is what N jobs could get at best.
-All ids are counted. CPU seconds are of jobs, workers and daemon together.
+All ids are counted. CPU seconds are of jobs, workers and daemon together, in the timed part.
 
-    python benchmarks/bench_jobs.py --jobs 1,2,4 --rows 1200 --cache 0.05 --photos FILE
+    python benchmarks/bench_jobs.py --jobs 1,2,4,8 --torch-workers 0,1,2,3 --photos FILE
 """
 
 import argparse
@@ -32,10 +33,14 @@ def job(options: argparse.Namespace) -> None:
     data = Photos(options.photos, options.rows)
     data.bodies  # noqa: B018
     loader: Any
-    if options.side == "torch":
-        from torch.utils.data import DataLoader
+    if options.side != "bare":
+        import torch.utils.data
 
-        loader = DataLoader(data, batch_size=BATCH, shuffle=True, num_workers=options.workers)
+        torch.set_num_threads(1)  # as a job that trains on a GPU beside others would
+    if options.side == "torch":
+        loader = torch.utils.data.DataLoader(
+            data, batch_size=BATCH, shuffle=True, num_workers=options.workers
+        )
     elif options.side == "joader":
         import joader
 
@@ -51,46 +56,47 @@ def job(options: argparse.Namespace) -> None:
         loader = _bare(data, options.part, options.parts)
     print("ready", flush=True)
     sys.stdin.readline()
-    started = time.perf_counter()
+    before = sum(os.times()[:4])
     ids: list[int] = []
     for _, rows in loader:
         ids += rows.tolist() if hasattr(rows, "tolist") else [rows]
-    seconds = time.perf_counter() - started
-    cpu = sum(os.times()[:4])
+    ended = time.perf_counter()  # of the machine, the same in all processes
+    cpu = sum(os.times()[:4]) - before  # children too: torch has waited for its workers
     stats = {}
     if options.side == "joader":
         found = loader.stats()
         stats = {"delivered": found.delivered, "prepared": found.prepared}
         loader.close()
-    print(json.dumps({"seconds": seconds, "ids": len(set(ids)), "cpu": cpu, **stats}), flush=True)
+    print(json.dumps({"ended": ended, "ids": len(set(ids)), "cpu": cpu, **stats}), flush=True)
 
 
 def _bare(data: Photos, part: int, parts: int) -> Any:
     return (data[row] for row in range(part, len(data), parts))
 
 
-def run(side: str, jobs: int, options: argparse.Namespace) -> dict[str, Any]:
+def run(side: str, workers: int, jobs: int, options: argparse.Namespace) -> dict[str, Any]:
     """Run `jobs` jobs of one side and return samples a second in total, CPU, counts."""
     folder = Path(tempfile.mkdtemp(prefix="joader-bench-"))
     environment = {**os.environ, "JOADER_RUNTIME": str(folder)}
     daemon = None
     if side == "joader":
-        memory = max(int(options.cache * options.rows), 4 * BATCH * jobs) * SAMPLE_BYTES
+        # Room for the jobs' shares, two batches each, is needed in any case.
+        memory = max(int(options.cache * options.rows), (2 * jobs + 1) * BATCH) * SAMPLE_BYTES
         daemon = subprocess.Popen(
             [
                 *(sys.executable, "-m", "joader.daemon.main", f"--socket={folder}/daemon.sock"),
-                *(f"--memory={memory}", f"--workers={options.workers}", "--idle=0"),
+                *(f"--memory={memory}", f"--workers={workers}", "--idle=0"),
             ],
             env=environment,
         )
         while not (folder / "daemon.sock").exists():
             time.sleep(0.02)
-    count = options.workers if side == "bare" else jobs
+    count = workers if side == "bare" else jobs
     processes = [
         subprocess.Popen(
             [
                 *(sys.executable, __file__, "--job", f"--side={side}", f"--rows={options.rows}"),
-                *(f"--workers={options.workers}", f"--photos={options.photos}"),
+                *(f"--workers={workers}", f"--photos={options.photos}"),
                 *(f"--part={number}", f"--parts={count}"),
             ],
             env=environment,
@@ -110,7 +116,7 @@ def run(side: str, jobs: int, options: argparse.Namespace) -> dict[str, Any]:
         process.stdin.write("go\n")
         process.stdin.flush()
     results = [json.loads(process.communicate()[0]) for process in processes]
-    wall = time.perf_counter() - started
+    wall = max(result["ended"] for result in results) - started
     cpu = sum(result["cpu"] for result in results) + _tree_cpu(daemon) - before
     if daemon is not None:
         daemon.terminate()
@@ -137,12 +143,45 @@ def _tree_cpu(daemon: "subprocess.Popen[Any] | None") -> float:
     return total
 
 
+def compare(jobs: int, options: argparse.Namespace) -> dict[str, object]:
+    """Run all sides in turn, so that a slow minute hits all, and put the medians together."""
+    torch_workers = [int(count) for count in options.torch_workers.split(",")]
+    sides = [("bare", options.workers), ("joader", options.workers)]
+    sides += [("torch", count) for count in torch_workers]
+    runs: dict[tuple[str, int], list[dict[str, Any]]] = {side: [] for side in sides}
+    for _ in range(options.repeats):
+        for side, workers in sides:
+            runs[side, workers].append(run(side, workers, jobs, options))
+
+    def middle(side: tuple[str, int], what: str = "rate") -> float:
+        return statistics.median(found[what] for found in runs[side])
+
+    best = max((side for side in sides if side[0] == "torch"), key=middle)
+    chosen = {"bare": sides[0], "torch": best, "joader": sides[1]}
+    rate = {name: middle(side) for name, side in chosen.items()}
+    return {
+        "jobs": jobs,
+        **{f"{name}_per_s": round(each, 1) for name, each in rate.items()},
+        "over_torch": round(rate["joader"] / rate["torch"], 2),
+        "over_bare": round(rate["joader"] / rate["bare"], 2),
+        "prepared_per_delivered": round(middle(sides[1], "prepared"), 4),
+        **{f"{name}_cpu_ms": round(middle(side, "cpu"), 3) for name, side in chosen.items()},
+        "torch_per_s_by_workers": {
+            str(count): round(middle(("torch", count)), 1) for count in torch_workers
+        },
+        "spread": {
+            name: [round(found["rate"], 1) for found in runs[side]] for name, side in chosen.items()
+        },
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jobs", default="1,2,4")
-    parser.add_argument("--rows", type=int, default=1200)
+    parser.add_argument("--jobs", default="1,2,4,8")
+    parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--cache", type=float, default=0.05)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--torch-workers", default="1,2")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--photos", default="../shared/data/imagenet-sample.parquet")
     parser.add_argument("--job", action="store_true")
@@ -159,31 +198,10 @@ def main() -> None:
     except ImportError as error:
         print(f"bench_jobs needs torch and Pillow beside joader ({error}); left out")
         return
-    results: list[dict[str, object]] = []
+    results = []
     for jobs in map(int, options.jobs.split(",")):
-        runs: dict[str, list[dict[str, Any]]] = {"bare": [], "torch": [], "joader": []}
-        for _ in range(options.repeats):
-            for side, found in runs.items():  # in turn, so that a slow minute hits all sides
-                found.append(run(side, jobs, options))
-        middle = {
-            side: statistics.median(found["rate"] for found in each) for side, each in runs.items()
-        }
-        row: dict[str, object] = {
-            "jobs": jobs,
-            **{f"{side}_per_s": round(rate, 1) for side, rate in middle.items()},
-            "over_torch": round(middle["joader"] / middle["torch"], 2),
-            "over_bare": round(middle["joader"] / middle["bare"], 2),
-            "prepared_per_delivered": round(
-                statistics.median(found["prepared"] for found in runs["joader"]), 4
-            ),
-            **{
-                f"{side}_cpu_s_per_1000": round(statistics.median(f["cpu"] for f in each), 2)
-                for side, each in runs.items()
-            },
-            "spread": {side: [round(f["rate"], 1) for f in each] for side, each in runs.items()},
-        }
-        results.append(row)
-        print(row, flush=True)
+        results.append(compare(jobs, options))
+        print(results[-1], flush=True)
     method = f"{options.rows} rows, batch {BATCH}, cache {options.cache}, {options.repeats} repeats"
     report("jobs", machine(), method, results)
 

@@ -488,3 +488,17 @@ def test_instructions_are_plain_values() -> None:
     on.settle()
     kinds = {type(i) for _, instructions in on.log for i in instructions}
     assert {Prepare, Deliver} <= kinds
+
+
+def test_the_pace_of_a_job_is_known_soon_and_does_not_depend_on_its_batches() -> None:
+    on = world(slots=4000)
+    on.join(join(1, rows=2000, batch=50))
+    on.begin(1)
+    on.want(1, 50, now=1000.0)
+    on.want(1, 50, now=1000.0)
+    reader = on.engine._readers[1]
+    assert not reader.pace_known
+    for step in range(1, 21):
+        on.want(1, 50, now=1000.0 + step)
+    assert reader.pace_known
+    assert reader.pace == pytest.approx(50.0, rel=0.01)

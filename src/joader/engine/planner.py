@@ -13,17 +13,19 @@ keeps what is about to be read. On demand (limits.py) a tick is what is wanted a
 """
 
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, log
 
 from joader.cache import Cache
 from joader.engine.reader import Reader
 from joader.sampling import Sampler
 
 # Plans in look-aheads of the reader whose look-ahead takes longest: a reader with less than 1 runs
-# low and is filled up to FULL; nobody gets more than MOST. What is planned is drawn without those
-# who begin a pass meanwhile, so not more than a few ticks.
+# low and is filled up to FULL, and what is drawn then is drawn without those who begin a pass
+# meanwhile; nobody gets more than MOST.
 FULL = 1.5
-MOST = 2.0
+MOST = 4.0
+# Paces that differ by less than the root of this count as equal.
+STEP = 1.5
 # No plan is longer than so many of the reader's own look-aheads, however slow the others are.
 LONGEST = 8.0
 
@@ -90,18 +92,34 @@ def _due(readers: Sequence[Reader]) -> dict[int, int]:
     if not readers[0].share:
         return {reader.job: reader.wanted - len(reader.positions) for reader in readers}
     reading = [reader for reader in readers if reader.undrawn]
-    horizon_s = max(reader.look_ahead / reader.pace for reader in reading)
-    full = {r.job: min(r.pace * horizon_s, LONGEST * r.look_ahead) for r in reading}
+    pace = _paces(reading)
+    horizon_s = max(reader.look_ahead / pace[reader.job] for reader in reading)
+    full = {r.job: min(pace[r.job] * horizon_s, LONGEST * r.look_ahead) for r in reading}
     tick_s = max(
-        (FULL * full[reader.job] - len(reader.positions)) / reader.pace
+        (FULL * full[reader.job] - len(reader.positions)) / pace[reader.job]
         for reader in reading
         if reader.runs_low
     )
     return {
         reader.job: min(
-            ceil(reader.pace * tick_s), ceil(MOST * full[reader.job]) - len(reader.positions)
+            ceil(pace[reader.job] * tick_s), ceil(MOST * full[reader.job]) - len(reader.positions)
         )
         for reader in reading
+    }
+
+
+def _paces(readers: Sequence[Reader]) -> dict[int, float]:
+    """Return the readers' paces in steps, and of newcomers the fastest.
+
+    Jobs that were started together have the same rows left as long as they draw equally many; once
+    they have not, they share less to the end of the pass. So equal jobs must count as equal.
+    """
+    fastest = max((reader.pace for reader in readers if reader.pace_known), default=1.0)
+    return {
+        reader.job: fastest * STEP ** round(log(reader.pace / fastest, STEP))
+        if reader.pace_known
+        else fastest
+        for reader in readers
     }
 
 

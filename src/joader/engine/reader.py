@@ -69,6 +69,7 @@ class Reader:
     lead: Job | None = None  # of a rank: who needs its samples in its stead
     wanted: int = 0  # the sum of wants
     recent: float = 0.0  # how much it wanted in the last pace_s, older wants fading out
+    recent_s: float = 0.0  # in what time: pace_s, or less if it has not read for long
     own_sizes: Sizes = field(default_factory=Sizes)
     stuck: bool = False  # all was given up for its next batch, and it alone may ask
     most_ahead: int = 1 << 31  # its part of the memory that look-ahead may take
@@ -100,7 +101,13 @@ class Reader:
 
         `recent` includes the batch wanted last, whose time has not come yet.
         """
-        return max(self.recent - self.batch_size, 1.0) / self.limits.pace_s
+        since_s = self.recent_s if self.pace_known else self.limits.pace_s
+        return max(self.recent - self.batch_size, 1.0) / since_s
+
+    @property
+    def pace_known(self) -> bool:
+        """Whether it has read for long enough to tell its pace."""
+        return self.recent_s > self.limits.pace_s / 2
 
     @property
     def share_bytes(self) -> int:
@@ -246,9 +253,10 @@ class Reader:
     def note_rate(self, count: int, now: float) -> None:
         """Note that so many are read now."""
         # Not a rate from the time between two requests: jobs ask for their first batches at once.
-        pace_s = self.limits.pace_s
-        self.recent *= pace_s / (pace_s + max(0.0, now - self._last_want))
-        self.recent += count
+        gone_s = max(0.0, now - self._last_want) if self.recent else 0.0
+        kept = self.limits.pace_s / (self.limits.pace_s + gone_s)
+        self.recent = self.recent * kept + count
+        self.recent_s = (self.recent_s + gone_s) * kept
         self._last_want = max(now, self._last_want)
 
     def stats(self) -> Stats:
