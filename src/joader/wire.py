@@ -4,8 +4,9 @@ A reader feeds what it received to a `Stream` and gets whole messages back. No p
 sends can at worst be refused.
 """
 
+import asyncio
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -51,6 +52,28 @@ class Stream(Generic[T]):
             except msgspec.DecodeError as error:
                 raise BadMessage(f"a message that nobody expects: {error}") from error
             yield message
+
+
+class Mail:
+    """What is to be sent through an asyncio transport, all of one turn of the loop at once."""
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self._frames: list[bytes] = []
+        self._transport: asyncio.Transport | None = None
+
+    def send(self, transport: asyncio.Transport, messages: Iterable[msgspec.Struct]) -> None:
+        """Send messages at the end of this turn."""
+        if not self._frames:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._transport = transport
+        self._frames += map(frame, messages)
+
+    def flush(self) -> None:
+        """Send what there is."""
+        if self._frames and self._transport is not None:
+            self._transport.write(b"".join(self._frames))
+            self._frames.clear()
 
 
 class Channel(Generic[T]):

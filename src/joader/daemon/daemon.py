@@ -1,7 +1,9 @@
 """Messages become events, instructions become messages.
 
 Everything runs on one event loop and in one thread (but for touching memory ahead), so the engine
-needs no lock. The daemon decides nothing: which row, which slot, who waits are the engine's.
+needs no lock. Events are taken in as they come, and what follows from all that came in one turn of
+the loop is said and done once: one round of decisions for many reports. The daemon decides nothing:
+which row, which slot, who waits are the engine's.
 """
 
 import asyncio
@@ -53,7 +55,7 @@ from joader.version import __version__
 from joader.wire import Stream, frame
 from joader.workers.pool import Pool
 
-Record = Callable[[engine.Event, list[engine.Instruction]], None]
+Record = Callable[[list[engine.Event], list[engine.Instruction]], None]
 
 _TOUCH_STEP_BYTES = 256 * 2**20
 _HELLO_S = 5.0
@@ -71,6 +73,8 @@ class Daemon:
         self.seed = int.from_bytes(os.urandom(7), "big")
         self.engine = Engine(self.arena.size_bytes, self.seed)
         self._record = record
+        self._untold: list[engine.Event] = []  # taken in since the last record
+        self._events = 0  # taken in since the engine last said what follows
         self.pool = Pool(
             self.arena, config.workers, config.threads_per_worker, self._from_worker, self._lost
         )
@@ -292,9 +296,21 @@ class Daemon:
     # Instructions out.
 
     def _tell(self, event: engine.Event) -> None:
-        instructions = self.engine.handle(event)
+        """Let the engine take an event in; it says what follows at the end of this turn."""
+        self.engine.take(event)
+        self._events += 1
         if self._record is not None:
-            self._record(event, instructions)
+            self._untold.append(event)
+        if self._events == 1:
+            asyncio.get_running_loop().call_soon(self._do)
+
+    def _do(self) -> None:
+        """Do what follows from the events of this turn."""
+        self._events = 0
+        instructions = self.engine.say()
+        if self._record is not None:
+            self._record(self._untold, instructions)
+            self._untold = []
         for instruction in instructions:
             match instruction:
                 case engine.Prepare():
@@ -331,8 +347,9 @@ class Daemon:
                 case engine.Deliver():
                     self._deliver(instruction)
                 case engine.Refuse():
-                    session = self.sessions.pop(instruction.job)
-                    session.refuse(instruction.reason)
+                    session = self.sessions.pop(instruction.job, None)
+                    if session is not None:
+                        session.refuse(instruction.reason)
                 case engine.Forget():
                     for sample in instruction.samples:
                         self._layout_of.pop(sample, None)

@@ -13,7 +13,7 @@ import msgspec
 
 from joader.errors import BadMessage
 from joader.messages import FromClient, Refused, Register
-from joader.wire import Stream, frame
+from joader.wire import Mail, Stream
 
 
 class Session(asyncio.Protocol):
@@ -41,6 +41,7 @@ class Session(asyncio.Protocol):
         self._on_end = on_end
         self._stream: Stream[FromClient] = Stream(FromClient)
         self._transport: asyncio.Transport | None = None
+        self._mail = Mail()
         self._pidfd = -1
         self._ended = False
 
@@ -69,7 +70,7 @@ class Session(asyncio.Protocol):
     def send(self, *messages: msgspec.Struct) -> None:
         """Send messages; to a client that is gone they are lost."""
         if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(b"".join(map(frame, messages)))
+            self._mail.send(self._transport, messages)
 
     def refuse(self, reason: str) -> None:
         """Say why the client cannot be served, and end."""
@@ -85,5 +86,6 @@ class Session(asyncio.Protocol):
             asyncio.get_running_loop().remove_reader(self._pidfd)
             os.close(self._pidfd)
         if self._transport is not None:
+            self._mail.flush()
             self._transport.close()
         self._on_end(self)

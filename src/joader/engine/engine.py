@@ -88,7 +88,15 @@ class Engine:
         them is said with the next.
         """
         for event in events:
-            self._handlers[type(event)](event)
+            self.take(event)
+        return self.say()
+
+    def take(self, event: Event) -> None:
+        """Take in an event; what is to be done is said with `say`, once for many of them."""
+        self._handlers[type(event)](event)
+
+    def say(self) -> list[Instruction]:
+        """Return what is to be done now, in order."""
         self._pump()
         said = self._out.copy()
         self._out.clear()

@@ -39,7 +39,7 @@ from joader.messages import (
     Stop,
     TooBig,
 )
-from joader.wire import Stream, frame
+from joader.wire import Mail, Stream
 
 AHEAD = 4
 # One thread each: with a process a core, the threads of numeric libraries only fight for the cores.
@@ -62,6 +62,7 @@ class Hand(asyncio.Protocol):
         self.since: dict[int, float] = {}
         self.alone = False  # it has a suspect in hand, and gets nothing beside it
         self._stream: Stream[FromWorker] = Stream(FromWorker)
+        self._mail = Mail()
         self.transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -86,7 +87,7 @@ class Hand(asyncio.Protocol):
     def send(self, *messages: Any) -> None:
         """Send messages; to a worker that is gone they are lost."""
         if self.transport is not None:
-            self.transport.write(b"".join(map(frame, messages)))
+            self._mail.send(self.transport, messages)
 
     def take(self, order: Order, body: bytes) -> None:
         """Hand out an order, with its code the first time."""
@@ -243,8 +244,13 @@ class Crew:
         """Say in words where a sample is, if it is with this crew."""
         for hand in self.hands:
             if sample in hand.busy:
-                seconds = time.monotonic() - hand.since[sample]
-                return f"has been with worker process {hand.process.pid} for {seconds:.1f} s"
+                first = next(iter(hand.busy.values()))
+                seconds = time.monotonic() - hand.since[first.sample]
+                where = f"worker process {hand.process.pid}"
+                if first.sample == sample:
+                    return f"has been with {where} for {seconds:.1f} s"
+                what = f"row {first.row}" if isinstance(first, Cook) else "a job's own part"
+                return f"waits in {where} behind {what}, there for {seconds:.1f} s"
         place = next((n for n, order in enumerate(self.queue) if order.sample == sample), None)
         if place is None:
             held = any(o.sample == sample for orders in self._held.values() for o in orders)
