@@ -43,7 +43,7 @@ class Noting(Cache):
 
 def reader(job: int, recipe: Recipe, pace: float, rows: int = ROWS) -> Reader:
     made = Reader(job, recipe, JobRows(np.arange(rows), ROWS), 8, Limits(), recipe.sampler)
-    made.recent, made.recent_s = pace + 8, 1.0
+    made.recent, made.recent_s, made.pace = pace + 8, 1.0, pace
     made.in_pass, made.undrawn = True, rows
     recipe.sampler.add(job, np.arange(rows))
     return made

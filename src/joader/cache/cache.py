@@ -110,6 +110,10 @@ class Cache:
         offset = self._check_present(sample)
         return offset, self._slots.size_bytes(offset)
 
+    def offsets(self, samples: list[int]) -> list[int]:
+        """Return where the bytes of samples that are not absent start."""
+        return [self._offset[sample] for sample in samples]
+
     def pinned(self, sample: int) -> bool:
         """Tell whether a sample that is not absent cannot leave now: leased, or in preparation."""
         return not self._evictable(sample)

@@ -324,7 +324,7 @@ class Engine:
                 reader.job,
                 np.array(positions, np.int64),
                 np.array(samples, np.int64),
-                np.array([self._cache.place(sample)[0] for sample in samples], np.int64),
+                np.array(self._cache.offsets(samples), np.int64),
                 tuple(failed),
                 prepared,
                 shared,
@@ -381,15 +381,15 @@ class Engine:
         queue = [
             (reader.window / reader.pace, number, reader)
             for number, reader in enumerate(self._readers.values())
-            if reader.may_ask
+            if reader.may_ask > 0
         ]
         if any(reader.stuck for reader in self._readers.values()):
             queue = [entry for entry in queue if entry[2].stuck]
         heapify(queue)
         while queue:
             _, number, reader = queue[0]
-            asked = 0
-            while asked < TURN and reader.may_ask and self._supply.ask(reader):
+            asked, most = 0, min(TURN, reader.may_ask)
+            while asked < most and self._supply.ask(reader):
                 asked += 1
             if asked == TURN:
                 heapreplace(queue, (reader.window / reader.pace, number, reader))

@@ -70,6 +70,7 @@ class Reader:
     wanted: int = 0  # the sum of wants
     recent: float = 0.0  # how much it wanted in the last pace_s, older wants fading out
     recent_s: float = 0.0  # in what time: pace_s, or less if it has not read for long
+    pace: float = 1.0  # how many it reads in a second, as far as is known; always above 0
     own_sizes: Sizes = field(default_factory=Sizes)
     stuck: bool = False  # all was given up for its next batch, and it alone may ask
     most_ahead: int = 1 << 31  # its part of the memory that look-ahead may take
@@ -79,10 +80,11 @@ class Reader:
     _last_want: float = 0.0
     _ready: int = 0  # how many of the first positions are known to be ready, or failed
 
-    @property
-    def share(self) -> int:
-        """How many samples it is guaranteed at a time: a batch in hand and one in preparation."""
-        return self.limits.share_batches * self.batch_size
+    def __post_init__(self) -> None:
+        """Work out what is asked for at every turn."""
+        # How many samples it is guaranteed at a time: a batch in hand and one in preparation.
+        self.share = self.limits.share_batches * self.batch_size
+        self._note_pace()
 
     @property
     def look_ahead(self) -> int:
@@ -92,17 +94,7 @@ class Reader:
         """
         if not self.share:
             return self.wanted
-        read_soon = max(self.limits.least_ahead, ceil(self.pace * self.limits.horizon_s))
-        return max(self.share, min(self.most_ahead, read_soon))
-
-    @property
-    def pace(self) -> float:
-        """How many samples it reads in a second, as far as is known; always above 0.
-
-        `recent` includes the batch wanted last, whose time has not come yet.
-        """
-        since_s = self.recent_s if self.pace_known else self.limits.pace_s
-        return max(self.recent - self.batch_size, 1.0) / since_s
+        return max(self.share, min(self.most_ahead, self._read_soon))
 
     @property
     def pace_known(self) -> bool:
@@ -136,10 +128,10 @@ class Reader:
         return self.undrawn > 0 and len(self.positions) < self.look_ahead
 
     @property
-    def may_ask(self) -> bool:
-        """Whether it should ask for its next planned sample."""
+    def may_ask(self) -> int:
+        """For how many planned samples it should ask now."""
         asked = len(self.samples)
-        return asked < len(self.positions) and asked + self.held_count < self.look_ahead
+        return min(len(self.positions), self.look_ahead - self.held_count) - asked
 
     def numbers_of_pass(self, epoch: int, done: Array) -> Array:
         """Return the numbers to draw in a pass, in order where the order is its own."""
@@ -258,6 +250,13 @@ class Reader:
         self.recent = self.recent * kept + count
         self.recent_s = (self.recent_s + gone_s) * kept
         self._last_want = max(now, self._last_want)
+        self._note_pace()
+
+    def _note_pace(self) -> None:
+        # `recent` includes the batch wanted last, whose time has not come yet.
+        since_s = self.recent_s if self.pace_known else self.limits.pace_s
+        self.pace = max(self.recent - self.batch_size, 1.0) / since_s
+        self._read_soon = max(self.limits.least_ahead, ceil(self.pace * self.limits.horizon_s))
 
     def stats(self) -> Stats:
         """Return what the job got so far."""
