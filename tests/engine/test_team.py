@@ -104,15 +104,16 @@ def test_ranks_read_disjoint_parts_of_equal_steps(order: str, world_size: int) -
         on.tell(Begin(job))
     steps = -(-50 // (4 * world_size))
     seen: list[int] = []
-    for deliveries in together(on, jobs, steps):
+    for number, deliveries in enumerate(together(on, jobs, steps)):
         step = deliveries[0].step.tolist()
+        part = 1 if number == steps - 1 else 4  # 2 rows are left, for 2 or 4 ranks
         for job, delivery in enumerate(deliveries):
             assert delivery.step.tolist() == step
-            assert on_rows(delivery) == step[4 * job : 4 * job + 4]
+            assert on_rows(delivery) == step[part * job : part * job + part]
         seen += step[: len(step) - deliveries[0].repeated]
         assert len(set(step)) == len(step)
     assert sorted(seen) == list(range(50))
-    assert deliveries[0].repeated == steps * 4 * world_size - 50
+    assert deliveries[0].repeated == world_size - 2
     if order == "given":
         assert seen == list(range(50))
 
@@ -201,5 +202,6 @@ def test_when_a_rank_leaves_the_others_read_on() -> None:
     on.read(0, 4)
     on.held.pop(1, None)
     on.leave(1)
-    for _ in range(6):
+    for _ in range(5):
         assert len(on.read(0, 4)) == 4
+    assert len(on.read(0, 4)) == 1

@@ -122,3 +122,14 @@ def node(tmp_path: Path) -> Iterator[Node]:
 @pytest.fixture
 def eventually() -> Callable[[Callable[[], object]], None]:
     return wait_until
+
+
+@pytest.fixture(scope="module")
+def shared_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    """A daemon for all tests of a file, which loaders in the test process find."""
+    node = Node(tmp_path_factory.mktemp("node"))
+    node.up()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JOADER_RUNTIME", str(node.run))
+        yield node
+    node.down()

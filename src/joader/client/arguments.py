@@ -18,8 +18,9 @@ def check(
     batch_sampler: object,
     drop_last: object,
     order: str,
-    seed: int,
+    seed: int | None,
     timeout: float,
+    counts: Mapping[str, object],
     functions: Mapping[str, object],
 ) -> bool:
     """Say what is wrong with a loader's arguments; return whether to shuffle."""
@@ -31,9 +32,13 @@ def check(
         raise BadArgument(f"shuffle is {shuffle!r}; it is True or False")
     if order not in ORDERS:
         raise BadArgument(f"order is {order!r}; there are {', '.join(ORDERS)}")
-    checked_seed(seed)
+    if seed is not None and checked_seed(seed) >= 2**64:
+        raise BadArgument(f"seed is {seed!r}; a seed is an integer below 2**64")
     if not timeout >= 0:
         raise BadArgument(f"timeout is {timeout!r}; it is above 0, and 120 s by default")
+    for name, count in counts.items():
+        if count is not None and (not isinstance(count, int) or count < 0):
+            raise BadArgument(f"{name} is {count!r}; it is an integer >= 0")
     for name, function in functions.items():
         if function is not None and not callable(function):
             raise BadArgument(f"{name} is {function!r}; it is a function, or None")
@@ -48,6 +53,15 @@ def check(
     if batch_size is None and drop_last:
         raise BadArgument("batch_size=None excludes drop_last: there are no batches")
     return bool(shuffle)
+
+
+def check_dataset(dataset: object) -> None:
+    """Refuse a dict whose keys are not its positions: there would be nothing to draw."""
+    if isinstance(dataset, Mapping) and any(key not in dataset for key in range(len(dataset))):
+        raise BadArgument(
+            f"the dataset is a {type(dataset).__name__} whose keys are not 0 to {len(dataset) - 1};"
+            " give a list, or a dataset whose __getitem__ takes the number of a row"
+        )
 
 
 def steps_of(given: Any, name: str) -> Steps:

@@ -129,6 +129,11 @@ class Connection:
             self.closed = True
             self.hang_up()
 
+    def __del__(self) -> None:
+        """Close with the loader: the job ends when nobody can iterate any more."""
+        if hasattr(self, "closed"):
+            self.close()
+
     def hang_up(self) -> None:
         """Let go of a daemon that is gone; the pass that had it goes on with another."""
         self._channel.close()

@@ -12,20 +12,21 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
+from types import GenericAlias
 from typing import Any
 
-import cloudpickle
 import msgspec
 
-from joader.client import torch_loader
-from joader.client.arguments import check, steps_of
+from joader.client import samplers, torch_loader
+from joader.client.arguments import check, check_dataset, steps_of
 from joader.client.code_time import code_time
 from joader.client.connection import Connection
 from joader.client.fingerprint import fingerprint
 from joader.client.passing import Pass
+from joader.client.pickled import pickled
 from joader.client.progress import Progress, restored
-from joader.client.ranks import find_rank, is_distributed
-from joader.client.source import Drawn, Source, Told
+from joader.client.ranks import find_rank
+from joader.client.source import Drawn, Source, Told, key_from
 from joader.client.unwrapped import unwrap
 from joader.errors import BadArgument, ConnectionLost
 from joader.memory import Ring, gather, read
@@ -38,6 +39,12 @@ CONNECT_TRIES = 3
 AHEAD, TOLD_AHEAD = 2, 4
 # With batch_size=None samples are asked for one by one, so many at a time.
 SINGLES = 16
+# What was looked at when the loader was made: as in torch's, it cannot be changed any more.
+FIXED = {
+    *("dataset", "batch_size", "sampler", "batch_sampler", "drop_last", "persistent_workers"),
+    *("worker_init_fn", "prepare", "transform", "seed", "order", "deterministic", "key", "job"),
+}
+_OF_PASSES = {"_source", "_latest", "_idle", "_ring"}
 
 
 @dataclass(frozen=True)
@@ -88,7 +95,7 @@ class DataLoader:
         sampler: Any = None,
         batch_sampler: Any = None,
         num_workers: int = 0,
-        collate_fn: Callable[[list[Any]], Any] | None = None,
+        collate_fn: Callable[[Any], Any] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
         timeout: float = 120.0,
@@ -103,7 +110,7 @@ class DataLoader:
         prepare: Any = (),
         transform: Any = (),
         batch_transform: Callable[[Any], Any] | None = None,
-        seed: int = 0,
+        seed: int | None = None,
         order: str = "shared",
         deterministic: bool = False,
         key: str | None = None,
@@ -121,61 +128,111 @@ class DataLoader:
             order=order,
             seed=seed,
             timeout=timeout,
+            counts={"num_workers": num_workers, "prefetch_factor": prefetch_factor},
             functions={
                 "collate_fn": collate_fn,
                 "batch_transform": batch_transform,
                 "worker_init_fn": worker_init_fn,
             },
         )
-        self._name = job or os.path.basename(sys.argv[0] or "python")
-        self._rank = find_rank(self._name, job is not None, sampler or batch_sampler)
-        self._distributed: Any = sampler if self._rank and is_distributed(sampler) else None
-        if self._distributed is not None:
-            shuffle, seed = bool(self._distributed.shuffle), int(self._distributed.seed)
-            drop_last = drop_last or bool(self._distributed.drop_last)
+        check_dataset(dataset)
+        base = unwrap(dataset)
+        self._rows, self._row_limit = base.rows, len(base.base)
+        # Every argument is an attribute of the same name: frameworks make loaders again from them.
         self.dataset = dataset
         self.batch_size = None if batch_sampler is not None else batch_size
         self.drop_last = drop_last
-        self.collate_fn = collate_fn
-        self.pin_memory = pin_memory
-        self.pin_memory_device = pin_memory_device
+        self.pin_memory, self.pin_memory_device = pin_memory, pin_memory_device
         self.worker_init_fn = worker_init_fn
         self.generator = generator
         self.in_order = in_order
         self.multiprocessing_context = multiprocessing_context
-        # Frameworks copy these into loaders of their own, where they would start processes.
+        self.prepare, self.transform, self.batch_transform = prepare, transform, batch_transform
+        self.order, self.deterministic, self.key = order, deterministic, key
+        self.job, self.address, self.as_numpy = job, address, as_numpy
+        # They copy these into loaders of torch, which would start processes, or raise.
         self.num_workers, self.prefetch_factor, self.persistent_workers = 0, None, False
-        self.timeout = timeout
-        self.timeout_s = timeout or 120.0  # 0 is torch's "for ever"
-        self.sampler, self.batch_sampler = _samplers(
+        self.timeout = 0.0
+        self._timeout_s = timeout or 120.0  # 0 is torch's "for ever"
+        self._name = job or os.path.basename(sys.argv[0] or "python")
+        chosen = batch_sampler if sampler is None else sampler
+        self._rank = find_rank(self._name, job is not None, chosen, len(self._rows))
+        self._distributed: Any = sampler if self._rank else None
+        self._epoch_told = 0  # by the DistributedSampler
+        if self._distributed is not None:
+            shuffle = bool(sampler.shuffle)
+            seed = int(sampler.seed) if seed is None else seed
+        if seed is None:
+            seed = generator.initial_seed() if generator is not None and order == "seeded" else 0
+        self.seed = seed
+        self.sampler, self.batch_sampler = samplers.shown(
             dataset, batch_size, shuffle, sampler, batch_sampler, drop_last, generator
         )
-        told = (sampler is not None and self._distributed is None) or batch_sampler is not None
         by_torch = shuffle and generator is not None and order == "shared"
-        self._told = told or by_torch
-        self._order = order if shuffle else "given"
+        self._told = self._rank is None and (chosen is not None or by_torch)
+        self._order = "told" if self._told else order if shuffle else "given"
+        self.collate_fn = collate_fn or torch_loader.collate_of(self._singly)
         self._transform = steps_of(transform, "transform")
-        self._batch_transform = batch_transform
-        self._seed = seed
-        self._address = address
-        self._as_numpy = as_numpy
-        base = unwrap(dataset)
-        self._shared = SharedPart(base.base, steps_of(prepare, "prepare"), worker_init_fn)
-        self._rows = base.rows
-        self._row_limit = len(base.base)
-        self._fresh = not deterministic
-        self._named = key is not None
+        with_torch = worker_init_fn is not None and torch_loader.loaded() is not None
+        self._shared = SharedPart(
+            base.base, steps_of(prepare, "prepare"), worker_init_fn, with_torch
+        )
         alone = self._shared.steps.steps == () and worker_init_fn is None
         self._key = key or fingerprint(base.base if alone else self._shared)
         self._epoch = 0
         self._resume: dict[str, Any] | None = None
-        self._source: Source | None = None  # of the latest pass
         self._passes: dict[int, int] = {}  # begun, by epoch
+        self._delivered = self._prepared = self._hits_of_others = self._repeated = 0
+        self._wait_s = 0.0
+        self._forget_passes()
+        self._made = True
+
+    def _forget_passes(self) -> None:
+        """Have no pass and no connection."""
+        self._source: Source | None = None  # of the latest pass
         self._latest: weakref.ref[Pass] | None = None
         self._idle: Connection | None = None
         self._ring = Ring()
-        self._delivered = self._prepared = self._hits_of_others = self._repeated = 0
-        self._wait_s = 0.0
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse what would have no effect any more."""
+        if name in FIXED and "_made" in self.__dict__:
+            raise BadArgument(f"{name} of a loader cannot be changed; make a new loader")
+        super().__setattr__(name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy as a loader with the same arguments, at the same epoch, with no pass begun."""
+        state = {name: value for name, value in self.__dict__.items() if name not in _OF_PASSES}
+        return _again, (getattr(type(self), "plain_class", type(self)), state)
+
+    def __repr__(self) -> str:
+        """Say what is read, how, and by whom."""
+        words = [f"{type(self.dataset).__name__} of {len(self._rows)}"]
+        if self.batch_size is not None:
+            words.append(f"batch_size={self.batch_size}")
+        elif self._singly:
+            words.append("batch_size=None")
+        if self._told:
+            chosen = self.sampler if self.batch_size or self._singly else self.batch_sampler
+            words.append(f"in the order of {type(chosen).__name__}")
+        elif self._order == "given":
+            words.append("in the order of the dataset")
+        else:
+            words.append(f"order={self._order!r}")
+        words += ["drop_last=True"] if self.drop_last else []
+        words.append(f"job={self._name!r}")
+        if self._rank:
+            words.append(f"rank {self._rank.number} of {self._rank.world_size}")
+        return f"joader.{type(self).__name__}({', '.join(words)})"
+
+    def __class_getitem__(cls, kind: Any) -> GenericAlias:
+        """Be subscripted in annotations, as torch's loader is."""
+        return GenericAlias(cls, kind)
+
+    @property
+    def timeout_s(self) -> float:
+        """How long a batch may take."""
+        return self.timeout or self._timeout_s
 
     @property
     def goes_on_elsewhere(self) -> bool:
@@ -192,47 +249,63 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         """Begin a pass."""
-        source = self._source = self._new_source()
-        self._resume = None
+        source = self._new_source()
+        connection = self._free_connection()
+        if connection is None:
+            connection = self.connect(source.largest() if isinstance(source, Told) else 0)
+        self._source, self._resume = source, None
         self._epoch = source.epoch + 1
-        connection, self._idle = self._idle, None
-        if connection is None or not connection.usable_here:
-            largest = source.largest() if isinstance(source, Told) else 0
-            connection = self.connect(largest)
         ahead = TOLD_AHEAD if self._told else AHEAD
         if self._singly:
             ahead = 2 * SINGLES
-        latest = Pass(self, connection, source, ahead, self._batch_transform)
+        latest = Pass(self, connection, source, ahead)
         self._latest = weakref.ref(latest)  # a pass that was broken off must go when it is dropped
         return latest
 
+    def _free_connection(self) -> Connection | None:
+        """Return a connection that no pass needs; of a rank, that of the pass before."""
+        connection, self._idle = self._idle, None
+        latest = self._latest() if self._latest else None
+        if connection is None and self._rank and latest is not None:
+            connection = latest.hand_over()
+        return connection if connection is not None and connection.usable_here else None
+
     def _new_source(self) -> Source:
         """Return the order of the next pass, after what a loaded state says was yielded."""
-        state = self._resume
-        if state is None and self._distributed is not None:
-            self._epoch = max(self._epoch, self._distributed.epoch)
-        length = len(self._rows)
-        progress = (
-            restored(state, self._key, length)
-            if state
-            else Progress(length, self._epoch, self._new_key())
-        )
-        if not self._told:
-            ranks = self._rank.world_size if self._rank else 1
-            return Drawn(progress, self.batch_size or 1, self.drop_last, ranks)
-        batches = iter(self.batch_sampler) if self.batch_sampler is not None else _singles(self)
-        yielded = int(state["batches"]) if state else 0
-        return Told(batches, progress.epoch, progress.key, yielded, length)
+        state, length = self._resume, len(self._rows)
+        if self._distributed is not None and self._distributed.epoch != self._epoch_told:
+            self._epoch_told = self._distributed.epoch
+            self._epoch = self._epoch_told if state is None else self._epoch
+        progress = Progress(length, self._epoch)
+        if state is not None:
+            progress = restored(state, self._key, length)
+        if not progress.key:
+            progress.key = self._new_key(progress.epoch)
+        if self._told:
+            return self._told_source(progress, state)
+        size = self.batch_size or 1
+        if self._rank is None:
+            return Drawn(progress, size, self.drop_last)
+        salt = (self._rank.number, 0 if self.order == "seeded" else _random_key())
+        return Drawn(progress, size, self.drop_last, self._rank.world_size, salt)
 
-    def _new_key(self) -> int:
+    def _told_source(self, progress: Progress, state: dict[str, Any] | None) -> Told:
+        generator = samplers.generator_of(self.sampler, self.batch_sampler)
+        if state is not None:
+            samplers.restore(generator, state["sampler"])
+        begun = samplers.saved(generator)
+        batches = samplers.batches_of(
+            self.sampler, self.batch_sampler, self.generator, progress.length
+        )
+        return Told(batches, progress, state["batches"] if state else 0, begun)
+
+    def _new_key(self, epoch: int) -> int:
         """Return where a new pass's random numbers start: new ones, or the seed's."""
-        if self._order != "seeded":
-            return int.from_bytes(os.urandom(8)) >> 1
-        number = self._passes.get(self._epoch, 0)
-        self._passes[self._epoch] = number + 1
-        rank = self._rank.number if self._rank else 0
-        name = f"{self._seed} {self._epoch} {number} {rank}".encode()
-        return int.from_bytes(blake2b(name, digest_size=8).digest()) >> 1
+        if self.order != "seeded":
+            return 0 if self._rank else _random_key()  # of ranks each has its own: see Drawn
+        number = self._passes.get(epoch, 0)
+        self._passes[epoch] = number + 1
+        return key_from(self.seed, epoch, number)
 
     def set_epoch(self, epoch: int) -> None:
         """Number the next pass; matters to `order="seeded"`."""
@@ -245,11 +318,14 @@ class DataLoader:
         """Return what was yielded of the current pass, as small plain data; equal on all ranks."""
         if self._resume is not None:
             return dict(self._resume)
-        order = "told" if self._told else self._order
         if self._source is not None and not self._source.complete:
-            return self._source.state(self._key, self._seed, order)
-        state = Progress(len(self._rows), self._epoch).state(self._key, self._seed, order)
-        return {**state, "batches": 0} if self._told else state
+            return self._source.state(self._key, self.seed, self._order)
+        head = Progress(len(self._rows), self._epoch)
+        state = head.state(self._key, self.seed, self._order)
+        if self._told:
+            generator = samplers.generator_of(self.sampler, self.batch_sampler)
+            state |= {"batches": 0, "sampler": samplers.saved(generator)}
+        return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a state at the next `iter()`."""
@@ -295,14 +371,18 @@ class DataLoader:
         """Whether samples come one by one."""
         return self.batch_size is None and self.batch_sampler is None
 
+    @property
+    def _most_at_once(self) -> int:
+        return SINGLES if self._singly and not self._rank else self.batch_size or 1
+
     # What a pass asks of its loader.
 
     def connect(self, batch_size: int = 0) -> Connection:
         """Register with the daemon, starting one if there is none."""
         for _ in range(CONNECT_TRIES - 1):
             with suppress(ConnectionLost):  # one that was ending let us in
-                return self._registered(Connection(self._address), batch_size)
-        return self._registered(Connection(self._address), batch_size)
+                return self._registered(Connection(self.address), batch_size)
+        return self._registered(Connection(self.address), batch_size)
 
     def _registered(self, connection: Connection, batch_size: int) -> Connection:
         path = tuple(os.path.abspath(entry) for entry in sys.path)
@@ -310,22 +390,22 @@ class DataLoader:
         rank = self._rank
         spec = Register(
             self._name,
-            self._key if self._named else f"{self._key} in {_digest(environment)}",
+            self._key if self.key is not None else f"{self._key} in {_digest(environment)}",
             packed(self._rows),
             self._row_limit,
-            max(batch_size, SINGLES if self._singly else self.batch_size or 1),
-            "told" if self._told else self._order,
-            self._seed,
-            self._fresh,
+            max(batch_size, self._most_at_once),
+            self._order,
+            self.seed,
+            not self.deterministic,
             environment,
             code_time(),
-            _pickled(OwnPart(self._transform), "transform") if self._transform.steps else b"",
+            pickled(OwnPart(self._transform), "transform") if self._transform.steps else b"",
             rank.team if rank else "",
             rank.number if rank else 0,
             rank.world_size if rank else 1,
             self.drop_last,
         )
-        connection.register(spec, lambda: Body(_pickled(self._shared, "dataset")))
+        connection.register(spec, lambda: Body(pickled(self._shared, "dataset")))
         return connection
 
     def keep(self, connection: Connection) -> None:
@@ -352,12 +432,13 @@ class DataLoader:
         layouts = connection.layouts(batch)
         memory, offsets = connection.memory, unpacked(batch.offsets)
         pin = self.pin_memory and torch_loader.can_pin()
-        if self.collate_fn is None and not self._singly:
+        usual = self.collate_fn in (None, torch_loader.collate_of(self._singly))
+        if usual and not self._singly:
             copied = gather(
                 layouts,
                 memory,
                 offsets,
-                tensors=False if self._as_numpy else None,
+                tensors=False if self.as_numpy else None,
                 allocate=torch_loader.pinned_bytes if pin else self._ring.lend,
                 allow_pickle=True,
             )
@@ -369,79 +450,28 @@ class DataLoader:
                 read(layout, memory[offset:], allow_pickle=True)
                 for layout, offset in zip(layouts, offsets.tolist(), strict=True)
             ]
-        if self._singly:
-            data = (self.collate_fn or torch_loader.convert)(samples[0])
-        else:
-            data = (self.collate_fn or torch_loader.collate)(samples)
+        data = samples[0] if self._singly else samples
+        if not usual and self.collate_fn is not None:
+            data = self.collate_fn(data)
+        elif not self.as_numpy:
+            data = torch_loader.convert(data) if self._singly else torch_loader.collate(data)
         return torch_loader.pinned(data) if pin else data
 
-
-def _samplers(
-    dataset: Any,
-    batch_size: int | None,
-    shuffle: bool,
-    sampler: Any,
-    batch_sampler: Any,
-    drop_last: bool,
-    generator: Any,
-) -> tuple[Any, Any]:
-    """Return what torch's loader would have as its sampler and batch sampler.
-
-    Of these only a user's own is read here; the others are what frameworks look for.
-    """
-    torch = torch_loader.loaded()
-    if batch_sampler is not None:
-        return sampler, batch_sampler
-    if torch is None:
-        whole = sampler if sampler is not None else range(len(dataset))
-        return whole, None if batch_size is None else Batches(whole, batch_size, drop_last)
-    data = torch.utils.data
-    if sampler is None and shuffle:
-        sampler = data.RandomSampler(dataset, generator=generator) if len(dataset) else range(0)
-    elif sampler is None:
-        sampler = data.SequentialSampler(dataset)
-    if batch_size is None:
-        return sampler, None
-    return sampler, data.BatchSampler(sampler, batch_size, drop_last)
+    def finished(self, data: Any) -> Any:
+        """Apply the batch transform."""
+        return self.batch_transform(data) if self.batch_transform else data
 
 
-@dataclass(frozen=True)
-class Batches:
-    """Positions of a sampler in batches: torch's BatchSampler, where there is no torch."""
-
-    sampler: Any
-    batch_size: int
-    drop_last: bool
-
-    def __iter__(self) -> Iterator[list[int]]:
-        """Yield batches."""
-        batch: list[int] = []
-        for position in self.sampler:
-            batch.append(position)
-            if len(batch) == self.batch_size:
-                yield batch
-                batch = []
-        if batch and not self.drop_last:
-            yield batch
-
-    def __len__(self) -> int:
-        """Return the number of batches."""
-        full, rest = divmod(len(self.sampler), self.batch_size)
-        return full + (1 if rest and not self.drop_last else 0)
+def _again(plain_class: type[DataLoader], state: dict[str, Any]) -> DataLoader:
+    """Make a loader from the state of another."""
+    loader = plain_class.__new__(plain_class)
+    loader.__dict__.update(state)
+    loader._forget_passes()
+    return loader
 
 
-def _singles(loader: DataLoader) -> Iterator[list[int]]:
-    return ([position] for position in loader.sampler)
-
-
-def _pickled(code: Any, what: str) -> bytes:
-    try:
-        return bytes(cloudpickle.dumps(code))
-    except Exception as error:
-        raise BadArgument(
-            f"the {what} cannot be sent to the worker processes: {error}; open files and "
-            "connections when they are first used, or leave them out in __getstate__"
-        ) from error
+def _random_key() -> int:
+    return int.from_bytes(os.urandom(8)) >> 1
 
 
 def _digest(environment: Environment) -> str:

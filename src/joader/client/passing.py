@@ -10,7 +10,6 @@ on. What was on its way is drawn again; nothing is lost or repeated.
 
 import logging
 import time
-from collections.abc import Callable
 from typing import Any, Protocol
 
 from joader.client.connection import Connection
@@ -29,7 +28,10 @@ log = logging.getLogger("joader")
 class Owner(Protocol):
     """What a pass needs of its loader."""
 
-    timeout_s: float
+    @property
+    def timeout_s(self) -> float:
+        """How long a batch may take."""
+        ...
 
     @property
     def goes_on_elsewhere(self) -> bool:
@@ -52,64 +54,91 @@ class Owner(Protocol):
         """Copy a batch out of shared memory."""
         ...
 
+    def finished(self, data: Any) -> Any:
+        """Apply the batch transform."""
+        ...
+
     def count(self, batch: BatchReady, wait_s: float) -> None:
         """Count a batch that was yielded."""
+        ...
+
+    def __len__(self) -> int:
+        """Return the number of batches of a full pass."""
         ...
 
 
 class Pass:
     """An iterator over the batches of one pass."""
 
-    def __init__(
-        self,
-        loader: Owner,
-        connection: Connection,
-        source: Source,
-        ahead: int,
-        finish: Callable[[Any], Any] | None,
-    ) -> None:
-        """Begin, asking for `ahead` batches at a time; `finish` is applied to every batch."""
+    def __init__(self, loader: Owner, connection: Connection, source: Source, ahead: int) -> None:
+        """Begin, asking for `ahead` batches at a time.
+
+        Ranks begin with the first batch: who only calls iter() takes part in no pass.
+        """
         self._loader = loader
         self.connection = connection
         self.source = source
         self._ahead = ahead
-        self._finish = finish
         self._losses = 0
-        self._failed = False
-        try:
-            self._begin()
-        except ConnectionLost as error:
-            self._note_loss(error)
+        self._over = ""  # why it goes no further
+        self._number = 0  # of the pass on its connection, once it has begun
+        if loader.goes_on_elsewhere:
+            self._begin_now()
 
     def __iter__(self) -> "Pass":
         """Return itself."""
         return self
 
+    def __len__(self) -> int:
+        """Return the number of batches of a full pass, as torch's iterators do."""
+        return len(self._loader)
+
     def __next__(self) -> Any:
         """Return the next batch."""
-        if self._failed:
+        if self._over == "failed":
             raise StopIteration
+        self.source.raise_error()
         if self.source.complete:
             self._give_connection_back()
             raise StopIteration
-        if not self.connection.usable_here:
+        if self._over or not self.connection.usable_here:
             raise BadArgument(
-                "this pass was begun in another process, or was closed; begin one with iter()"
+                f"this pass {self._over or 'was begun in another process, or was closed'}; begin "
+                "one with iter()"
             )
+        if not self._number:
+            self._begin_now()
         started = time.perf_counter()
         batch = self._batch()
         wait_s = time.perf_counter() - started
         if batch.failed:
             self._raise(batch)
-        data = self._loader.collated(self.connection, batch)
+        try:
+            data = self._loader.collated(self.connection, batch)
+        finally:  # a batch that cannot be collated is over, too: the next is another
+            self._note(batch)
+        self._loader.count(batch, wait_s)
+        return self._loader.finished(data)
+
+    def hand_over(self) -> Connection:
+        """Leave the connection to another pass; this one is over."""
+        self._over = "was ended by the next one, as ranks read one at a time"
+        return self.connection
+
+    def _note(self, batch: BatchReady) -> None:
+        """Note that a batch was yielded, give its slots back, and ask for another."""
         self.source.note(batch)
         try:
             self.connection.send(GiveBack(batch.samples))
             self._ask()
         except ConnectionLost as error:  # the batch is whole; the next one comes from another
             self._note_loss(error)
-        self._loader.count(batch, wait_s)
-        return self._finish(data) if self._finish else data
+
+    def _begin_now(self) -> None:
+        try:
+            self._begin()
+        except ConnectionLost as error:
+            self._note_loss(error)
 
     def _begin(self) -> None:
         """Tell the daemon what is left, and ask for the first batches."""
@@ -190,16 +219,16 @@ class Pass:
         number, reason = batch.failed[0]
         position = self.source.position(number)
         row = self._loader.row_at(position)
-        self._failed = True
+        self._over = "failed"
         self.connection.close()
         raise RowFailed(f"row {row} (position {position}) could not be prepared:\n{reason}")
 
     def _give_connection_back(self) -> None:
         """Leave the connection to the loader's next pass: it is the same job."""
-        if self.connection.usable_here and not self.connection.lost:
+        if self.connection.usable_here and not self.connection.lost and not self._over:
             self._loader.keep(self.connection)
 
     def __del__(self) -> None:
         """Leave the connection to the loader when a pass is broken off."""
-        if hasattr(self, "_number"):
+        if hasattr(self, "_over"):
             self._give_connection_back()

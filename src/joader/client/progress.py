@@ -55,6 +55,8 @@ class Progress:
 
 def restored(state: dict[str, Any], fingerprint: str, length: int) -> Progress:
     """Return the progress a state keeps; BadArgument where it belongs to other data."""
+    if not isinstance(state, dict):
+        raise BadArgument(f"{state!r} is no state of a loader; give what state_dict() returned")
     missing = {"version", "fingerprint", "length", "epoch", "key", "done"} - set(state)
     if missing:
         raise BadArgument(f"this is no state of a loader: it lacks {', '.join(sorted(missing))}")

@@ -14,7 +14,7 @@ from typing import Any
 
 from joader.errors import BadArgument
 
-_loaders: Counter[str] = Counter()  # of ranks, made by this process: all ranks make the same
+_loaders: Counter[str] = Counter()  # made by this process: all ranks make the same ones
 
 
 @dataclass(frozen=True)
@@ -32,29 +32,53 @@ def is_distributed(sampler: Any) -> bool:
     return module is not None and isinstance(sampler, module.DistributedSampler)
 
 
-def find_rank(name: str, asked: bool, sampler: Any) -> Rank | None:
-    """Return this process's rank; None where it trains by itself, or has a sampler of its own."""
-    if is_distributed(sampler):
-        number, world_size = int(sampler.rank), int(sampler.num_replicas)
-    elif asked and sampler is None:
-        number = _variable("RANK", 0)
-        world_size = _variable("WORLD_SIZE", 1)
-    else:
+def find_rank(name: str, asked: bool, sampler: Any, length: int) -> Rank | None:
+    """Return this process's rank; None where it trains by itself, or its sampler is to be obeyed.
+
+    A DistributedSampler that speaks of other ranks than the launcher's, or of other data, is
+    obeyed, and so is one of a job on several nodes.
+    """
+    number, world_size = _place()
+    if world_size < 2 or not (asked or is_distributed(sampler)):
         return None
-    if world_size < 2:
+    if sampler is not None and not (
+        is_distributed(sampler)
+        and (sampler.rank, sampler.num_replicas) == (number, world_size)
+        and len(sampler.dataset) == length
+    ):
         return None
     on_this_node = _variable("LOCAL_WORLD_SIZE", world_size)
     if on_this_node != world_size:
+        if sampler is not None:
+            return None
         raise BadArgument(
             f"job {name!r} has {world_size} ranks, {on_this_node} of them on this node; ranks on "
-            "several nodes cannot be one job yet. Leave job= out and give the loader a "
-            "DistributedSampler's order as batch_sampler="
+            "several nodes cannot be one job yet. Give the loader a DistributedSampler: it is "
+            "obeyed, and the ranks of a node share what they prepare"
         )
-    meeting = ":".join(
-        os.environ.get(part, "") for part in ("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID")
-    )
-    _loaders[name] += 1
-    return Rank(f"{name} at {meeting}, loader {_loaders[name]}", number, world_size)
+    # By length too: a rank that has a loader more than the others still meets them in the rest.
+    of = f"{name} at {_meeting()}, {length} rows"
+    _loaders[of] += 1
+    return Rank(f"{of}, loader {_loaders[of]}", number, world_size)
+
+
+def _place() -> tuple[int, int]:
+    """Return rank and world size as torch.distributed knows them, or the launcher said."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return int(distributed.get_rank()), int(distributed.get_world_size())
+    world_size = _variable("WORLD_SIZE", 1)
+    if world_size > 1 and not os.environ.get("RANK"):
+        return 0, 1  # a leftover: nobody says which rank this is
+    return _variable("RANK", 0), world_size
+
+
+def _meeting() -> str:
+    """Name what the ranks of one start of a job have in common, and no other start has."""
+    names = ("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT")
+    if os.environ.get("MASTER_PORT"):
+        return ":".join(os.environ.get(name, "") for name in names)
+    return f"process {os.getppid()}"  # who spawned them
 
 
 def _variable(name: str, default: int) -> int:

@@ -5,10 +5,9 @@ for and not yielded before it is asked for again.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from hashlib import blake2b
 from typing import Any, Protocol
-
-import numpy as np
 
 from joader.client.progress import Progress
 from joader.messages import BatchReady, NextBatch, StartPass, packed, unpacked
@@ -35,6 +34,10 @@ class Source(Protocol):
         """Return what to ask for next; None when nothing is left."""
         ...
 
+    def raise_error(self) -> None:
+        """Raise what kept the order from going on, if everything before it was yielded."""
+        ...
+
     def position(self, number: int) -> int:
         """Return the position in the dataset that the daemon speaks of."""
         ...
@@ -51,23 +54,26 @@ class Source(Protocol):
 class Drawn:
     """The daemon draws from what is left of the dataset.
 
-    Of several ranks each asks for its part of every step, and all note the whole step.
+    Of several ranks each asks for its part of every step, and all note the whole step. So their
+    states are equal; the random numbers of each start elsewhere.
     """
 
     def __init__(
-        self, progress: Progress, batch_size: int, drop_last: bool, world_size: int = 1
+        self,
+        progress: Progress,
+        batch_size: int,
+        drop_last: bool,
+        world_size: int = 1,
+        salt: tuple[int, ...] = (),
     ) -> None:
-        """Go on from this progress."""
+        """Go on from this progress; `salt` goes into the random numbers of this rank."""
         self.progress = progress
         self._batch_size = batch_size
-        self._ranks = world_size
-        left, step = progress.length - progress.count, batch_size * world_size
-        if world_size > 1:  # equal steps: what is missing in the last is filled up
-            self._left = (left // step if drop_last else -(-left // step)) * batch_size
-        else:
-            self._left = left - left % step if drop_last else left
+        self._salt = salt
+        full, rest = divmod(progress.length - progress.count, batch_size * world_size)
+        # Equal steps: the last is shared out evenly, as far as that goes.
+        self._left = full * batch_size + (0 if drop_last else -(-rest // world_size))
         self._unasked = self._left
-        self._offset = 0
 
     @property
     def epoch(self) -> int:
@@ -83,13 +89,20 @@ class Drawn:
         """Begin, or begin again with another daemon."""
         self._unasked = self._left
         done = packed(self.progress.positions())
-        return StartPass(number, self.progress.epoch, self.progress.key, done)
+        key = self.progress.key
+        if self._salt:
+            # A rank's random numbers go by the order of what it reads, which is counted from 0.
+            key = key_from(key, self.progress.count, *self._salt)
+        return StartPass(number, self.progress.epoch, key, done)
 
     def ask(self) -> NextBatch | None:
         """Return what to ask for next; None when nothing is left."""
         count = min(self._batch_size, self._unasked)
         self._unasked -= count
         return NextBatch(count) if count > 0 else None
+
+    def raise_error(self) -> None:
+        """Do nothing: what is drawn is always there."""
 
     def position(self, number: int) -> int:
         """Return the position in the dataset that the daemon speaks of."""
@@ -110,20 +123,29 @@ class Told:
     """A sampler of the user's says what comes; it is read a few batches ahead, as torch does."""
 
     def __init__(
-        self, batches: Iterator[Sequence[int]], epoch: int, key: int, yielded: int, length: int
+        self,
+        batches: Iterator[list[int]],
+        progress: Progress,
+        yielded: int = 0,
+        sampler: str = "",
     ) -> None:
-        """Go on after `yielded` batches; those the sampler gives before are left out."""
-        self.epoch = epoch
-        self.key = key
-        self.yielded = yielded
-        self._length = length
+        """Go on after `yielded` batches; `sampler` is its state when the pass began."""
+        self._progress = progress
+        self._yielded = yielded
+        self._sampler = sampler
         self._batches = batches
         for _ in range(yielded):
             next(batches, None)
         self._waiting: deque[list[int]] = deque()  # taken from the sampler and not yielded
         self._asked = 0  # how many of these the daemon was asked for
         self._first = 0  # the daemon's number of the first position of the first of these
+        self._error: Exception | None = None  # of the sampler, after these
         self._look()
+
+    @property
+    def epoch(self) -> int:
+        """The number of the pass's epoch."""
+        return self._progress.epoch
 
     @property
     def complete(self) -> bool:
@@ -133,7 +155,8 @@ class Told:
     def begin(self, number: int) -> StartPass:
         """Begin, or begin again with another daemon."""
         self._asked = self._first = 0
-        return StartPass(number, self.epoch, self.key)
+        # The daemon counts what it is told from 0 again: the random numbers must not be the same.
+        return StartPass(number, self.epoch, key_from(self._progress.key, self._yielded))
 
     def ask(self) -> NextBatch | None:
         """Return what to ask for next; None when the sampler has ended."""
@@ -144,6 +167,12 @@ class Told:
         positions = self._waiting[self._asked]
         self._asked += 1
         return NextBatch(len(positions), packed(positions))
+
+    def raise_error(self) -> None:
+        """Raise what the sampler raised, once everything before it was yielded."""
+        error, self._error = (None, self._error) if self._waiting else (self._error, None)
+        if error is not None:
+            raise error
 
     def largest(self) -> int:
         """Return the size of the largest batch that is known so far."""
@@ -157,17 +186,27 @@ class Told:
         """Note that a batch was yielded."""
         self._first += len(self._waiting.popleft())
         self._asked -= 1
-        self.yielded += 1
+        self._yielded += 1
         if not self._waiting:
             self._look()
 
     def state(self, fingerprint: str, seed: int, order: str) -> dict[str, Any]:
-        """Return how many batches were yielded."""
-        whole = Progress(self._length, self.epoch, self.key)
-        return {**whole.state(fingerprint, seed, order), "batches": self.yielded}
+        """Return how many batches were yielded, and where the sampler had begun."""
+        whole = self._progress.state(fingerprint, seed, order)
+        return {**whole, "batches": self._yielded, "sampler": self._sampler}
 
     def _look(self) -> None:
         """Take the sampler's next batch."""
-        positions = next(self._batches, None)
+        try:
+            positions = next(self._batches, None)
+        except Exception as error:  # the user's code; it is looked at ahead of its time
+            self._error = self._error or error
+            return
         if positions is not None:
-            self._waiting.append([int(np.asarray(position)) for position in positions])
+            self._waiting.append(positions)
+
+
+def key_from(*parts: int) -> int:
+    """Return where random numbers start that are made of all of these."""
+    name = " ".join(map(str, parts)).encode()
+    return int.from_bytes(blake2b(name, digest_size=8).digest()) >> 1

@@ -6,6 +6,7 @@ know it. torch's own `__init__` and iterators never run. torch is never imported
 """
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 
@@ -25,10 +26,25 @@ def joined(loader_class: type) -> type:
     if torch is None or issubclass(loader_class, torch.utils.data.DataLoader):
         return loader_class
     if loader_class not in _joined:
-        names = {"__module__": loader_class.__module__, "__doc__": loader_class.__doc__}
+        names = {
+            "__module__": loader_class.__module__,
+            "__qualname__": loader_class.__qualname__,
+            "__doc__": loader_class.__doc__,
+            "plain_class": loader_class,
+        }
         bases = (loader_class, torch.utils.data.DataLoader)
         _joined[loader_class] = type(loader_class.__name__, bases, names)
     return _joined[loader_class]
+
+
+def collate_of(singly: bool) -> Callable[[Any], Any] | None:
+    """Return how torch's loader collates where the user says nothing; None without torch."""
+    torch = loaded()
+    if torch is None:
+        return None
+    data = torch.utils.data
+    function: Callable[[Any], Any] = data.default_convert if singly else data.default_collate
+    return function
 
 
 def collate(samples: list[Any]) -> Any:

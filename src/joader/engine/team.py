@@ -2,8 +2,9 @@
 
 A *step* is what all ranks read at the same time: batch_size positions a rank, in order of ranks.
 The team draws as one job, by its *lead*, a reader that plans and never asks; ranks are told their
-parts. Steps are equal: the last is filled up with rows of the team's first step, unless `drop_last`
-leaves it out. A pass begins when all ranks have begun it, and they must agree on where.
+parts. Steps are equal: the last is shared out evenly, and filled up with fewer rows than there are
+ranks, from the team's first step, unless `drop_last` leaves it out. A pass begins when all ranks
+have begun it, and they must agree on where.
 
 Invariant: a rank's steps come in order; a step is kept until every rank has taken its part.
 """
@@ -73,6 +74,7 @@ class Team:
 
     def begin(self, rank: int, event: Begin) -> Begin | None:
         """Note that a rank has begun a pass; once all have, return where the team does."""
+        self._begun.pop(rank, None)
         for other, begun in self._begun.items():
             if begun.epoch != event.epoch or not np.array_equal(begun.done, event.done):
                 raise BadArgument(
@@ -109,11 +111,11 @@ class Team:
         while min(self._taken.values()) > self._first:
             self._steps.pop(0)
             self._first += 1
-        start = rank * self.batch_size
-        return step, step.positions[start : start + self.batch_size]
+        part = step.positions.size // self.world_size
+        return step, step.positions[rank * part : (rank + 1) * part]
 
     def _next_step(self) -> Step | None:
-        """Take a step off the lead's plan; fill the last one up."""
+        """Take a step off the lead's plan; the last one may be shorter."""
         lead, size = self.lead, self.step_size
         planned = lead.positions[:size]
         if len(planned) < size and (lead.undrawn or not planned or self.drop_last):
@@ -122,7 +124,7 @@ class Team:
         positions = np.array(planned, np.int64)
         if not self._filling.size:
             self._filling = positions
-        missing = size - positions.size
+        missing = -positions.size % self.world_size
         return Step(np.concatenate([positions, np.resize(self._filling, missing)]), missing)
 
 

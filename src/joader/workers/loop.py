@@ -24,6 +24,7 @@ import sys
 import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from secrets import randbits
 from typing import Any
 
 from joader.errors import ConnectionLost
@@ -176,7 +177,7 @@ class Worker:
                 # From the same user, checked by the daemon, and only in this process.
                 part = pickle.loads(self._code[name])
                 if isinstance(part, SharedPart):
-                    part.start(self._number, self._workers, seed=self._number)
+                    part.start(self._number, self._workers, seed=randbits(63))
                 self._loaded[name] = part
             return self._loaded[name]
 
