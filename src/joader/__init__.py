@@ -9,8 +9,9 @@ from joader.version import __version__
 
 if TYPE_CHECKING:
     from joader.client.loader import DataLoader
+    from joader.client.prefetch import DevicePrefetcher
 
-__all__ = ["DataLoader", "__version__"]
+__all__ = ["DataLoader", "DevicePrefetcher", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
@@ -18,4 +19,8 @@ def __getattr__(name: str) -> Any:
         from joader.client.loader import DataLoader
 
         return DataLoader
+    if name == "DevicePrefetcher":
+        from joader.client.prefetch import DevicePrefetcher
+
+        return DevicePrefetcher
     raise AttributeError(f"module 'joader' has no attribute {name!r}")

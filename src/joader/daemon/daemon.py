@@ -353,6 +353,7 @@ class Daemon:
                 case engine.Forget():
                     for sample in instruction.samples:
                         self._layout_of.pop(sample, None)
+        self.pool.feed()
 
     def _deliver(self, delivery: engine.Deliver) -> None:
         session = self.sessions[delivery.job]

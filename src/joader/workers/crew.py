@@ -97,12 +97,14 @@ class Hand(asyncio.Protocol):
             learn = RecipeBody(name, body) if isinstance(name, str) else OwnBody(name, body)
             self.send(learn)
         self.busy[order.sample] = order
+        self.crew.note_hand(order.sample, self)
         self.since[order.sample] = time.monotonic()
         self.send(order)
 
     def drop(self, sample: int) -> Order | None:
         """Note that the worker has a sample no more."""
         self.since.pop(sample, None)
+        self.crew.note_hand(sample, None)
         return self.busy.pop(sample, None)
 
 
@@ -133,26 +135,32 @@ class Crew:
         self._on_lost = on_lost
         self._held: dict[int, list[Finish]] = {}  # by source, which no worker has yet
         self._suspects: set[int] = set()
+        self._hand_of: dict[int, Hand] = {}  # by sample
         self._tasks: set[asyncio.Task[Any]] = set()
+
+    def note_hand(self, sample: int, hand: Hand | None) -> None:
+        """Note who has a sample in hand."""
+        if hand is None:
+            self._hand_of.pop(sample, None)
+        else:
+            self._hand_of[sample] = hand
 
     # Work in.
 
     def cook(self, order: Cook) -> None:
         """Queue a row."""
         self.queue.append(order)
-        self.feed()
 
     def finish(self, order: Finish) -> None:
         """Queue an own part, or let it go along with its source."""
         if order.layout:
             self.queue.append(order)
-            self.feed()
             return
-        for hand in self.hands:
-            if order.source in hand.busy and not hand.alone:
-                hand.take(order, self._code_of(order.job))
-                return
-        self._held.setdefault(order.source, []).append(order)
+        hand = self._hand_of.get(order.source)
+        if hand is not None and not hand.alone:
+            hand.take(order, self._code_of(order.job))
+        else:
+            self._held.setdefault(order.source, []).append(order)
 
     def ready(self, source: int, offset: int, layout: bytes) -> None:
         """Queue the own parts whose source is in its slot now, before all else."""
@@ -160,7 +168,6 @@ class Crew:
             self.queue.appendleft(
                 msgspec.structs.replace(order, source_offset=offset, layout=layout)
             )
-        self.feed()
 
     def gone(self, source: int) -> None:
         """Drop own parts whose source will not come."""
@@ -173,18 +180,19 @@ class Crew:
 
     def drop(self, sample: int) -> None:
         """Forget a sample that its worker was told to drop, and what waits for it."""
-        for hand in self.hands:
-            if hand.drop(sample) is not None:
-                self._cleared(sample, hand)
+        hand = self._hand_of.get(sample)
+        if hand is not None:
+            hand.drop(sample)
+            self._cleared(sample, hand)
         self.gone(sample)
 
     def put_at(self, order: PutAt) -> None:
         """Tell the worker that has the sample where to put it; if it is ending, `lost` follows."""
-        for hand in self.hands:
-            known = hand.busy.get(order.sample)
-            if known is not None:
-                hand.busy[order.sample] = msgspec.structs.replace(known, offset=order.offset)
-                hand.send(order)
+        hand = self._hand_of.get(order.sample)
+        if hand is not None:
+            known = hand.busy[order.sample]
+            hand.busy[order.sample] = msgspec.structs.replace(known, offset=order.offset)
+            hand.send(order)
 
     def forget(self, belongs: Callable[[Order], bool]) -> list[int]:
         """Drop what no worker has yet of those that belong; return their samples."""
@@ -207,11 +215,12 @@ class Crew:
     def feed(self) -> None:
         """Hand out what is queued to the workers with the least in hand."""
         limit = AHEAD * self._threads
+        ready = [hand for hand in self.hands if hand.transport is not None]
         while self.queue:
-            ready = [h for h in self.hands if h.transport is not None and not h.alone]
+            ready = [hand for hand in ready if not hand.alone and len(hand.busy) < limit]
             hand = min(ready, key=lambda hand: len(hand.busy), default=None)
             suspect = self.queue[0].sample in self._suspects
-            if hand is None or len(hand.busy) >= (1 if suspect else limit):
+            if hand is None or (suspect and hand.busy):
                 return
             order = self.queue.popleft()
             hand.alone = suspect
@@ -298,6 +307,8 @@ class Crew:
             return
         code = hand.process.wait()
         self.start()
+        for sample in hand.busy:
+            del self._hand_of[sample]
         if hand.busy:
             # Own parts held for a row that is lost are told anew with it.
             gone = list(hand.busy)

@@ -109,6 +109,11 @@ class Pool:
         """Have a job's own part done."""
         self._code[order.job].crew.finish(order)
 
+    def feed(self) -> None:
+        """Hand out what has come."""
+        for crew in self._crews:
+            crew.feed()
+
     def put_at(self, order: PutAt) -> None:
         """Tell the worker that has the sample where to put it."""
         for crew in self._crews:
