@@ -24,7 +24,7 @@ help: ## Show this list
 
 setup: $(STAMP) ## Make the environment in .venv/ (every other command does this by itself)
 
-demo: $(STAMP) ## Show what joader does, in about 10 seconds
+demo: $(STAMP) ## Train in four processes, with torch's loader and with joader: about a minute
 	@$(BIN)/joader demo $(ARGS)
 
 test: $(STAMP) ## Run the tests, without the slow ones

@@ -1,50 +1,162 @@
-"""`joader demo`, on small sets."""
+"""`joader demo`: real and small, and its parts by themselves."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from joader.cli.console import Console
+from joader.cli.demo.pictures import PATTERNS, picture, write_pictures
+from joader.cli.demo.processes import Processes, cpu_seconds
+from joader.cli.demo.side import JOADER_LINE, TORCH_LINE, Job, Plan, Side, new_side
+from joader.cli.demo.table import as_figures, as_table
 from joader.cli.main import main
-from joader.errors import MissingExtra
-from joader.simulator.figures import QUICK
+from joader.errors import WorldError
+
+PLAN = Plan(pictures=100, jobs=2, epochs=3)
 
 
-@pytest.fixture(autouse=True)
-def small_and_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("joader.cli.demo.DEMO", QUICK)
-    monkeypatch.chdir(tmp_path)
+def ended(name: str, seconds: float, prepared: int) -> Side:
+    side = new_side(name, PLAN)
+    for job in side.jobs:
+        job.hear(f'{{"samples": 300, "seconds": {seconds}, "cpu": 2.0, "loss": 0.5}}')
+        job.started = 1.0
+    side.prepared, side.daemon_cpu = prepared, 1.0
+    return side
 
 
-def test_the_demo_shows_curves_and_leaves_a_picture(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_picture_follows_from_its_number_and_is_named_for_its_class(tmp_path: Path) -> None:
+    assert picture(3).tobytes() == picture(3).tobytes() != picture(8).tobytes()
+    names = [path.name for path in write_pictures(tmp_path, range(len(PATTERNS)))]
+    assert names == ["00000-0.jpg", "00001-1.jpg", "00002-2.jpg", "00003-3.jpg", "00004-4.jpg"]
+    assert all((tmp_path / name).read_bytes().startswith(b"\xff\xd8") for name in names)
+
+
+def test_the_script_has_the_one_line_that_is_changed() -> None:
+    import joader.cli.demo.side as side
+
+    script = Path(side.__file__).with_name("train.py").read_text()
+    assert script.count(TORCH_LINE) == 1
+    assert JOADER_LINE not in script
+
+
+def test_figures_are_what_the_jobs_said() -> None:
+    torch, joader = ended("torch", 6.0, 600), ended("joader", 2.0, 300)
+    figures = as_figures(PLAN, 2, [torch, joader])
+    assert figures["samples_per_s_ratio"] == 3.0
+    ours = figures["sides"]["joader"]
+    assert ours["samples_per_s"] == 300.0
+    assert ours["cpu_seconds"] == 5.0
+    assert ours["prepared_per_delivered"] == 0.5
+    assert [job["name"] for job in ours["jobs"]] == ["job 1, lr 0.001", "job 2, lr 0.002"]
+
+
+def test_the_table_fits_into_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    Console(width=80).print(as_table(ended("torch", 6.0, 600), ended("joader", 2.0, 300)))
+    lines = capsys.readouterr().out.splitlines()
+    assert "3.0 ×" in lines[2]
+    assert lines[-1].split() == ["prepared", "÷", "delivered", "1.00", "0.50"]
+    assert len(lines) == 8  # none is wrapped
+
+
+def test_a_job_that_has_not_started_has_no_rate() -> None:
+    assert Job("a", 10).rate == 0.0
+
+
+def test_a_process_that_fails_is_told_with_what_it_said(tmp_path: Path) -> None:
+    processes = Processes(tmp_path)
+    processes.start("bad", ["-c", "raise SystemExit('no room')"]).wait()
+    with pytest.raises(WorldError, match="no room"):
+        processes.check()
+    processes.close()
+
+
+def test_processes_end_with_their_children(tmp_path: Path) -> None:
+    processes = Processes(tmp_path)
+    script = "import subprocess; p = subprocess.Popen(['sleep', '60']); print(p.pid, flush=True)\n"
+    process = processes.start("parent", ["-c", f"{script}p.wait()"])
+    assert process.stdout is not None
+    child = int(process.stdout.readline())
+    assert cpu_seconds(process.pid) >= 0
+    processes.close()
+    deadline = time.monotonic() + 10
+    while _alive(child):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_without_torch_it_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["demo"]) == 0
-    printed = capsys.readouterr().out
-    assert "times less" in printed
-    assert any("\u2800" < letter <= "\u28ff" for letter in printed)
-    assert "plot: out/demo.png" in printed
-    assert (tmp_path / "out/demo.png").read_bytes().startswith(b"\x89PNG")
+    monkeypatch.setattr("joader.cli.demo.demo.find_spec", lambda name: None)
+    assert main(["demo"]) == 2
+    told = capsys.readouterr().err
+    assert "make demo" in told
+    assert "pip install 'joader[torch,images]'" in told
 
 
-def test_its_figures_can_be_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--json", "-"]) == 0
-    printed = capsys.readouterr()
-    assert json.loads(printed.out)["name"] == "joader-random4"
-    assert "times less" in printed.err
-    assert main(["demo", "--json", "a.json"]) == 0
-    assert json.loads((tmp_path / "a.json").read_text())["rows"]
+@pytest.mark.slow
+def test_both_sides_train_and_joader_prepares_once_for_both_jobs(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    run = _demo(tmp_path, "--json")
+    out, err = run.communicate(timeout=240)
+    assert run.returncode == 0, err
+    sides = json.loads(out)["sides"]
+    assert sides["torch"]["prepared"] == sides["torch"]["delivered"] == 160
+    assert sides["joader"]["delivered"] == 160
+    assert sides["joader"]["prepared"] < 100
+    assert "joader status" in err
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_without_matplotlib_there_are_curves_and_no_picture(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def missing(path: str) -> None:
-        raise MissingExtra("plots need matplotlib: pip install 'joader[plots]'")
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, number: int) -> None:
+    pytest.importorskip("torch")
+    run = _demo(tmp_path, "--epochs=10")
+    while not any(tally.stat().st_size for tally in tmp_path.glob("*/prepared_joader")):
+        assert run.poll() is None, run.communicate()
+        time.sleep(0.02)
+    assert _mentioning(str(tmp_path))  # daemon, workers and jobs
+    run.send_signal(number)
+    _, err = run.communicate(timeout=30)
+    assert run.returncode == 130, err
+    assert err == "joader: interrupted\n"
+    assert list(tmp_path.iterdir()) == []
+    assert not _mentioning(str(tmp_path))
 
-    monkeypatch.setattr("joader.cli.run.check_plot_path", missing)
-    assert main(["demo"]) == 0
-    printed = capsys.readouterr().out
-    assert "times less" in printed
-    assert "No picture: plots need matplotlib: pip install 'joader[plots]'" in printed
-    assert not list(tmp_path.rglob("*.png"))
+
+def _demo(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    small = ("--pictures=40", "--jobs=2", "--epochs=2")
+    return subprocess.Popen(
+        [sys.executable, "-u", "-m", "joader.cli.main", "demo", *small, *arguments],
+        env={**os.environ, "TMPDIR": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _mentioning(text: str) -> list[str]:
+    """Return processes that have a text in their arguments or work in a folder of that name."""
+    found = []
+    for process in Path("/proc").iterdir():
+        try:
+            words = (process / "cmdline").read_bytes().decode(errors="replace")
+            if text in words or text in os.readlink(process / "cwd"):
+                found.append(words)
+        except OSError:
+            continue
+    return found
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False

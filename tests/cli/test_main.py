@@ -18,8 +18,6 @@ from tests.cli.command import joader
         (["reproduce", "joader-sizes4", "--plot", "/proc/a.png"], "cannot write"),
         (["reproduce", "joader-insert", "--json", "/proc/no.json"], "cannot write"),
         (["reproduce", "joader-insert", "--json", ""], "cannot write"),
-        (["demo", "--plot", "x.xyz"], ".png or .svg"),
-        (["demo", "--plot", "noext"], ".png or .svg"),
         (["demo", "--json", "/proc/no.json"], "cannot write"),
     ],
 )
@@ -35,7 +33,7 @@ def test_wrong_arguments_get_one_line_and_code_2_before_the_work(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("joader.cli.reproduce.compute", work)
-    monkeypatch.setattr("joader.cli.demo.compute", work)
+    monkeypatch.setattr("joader.cli.demo.demo.run", work)
     assert main(arguments) == 2
     printed = capsys.readouterr()
     assert printed.out == ""

@@ -94,23 +94,24 @@ def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser
 def _add_demo(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     command = commands.add_parser(
         "demo",
-        help="see in about 10 seconds how much work four jobs can share",
-        description="Simulate four jobs on overlapping data: how much less is prepared? "
-        "It takes about 10 seconds.",
+        help="train in four processes, with torch's loader and with joader's, and compare",
+        description="Make pictures and train on them in several processes at once, first with "
+        "torch's loader, then with joader. It takes about a minute on two cores.",
     )
+    command.add_argument("--pictures", type=_count, default=1000, metavar="N", help="default 1000")
+    command.add_argument("--jobs", type=_count, default=4, metavar="N", help="default 4")
+    command.add_argument("--epochs", type=_count, default=2, metavar="N", help="default 2")
     _add_json(command)
-    command.add_argument(
-        "--plot",
-        metavar="FILE",
-        default="out/demo.png",
-        help="where the picture goes; .png or .svg (default out/demo.png)",
-    )
     command.set_defaults(run=_demo)
 
 
 def _add_json(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--json", metavar="FILE", help="write the figures ('-': to standard output)"
+        "--json",
+        metavar="FILE",
+        nargs="?",
+        const="-",
+        help="write the figures (without FILE: to standard output)",
     )
 
 
@@ -144,15 +145,15 @@ def _reproduce(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from joader.cli.demo import demo
-    from joader.cli.run import Outputs
+    from joader.cli.demo.demo import demo
+    from joader.cli.demo.side import Plan
 
-    return demo(Outputs(options.json, [options.plot]))
+    return demo(Plan(options.pictures, options.jobs, options.epochs), options.json)
 
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes; it is at least 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is no number; it is at least 1")
     return int(text)
 
 
