@@ -185,6 +185,18 @@ class Cache:
         if self._evictable(sample):
             self._let_go(sample)
 
+    def use_up(self, job: Job, sample: int) -> bool:
+        """End one lease of the job, and make the sample absent if it was the last.
+
+        As release and drop, for samples that nobody will ask for again; True where it is gone.
+        """
+        self._ledger.unpin(job, sample)
+        if not self._evictable(sample):
+            return False
+        self._pinned_bytes -= self._slots.size_bytes(self._offset[sample])
+        self._forget(sample)
+        return True
+
     def drop(self, sample: int) -> None:
         """Make a sample absent, as its data is no longer good; all its leases must have ended."""
         offset = self._check_present(sample)

@@ -174,9 +174,13 @@ class Supply:
 
     def release(self, job: Job, samples: list[int]) -> None:
         """Note that a job has copied these samples."""
+        gone = []
         for sample in samples:
-            self._cache.release(job, sample)
-            self._drop_if_own(sample)
+            if not self._instances.is_own(sample):
+                self._cache.release(job, sample)
+            elif self._cache.use_up(job, sample):
+                gone.append(sample)
+        self._forget(gone)
 
     def claim(self, job: Job, sample: int) -> Job | None:
         """Count a delivery: return for whom the sample counts as prepared, None if now for this."""
