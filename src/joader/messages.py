@@ -220,9 +220,13 @@ class AskWhy(msgspec.Struct, frozen=True, tag=True):
 
 
 class Why(msgspec.Struct, frozen=True, tag=True):
-    """Answer AskWhy in words: which row, where it is, since when."""
+    """Answer AskWhy in words: which row, where it is, since when.
+
+    `patience`: it waits for other ranks of its job, which are all here and may have other work.
+    """
 
     text: str
+    patience: bool = False
 
 
 class AskStatus(msgspec.Struct, frozen=True, tag=True):

@@ -63,10 +63,11 @@ class Job:
     def __init__(self, folder: Path, script: str, *arguments: str, **variables: str) -> None:
         path = folder / f"job{time.monotonic_ns()}.py"
         path.write_text(PRELUDE + script)
+        self.environment = {**os.environ, "JOADER_RUNTIME": str(folder / "run"), **variables}
         self.process = subprocess.Popen(
             [sys.executable, str(path), *arguments],
             cwd=folder,
-            env={**os.environ, "JOADER_RUNTIME": str(folder / "run"), **variables},
+            env=self.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

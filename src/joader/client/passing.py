@@ -20,6 +20,9 @@ from joader.messages import AskWhy, BatchReady, GiveBack, Why
 
 # Daemons lost in a row, without a batch between them, before the pass gives up.
 MOST_LOSSES = 3
+# How often a rank waits `timeout` more for others that are here: rank 0 may be validating alone.
+# With 120 s it is half an hour, after which torch.distributed gives up too.
+MOST_PATIENCE = 15
 _WHY_S = 5.0
 
 log = logging.getLogger("joader")
@@ -162,6 +165,7 @@ class Pass:
     def _batch(self) -> BatchReady:
         """Return the next batch of this pass, from another daemon if need be."""
         deadline = time.monotonic() + self._loader.timeout_s
+        patient = 0
         while True:
             try:
                 if self.connection.lost:
@@ -174,7 +178,12 @@ class Pass:
                 self.connection.layouts(batch)
                 self.connection.send(GiveBack(batch.samples))
             except TimeoutError as error:
-                raise Overdue(self._why_nothing_came()) from error
+                text, patience = self._why_nothing_came()
+                patient += 1
+                if not patience or patient > MOST_PATIENCE:
+                    raise Overdue(text) from error
+                log.warning("%s", text)
+                deadline = time.monotonic() + self._loader.timeout_s
             except ConnectionLost as error:
                 self._note_loss(error)
 
@@ -205,14 +214,16 @@ class Pass:
         )
         self._begin()
 
-    def _why_nothing_came(self) -> str:
+    def _why_nothing_came(self) -> tuple[str, bool]:
+        """Say what is missing, and whether to wait on."""
         pid = self.connection.daemon_pid
         silence = f"no batch came from the daemon (process {pid}) in {self._loader.timeout_s} s"
         try:
-            why = self.connection.ask(AskWhy(), Why, _WHY_S).text
+            why = self.connection.ask(AskWhy(), Why, _WHY_S)
         except (TimeoutError, ConnectionLost):
-            return f"{silence}, and it does not answer; see {log_path()}"
-        return f"{silence}: {why}. See `joader status`, or give a larger timeout="
+            return f"{silence}, and it does not answer; see {log_path()}", False
+        advice = "See `joader status`, or give a larger timeout="
+        return f"{silence}: {why.text}. {advice}", why.patience
 
     def _raise(self, batch: BatchReady) -> None:
         """Raise the first failure of a batch, as the user's own code did; the pass is over."""

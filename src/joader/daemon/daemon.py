@@ -210,7 +210,7 @@ class Daemon:
             case TakeBackPlan():
                 self._tell(engine.TakeBack(job))
             case AskWhy():
-                session.send(Why(self._why(job)))
+                session.send(self._why(job))
             case _:
                 raise BadMessage(f"{type(message).__name__} is not for a daemon")
 
@@ -385,14 +385,17 @@ class Daemon:
         name = struct.pack("<2Q", session.key if session else 0, position)
         return int.from_bytes(blake2b(name, digest_size=8).digest()) >> 1
 
-    def _why(self, job: int) -> str:
+    def _why(self, job: int) -> Why:
         """Say in words what a job's next batch waits for."""
+        ranks, all_here = self.engine.waits_for_ranks(job)
+        if ranks:
+            return Why(ranks, patience=all_here)
         waits = self.engine.waits_for(job)
         if waits is None:
-            return "nothing is missing for it, or there is no room in memory for what is"
+            return Why("nothing is missing for it, or there is no room in memory for what is")
         sample, row = waits
         step = "the job's own part" if self.engine.is_own(sample) else "the dataset"
-        return f"row {row} (in {step}) {self.pool.whereabouts(sample)}"
+        return Why(f"row {row} (in {step}) {self.pool.whereabouts(sample)}")
 
     def _layout(self, data: bytes) -> int:
         number = self._layouts.get(data)

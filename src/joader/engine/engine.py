@@ -114,6 +114,11 @@ class Engine:
                 return self._supply.waits_for(sample)
         return None
 
+    def waits_for_ranks(self, job: Job) -> tuple[str, bool]:
+        """Say which ranks a rank's pass waits for, if any, and whether all are here."""
+        place = self._teams.find(job)
+        return (place[0].waits_for(place[1]), place[0].all_here()) if place else ("", False)
+
     def is_own(self, sample: int) -> bool:
         """Tell whether a sample is a job's own part of another."""
         return self._supply.is_own(sample)

@@ -93,6 +93,20 @@ class Team:
         self._filling = np.empty(0, np.int64)
         return event
 
+    def waits_for(self, rank: int) -> str:
+        """Say which ranks a rank waits for to begin its pass; empty where it does not."""
+        absent = [number for number in range(self.world_size) if number not in self.ranks]
+        late = [number for number in sorted(self.ranks) if number not in self._begun]
+        if self.in_pass(rank) or not (absent or late):
+            return ""
+        words = [f"{_named(absent)} not here, or gone"] if absent else []
+        words += [f"{_named(late)} yet to begin the pass"] if late else []
+        return f"of {self.world_size} ranks of job {self.name!r} {' and '.join(words)}"
+
+    def all_here(self) -> bool:
+        """Tell whether all ranks have joined and none has left."""
+        return len(self.ranks) == self.world_size
+
     def in_pass(self, rank: int) -> bool:
         """Tell whether a rank takes part in the team's pass."""
         return rank in self._taken
@@ -126,6 +140,10 @@ class Team:
             self._filling = positions
         missing = -positions.size % self.world_size
         return Step(np.concatenate([positions, np.resize(self._filling, missing)]), missing)
+
+
+def _named(ranks: list[int]) -> str:
+    return f"rank {ranks[0]} is" if len(ranks) == 1 else f"ranks {', '.join(map(str, ranks))} are"
 
 
 class Teams:
