@@ -1,0 +1,18 @@
+#!/bin/sh
+# Four jobs at once on the same pictures: the first one starts the daemon, all get what it prepares.
+#
+#     sh examples/four_jobs.sh [FOLDER]
+#
+# PYTHON names another interpreter than `python`. The daemon ends a minute after the last job.
+set -e
+here=$(dirname "$0")
+python=${PYTHON:-python}
+jobs=
+for job in 1 2 3 4; do
+    "$python" "$here/single_job.py" "$@" &
+    jobs="$jobs $!"
+done
+for job in $jobs; do
+    wait "$job"
+done
+"$python" -m joader.cli.main status
