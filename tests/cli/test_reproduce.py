@@ -50,7 +50,7 @@ def test_json_on_standard_output_is_nothing_but_json(tmp_path: Path) -> None:
 def test_equal_seeds_give_equal_figures(tmp_path: Path) -> None:
     def rows(seed: str) -> object:
         path = tmp_path / f"{seed}.json"
-        arguments = ["reproduce", "joader-random4", "--quick", "--seed", seed, "--json", str(path)]
+        arguments = ["reproduce", "joader-sizes4", "--quick", "--seed", seed, "--json", str(path)]
         assert main(arguments) == 0
         return json.loads(path.read_text())["rows"]
 

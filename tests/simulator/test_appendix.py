@@ -14,9 +14,10 @@ from joader.simulator.appendix import (
     rows_and_seeds,
     union_from_60_percent,
 )
-from joader.simulator.figures import DEMO, FULL, QUICK, Effort, Row, mean_union, random_sets, union
+from joader.simulator.figures import FULL, QUICK, Effort, Row, mean_union, random_sets, union
 
-TINY = Effort(200, 3, (0.0, 0.5, 1.0))
+TINY = Effort(100, 3, (0.0, 0.5, 1.0))
+SMALL = Effort(400, 1, (0.0, 0.05, 0.2, 0.6, 1.0))
 
 
 def nothing() -> None:
@@ -31,8 +32,8 @@ def tiny(name: str) -> list[Row]:
 def test_every_figure_runs_and_ticks_as_often_as_it_says(name: str) -> None:
     figure = FIGURES[name]
     ticks: list[None] = []
-    rows = list(figure.rows(0, QUICK, lambda: ticks.append(None)))
-    assert len(ticks) == figure.steps(QUICK)
+    rows = list(figure.rows(0, SMALL, lambda: ticks.append(None)))
+    assert len(ticks) == figure.steps(SMALL)
     assert all(row.ours > 0 for row in rows)
     if name != "joader-insert":
         assert all(row.baseline and row.ours <= 1.001 * row.baseline for row in rows)
@@ -53,7 +54,7 @@ def test_what_the_paper_measured_is_given_only_at_its_size() -> None:
     assert paper("paper's rule", 1, sets, FULL) == 20_000
     assert paper("joader", 1, sets, FULL) is None
     assert paper("paper's rule", 100, sets, FULL) is None
-    for effort in (QUICK, DEMO):
+    for effort in (QUICK, TINY):
         assert paper("paper's rule", 1, sets, effort) is None
     assert all(row.paper is None for row in tiny("joader-random4") + tiny("joader-sizes4"))
     assert all(row.paper is None for row in INSERT.rows(0, TINY, nothing))
@@ -78,6 +79,6 @@ def test_the_bound_of_figure_5_is_the_mean_of_the_same_seeds() -> None:
 
 def test_a_run_says_how_large_it_is() -> None:
     assert rows_and_seeds(FULL) == "largest set 10,000 rows, mean of 5 seeds"
-    assert RANDOM4.scale(DEMO) == "largest set 10,000 rows, 1 seed"
+    assert RANDOM4.scale(QUICK) == "largest set 2,000 rows, 1 seed"
     assert INSERT.scale(FULL) == "128 datasets of 1,000,000 to 2,000,000 rows"
     assert INSERT.scale(QUICK) == "25 datasets of 200,000 to 400,000 rows"

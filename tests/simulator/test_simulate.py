@@ -1,12 +1,15 @@
-"""The simulator counts what the rooms do: totals that add up, whoever comes and goes."""
+"""The simulator counts what the engine does: totals that add up, whoever comes and goes."""
 
 import numpy as np
 import pytest
 
+from joader.cache import Lru
+from joader.engine import Engine, Limits
+from joader.engine.values import Event, Instruction, Want
 from joader.errors import BadArgument, BadRows
 from joader.sampling import DependentSampler
-from joader.simulator import Job, Result, simulate, trace
-from joader.simulator.simulate import POLICIES, SAMPLERS, Begin, Rates
+from joader.simulator import Job, Result, simulate
+from joader.simulator.simulate import POLICIES, SAMPLERS
 
 
 def check_sums(result: Result, jobs: list[Job]) -> None:
@@ -33,17 +36,77 @@ def test_everything_is_delivered_once_a_pass_whoever_comes_and_goes(
     check_sums(simulate(jobs, sampler, policy, capacity=20, seed=4), jobs)
 
 
-def test_each_job_reads_each_row_once_a_pass_at_its_own_speed() -> None:
-    jobs = [Job(range(60), speed=1), Job(range(60), speed=4, epochs=4)]
-    seen: list[list[int]] = [[], []]
-    for event in trace(jobs, "dependent", 1):
-        if not isinstance(event, Begin | Rates):
-            for job in event[1]:
-                seen[job].append(event[0])
-            # At every moment the fast one has taken four times as many, but for a row and a round.
-            assert abs(len(seen[1]) - 4 * len(seen[0])) <= 8
-    assert sorted(seen[0]) == list(range(60))
-    assert sorted(seen[1]) == sorted(list(range(60)) * 4)
+def test_it_is_the_engine_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the simulator told it, told again to an engine of its own, gives the same words."""
+    log: list[tuple[tuple[Event, ...], str]] = []
+    handle = Engine.handle
+
+    def record(engine: Engine, *events: Event) -> list[Instruction]:
+        said = handle(engine, *events)
+        log.append((events, repr(said)))
+        return said
+
+    monkeypatch.setattr(Engine, "handle", record)
+    jobs = [Job(range(60)), Job(range(30, 90), speed=2, epochs=2)]
+    result = simulate(jobs, "dependent", "lru", capacity=9, seed=3, batch_size=2, limits=Limits())
+    monkeypatch.undo()
+    replay = Engine(9 * 64, 0, Lru(), Limits(), lambda _: DependentSampler(3))
+    assert all(repr(replay.handle(*events)) == said for events, said in log)
+    assert result.delivered == 180
+
+
+def test_in_every_round_what_is_wanted_together_is_prepared_together() -> None:
+    result = simulate([Job(range(500))] * 4, "dependent", "lru", capacity=1, seed=1)
+    assert (result.prepared, result.shared) == (500, 1500)
+    assert [part.prepared for part in result.jobs] == [500, 0, 0, 0]
+
+
+def test_jobs_of_equal_speed_meet_whatever_the_time_between_their_starts() -> None:
+    for start in (0.5, 1 / 3, 0.999):
+        jobs = [Job(range(300)), Job(range(300), start=start)]
+        assert simulate(jobs, "dependent", "lru", capacity=2).prepared < 330
+
+
+@pytest.mark.parametrize("scale", [0.01, 1000])
+def test_only_the_quotients_of_speeds_matter(scale: float) -> None:
+    def run(unit: float) -> Result:
+        jobs = [Job(range(300), speed=unit), Job(range(300), speed=4 * unit, epochs=4)]
+        return simulate(jobs, "dependent", "expected", capacity=60, seed=2)
+
+    assert run(scale).prepared == pytest.approx(run(1).prepared, rel=0.01)
+
+
+def test_a_node_as_the_daemon_runs_it_looks_ahead_and_refuses() -> None:
+    jobs = [Job(range(400), speed=100), Job(range(400), speed=100, start=1.2)]
+    on_demand = simulate(jobs, capacity=80, batch_size=8)
+    ahead = simulate(jobs, capacity=80, batch_size=8, limits=Limits())
+    assert on_demand.delivered == ahead.delivered == 800
+    assert on_demand.prepared < ahead.prepared < 1.2 * on_demand.prepared
+    with pytest.raises(BadArgument, match="would refuse this, a sample having 64 bytes here: job"):
+        simulate(jobs, capacity=31, batch_size=8, limits=Limits())
+
+
+def test_a_batch_that_cannot_fit_is_refused_also_without_look_ahead() -> None:
+    with pytest.raises(BadArgument, match="a batch of 8 samples"):
+        simulate([Job(range(20))], capacity=7, batch_size=8)
+    assert simulate([Job(range(20))] * 2, capacity=8, batch_size=8).delivered == 40
+
+
+def test_jobs_want_at_the_pace_they_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    wants: list[Want] = []
+    handle = Engine.handle
+
+    def record(engine: Engine, *events: Event) -> list[Instruction]:
+        wants.extend(event for event in events if isinstance(event, Want))
+        return handle(engine, *events)
+
+    monkeypatch.setattr(Engine, "handle", record)
+    jobs = [Job(range(60), speed=10), Job(range(60), speed=40, epochs=4)]
+    simulate(jobs, capacity=100, batch_size=4, limits=Limits())
+    slow = [want.now for want in wants if want.job == 0]
+    fast = [want.now for want in wants if want.job == 1]
+    assert slow == pytest.approx(np.arange(1, 16) * 0.4)
+    assert fast == pytest.approx(np.arange(1, 61) * 0.1)
 
 
 def test_lockstep_shares_everything() -> None:
@@ -86,13 +149,6 @@ def test_a_policy_that_served_another_cache_is_refused(policy: str) -> None:
         simulate([Job(range(9))], "dependent", used, capacity=3)
 
 
-def test_wrong_arguments_of_a_trace_raise_before_its_first_event() -> None:
-    with pytest.raises(BadArgument, match="speed"):
-        trace([Job([1], speed=0)])
-    with pytest.raises(BadArgument, match="sampler"):
-        trace([Job([1])], "best")
-
-
 @pytest.mark.parametrize(
     ("change", "word"),
     [
@@ -103,6 +159,8 @@ def test_wrong_arguments_of_a_trace_raise_before_its_first_event() -> None:
         ({"policy": 3}, "policy is 3; give a policy or one of refcount"),
         ({"capacity": 0}, "at least one sample"),
         ({"capacity": 1.5}, "capacity is 1.5; it is an integer"),
+        ({"batch_size": 0}, "batch_size is 0; it is an integer, at least one sample"),
+        ({"jobs": [Job([1], speed=0)]}, "speed"),
         ({"jobs": [Job([1, 1])]}, "row 1 occurs more than once"),
         ({"jobs": [Job([[1], [2, 3]])]}, "rows"),
         ({"jobs": [Job("abc")]}, "rows"),

@@ -263,6 +263,8 @@ class Cache:
     def _renew(self, samples: list[int]) -> None:
         """Tell the policy the needs of those of these residents that it holds."""
         held = [sample for sample in samples if self._evictable(sample)]
+        if not held:
+            return
         masks = self._ledger.needs_each(np.array(held, np.int64))
         for sample, needs in zip(held, masks, strict=True):
             self._policy.change(sample, needs)

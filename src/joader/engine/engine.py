@@ -46,6 +46,8 @@ from joader.sampling import DependentSampler, SequentialSampler
 ORDERS = ("shared", "seeded", "given", "told")
 # How many samples a job asks for before it is another's turn: one at a time costs 1 µs more each.
 TURN = 8
+# Up to so many samples of a delivery are noted as read one by one: arrays cost more.
+FEW = 4
 
 
 class Engine:
@@ -314,7 +316,7 @@ class Engine:
             bad = {position for position, _ in failed}
             samples = [s for p, s in zip(positions, samples, strict=True) if p not in bad]
             positions = [p for p in positions if p not in bad]
-        if reader.rows.distinct and not reader.told:
+        if reader.rows.distinct and not reader.told and len(homes) > FEW:
             self._cache.read_each(reader.job, np.array(homes, np.int64))
         else:
             needing = reader.job if reader.lead is None else reader.lead
@@ -368,6 +370,8 @@ class Engine:
         Look-ahead keeps workers and jobs from waiting for each other, for which little is enough;
         the rest of the memory is what jobs out of step share.
         """
+        if not self._limits.share_batches:
+            return
         parts = self._limits.ahead_part * max(len(self._readers), 1)
         part_bytes = self._cache.capacity_bytes // parts
         for reader in self._readers.values():

@@ -1,6 +1,9 @@
-"""Jobs on a virtual clock, through the code that runs in production: what would be shared?"""
+"""Jobs on a virtual clock, through the engine that runs in production: what would be shared?
+
+Reading order: `job`, `timeline`, `simulate`, `figures`, `appendix`, `insertion`.
+"""
 
 from joader.simulator.job import Job
-from joader.simulator.simulate import JobResult, Result, replay, simulate, trace
+from joader.simulator.simulate import JobResult, Result, simulate
 
-__all__ = ["Job", "JobResult", "Result", "replay", "simulate", "trace"]
+__all__ = ["Job", "JobResult", "Result", "simulate"]

@@ -11,7 +11,6 @@ from joader.simulator.figures import (
     Effort,
     Figure,
     PaperValue,
-    Rows,
     compare_policies,
     compare_samplers,
     expected_misses_of_nested_pair,
@@ -21,11 +20,13 @@ from joader.simulator.figures import (
     random_sets,
 )
 from joader.simulator.insertion import datasets, insertion
+from joader.simulator.runs import Rows
 
 APPENDIX = "JOADER appendix A.2"
 SLOTS, PREPARED = "cache size (samples)", "samples prepared"
 ALONE = "every job shuffles alone"
 PERCENTS = (100, 75, 50, 25)
+RANDOM_SETS, SIZES = random_sets(4), nested(*PERCENTS)
 OTHER_POLICIES = {"LRU": "lru", "FIFO": "fifo", "random replacement": "random"}
 
 
@@ -128,10 +129,10 @@ RANDOM4 = Figure(
     baseline=ALONE,
     varies="ours",
     rows=compare_samplers(
-        {"joader": (random_sets(4), "dependent"), "paper's rule": (random_sets(4), "paper")},
+        {"joader": (RANDOM_SETS, "dependent"), "paper's rule": (RANDOM_SETS, "paper")},
         at_one_slot(20_000),
     ),
-    steps=runs(2 * 2),
+    steps=runs(3),
 )
 SIZES4 = Figure(
     name="joader-sizes4",
@@ -145,10 +146,10 @@ SIZES4 = Figure(
     baseline=ALONE,
     varies="ours",
     rows=compare_samplers(
-        {"joader": (nested(*PERCENTS), "dependent"), "paper's rule": (nested(*PERCENTS), "paper")},
+        {"joader": (SIZES, "dependent"), "paper's rule": (SIZES, "paper")},
         at_one_slot(16_000),
     ),
-    steps=runs(2 * 2),
+    steps=runs(3),
 )
 FIG5A = Figure(
     name="joader-fig5a",
@@ -161,7 +162,7 @@ FIG5A = Figure(
     ours="RefCnt",
     baseline="other policies",
     varies="baseline",
-    rows=compare_policies(random_sets(4), OTHER_POLICIES, union_from_60_percent),
+    rows=compare_policies(RANDOM_SETS, OTHER_POLICIES, union_from_60_percent),
     steps=runs(1 + len(OTHER_POLICIES)),
 )
 FIG5B = Figure(
@@ -175,7 +176,7 @@ FIG5B = Figure(
     ours="RefCnt",
     baseline="other policies",
     varies="baseline",
-    rows=compare_policies(nested(*PERCENTS), OTHER_POLICIES, union_from_60_percent),
+    rows=compare_policies(SIZES, OTHER_POLICIES, union_from_60_percent),
     steps=runs(1 + len(OTHER_POLICIES)),
 )
 INSERT = Figure(

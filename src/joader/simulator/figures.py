@@ -6,19 +6,14 @@ Not here: which figures there are, and what the papers say about them (appendix.
 """
 
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from joader.simulator.job import Job
-from joader.simulator.simulate import Event, replay, trace
-
-Rows = NDArray[np.int64]
-Sets = Callable[[int, int], list[Rows]]  # (size of the largest set, seed) -> the jobs' rows
+from joader.simulator.runs import Rows, Run, Sets, Tick, prepared
 
 
 @dataclass(frozen=True)
@@ -39,8 +34,7 @@ class Effort:
 
 
 FULL = Effort(10_000, 5, (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 1.0))
-QUICK = Effort(2_000, 1, (0.0, 0.05, 0.2, 0.4, 0.6, 1.0))
-DEMO = Effort(10_000, 1, (0.0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0))
+QUICK = Effort(2_000, 1, (0.0, 0.1, 0.4, 1.0))
 
 
 @dataclass(frozen=True)
@@ -59,7 +53,6 @@ class Row:
     unit: str
 
 
-Tick = Callable[[], None]
 RowMaker = Callable[[int, Effort, Tick], Iterator[Row]]  # (seed, effort, called after every step)
 # (case, cache size, the sets of every seed, effort) -> what the paper says
 PaperValue = Callable[[str, int, Sequence[list[Rows]], Effort], float | None]
@@ -89,23 +82,12 @@ class Figure:
     steps: Callable[[Effort], int]
 
 
-def misses(
-    sets: Sequence[Rows],
-    sampler: str,
-    policies: Sequence[str],
-    slots: Sequence[int],
-    seed: int,
-    tick: Tick = lambda: None,
-) -> dict[tuple[str, int], int]:
-    """Return by policy and cache size what one pass of all jobs, in step, has to prepare."""
-    jobs = [Job(rows) for rows in sets]
-    events: list[Event] = list(trace(jobs, sampler, seed))
-    found = {}
-    for policy in policies:
-        for size in slots:
-            found[policy, size] = replay(jobs, events, policy, size, seed).prepared
-            tick()
-    return found
+def mean_misses(
+    make: Sets, size: int, sampler: str, policy: str, slots: int, seeds: Iterable[int]
+) -> float:
+    """Return how many samples have to be prepared, mean of the seeds."""
+    runs = [Run(make, size, sampler, policy, slots, seed) for seed in seeds]
+    return statistics.fmean(prepared(runs).values())
 
 
 def union(sets: Sequence[Rows]) -> int:
@@ -159,22 +141,31 @@ def compare_samplers(cases: Mapping[str, tuple[Sets, str]], paper: PaperValue) -
 
     def rows(seed: int, effort: Effort, tick: Tick) -> Iterator[Row]:
         slots, seeds = effort.slots(effort.size), effort.seeds_from(seed)
+
+        def runs(make: Sets, sampler: str, size: int) -> list[Run]:
+            return [Run(make, effort.size, sampler, "refcount", size, each) for each in seeds]
+
+        found = prepared(
+            (
+                run
+                for make, ours in cases.values()
+                for sampler in (ours, "independent")
+                for size in slots
+                for run in runs(make, sampler, size)
+            ),
+            tick,
+        )
         for case, (make, sampler) in cases.items():
             sets = [make(effort.size, each) for each in seeds]
-            ours, alone = (
-                [
-                    misses(one, name, ["refcount"], slots, each, tick)
-                    for one, each in zip(sets, seeds, strict=True)
-                ]
-                for name in (sampler, "independent")
-            )
             for size in slots:
                 yield Row(
                     case=case,
                     x=size,
                     paper=paper(case, size, sets, effort),
-                    ours=statistics.fmean(found["refcount", size] for found in ours),
-                    baseline=statistics.fmean(found["refcount", size] for found in alone),
+                    ours=statistics.fmean(found[run] for run in runs(make, sampler, size)),
+                    baseline=statistics.fmean(
+                        found[run] for run in runs(make, "independent", size)
+                    ),
                     unit="samples prepared",
                 )
 
@@ -186,20 +177,28 @@ def compare_policies(make: Sets, others: Mapping[str, str], paper: PaperValue) -
 
     def rows(seed: int, effort: Effort, tick: Tick) -> Iterator[Row]:
         slots, seeds = effort.slots(effort.size * 4 // 3), effort.seeds_from(seed)
+
+        def runs(policy: str, size: int) -> list[Run]:
+            return [Run(make, effort.size, "paper", policy, size, each) for each in seeds]
+
+        found = prepared(
+            (
+                run
+                for policy in ("refcount", *others.values())
+                for size in slots
+                for run in runs(policy, size)
+            ),
+            tick,
+        )
         sets = [make(effort.size, each) for each in seeds]
-        policies = ["refcount", *others.values()]
-        found = [
-            misses(one, "paper", policies, slots, each, tick)
-            for one, each in zip(sets, seeds, strict=True)
-        ]
         for case, policy in others.items():
             for size in slots:
                 yield Row(
                     case=case,
                     x=size,
                     paper=paper(case, size, sets, effort),
-                    ours=statistics.fmean(run["refcount", size] for run in found),
-                    baseline=statistics.fmean(run[policy, size] for run in found),
+                    ours=statistics.fmean(found[run] for run in runs("refcount", size)),
+                    baseline=statistics.fmean(found[run] for run in runs(policy, size)),
                     unit="samples prepared",
                 )
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from joader.sampling import DependentSampler, IndependentSampler
-from joader.simulator.figures import Effort, Row, Tick
+from joader.simulator.figures import Effort, Row
+from joader.simulator.runs import Tick
 
 PAPER_SECONDS = 0.57  # section 6: "The average cost of inserting each dataset"
 

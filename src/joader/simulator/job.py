@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from joader.errors import BadArgument
+from joader.sampling.rows import checked_rows
 
 
 @dataclass(frozen=True)
@@ -21,11 +23,18 @@ class Job:
     epochs: int = 1
 
 
-def checked_jobs(jobs: Iterable[Job]) -> list[Job]:
-    """Return the jobs with exact speeds and starts; BadArgument names the first that is wrong.
+@dataclass(frozen=True)
+class CheckedJob:
+    """A job with distinct rows and exact times."""
 
-    Their rows are the sampler's to check.
-    """
+    rows: NDArray[np.int64]
+    speed: Fraction
+    start: Fraction
+    epochs: int
+
+
+def checked_jobs(jobs: Iterable[Job]) -> list[CheckedJob]:
+    """Return the jobs as they can be simulated; BadArgument or BadRows names what is wrong."""
     try:
         given = list(jobs)
     except TypeError as error:
@@ -33,7 +42,7 @@ def checked_jobs(jobs: Iterable[Job]) -> list[Job]:
     return [_checked(number, job) for number, job in enumerate(given)]
 
 
-def _checked(number: int, job: Job) -> Job:
+def _checked(number: int, job: Job) -> CheckedJob:
     if not isinstance(job, Job):
         raise BadArgument(f"job {number} is {job!r}; write joader.simulator.Job(rows, ...)")
     speed, start = _exact(job.speed), _exact(job.start)
@@ -44,7 +53,7 @@ def _checked(number: int, job: Job) -> Job:
     epochs = job.epochs
     if isinstance(epochs, bool) or not isinstance(epochs, Integral) or epochs < 0:
         raise BadArgument(f"job {number} has {epochs!r} epochs; it is an integer >= 0")
-    return replace(job, speed=speed, start=start, epochs=int(epochs))
+    return CheckedJob(checked_rows(job.rows).astype(np.int64), speed, start, int(epochs))
 
 
 def _exact(value: object) -> Fraction | None:

@@ -1,30 +1,36 @@
-"""Jobs of any size, speed, arrival and epochs on a virtual clock, with the real rooms.
+"""The engine on a virtual clock: a shell that plays the jobs and the workers.
 
-In two steps, since what is drawn does not depend on the cache: `trace` lets the sampler draw,
-`replay` sends the requests through a cache. Requests of one round for the same row are one request.
-A preparation counts for the first job of its round; every other delivery is a hit, and *shared* if
-another job's preparation served it.
+The daemon is the other shell; what is drawn, asked for, prepared, kept and counted is decided by
+the same code in both. Here a preparation and a delivery take no time: of what is wanted at one
+moment everything is planned first, then prepared, then delivered and released, until nothing
+moves. Every sample has the same size, so that capacity is a number of samples.
 
-Time is exact (fractions); nothing sleeps. The clock goes on in ticks of TICK rows of the fastest
-job, cut at arrivals and at the end of every pass, and each tick is one joint draw.
+Not modelled: the time that workers, messages and storage take, jobs that wait for them, batches
+that lie in a job before it takes them, failures, and samples of different sizes.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
-from joader.cache import (
-    Cache,
-    ExpectedUse,
-    Fifo,
-    Lru,
-    Policy,
-    RandomReplacement,
-    RefCount,
+from joader.cache import ExpectedUse, Fifo, Lru, Policy, RandomReplacement, RefCount
+from joader.engine import ON_DEMAND, Engine, Limits
+from joader.engine.values import (
+    Begin,
+    Deliver,
+    Event,
+    Instruction,
+    Join,
+    Leave,
+    Place,
+    Prepare,
+    Prepared,
+    Refuse,
+    Release,
+    Sized,
+    Want,
 )
 from joader.errors import BadArgument
 from joader.sampling import (
@@ -35,14 +41,13 @@ from joader.sampling import (
     SeededSampler,
     SequentialSampler,
 )
-from joader.sampling.rounds import players_by_round
 from joader.sampling.sampler import checked_seed
 from joader.simulator.job import Job, checked_jobs
+from joader.simulator.timeline import timeline
 
 T = TypeVar("T")
 
-TICK = 64
-SLOT_BYTES = 64  # every sample takes one slot, so that capacity is a number of samples
+SAMPLE_BYTES = 64  # the least that a slot can have
 
 SAMPLERS: Mapping[str, Callable[[int], Sampler]] = {
     "dependent": DependentSampler,
@@ -53,6 +58,8 @@ SAMPLERS: Mapping[str, Callable[[int], Sampler]] = {
     "lockstep": LockstepSampler,
     "sequential": lambda seed: SequentialSampler(),
 }
+# Orders that a job has by itself: the engine is told so, as by the daemon.
+OWN_ORDERS = {"seeded": "seeded", "sequential": "given"}
 POLICIES: Mapping[str, Callable[[int], Policy]] = {
     "refcount": lambda seed: RefCount(),
     "expected": lambda seed: ExpectedUse(),
@@ -79,166 +86,91 @@ class Result(JobResult):
     jobs: tuple[JobResult, ...]
 
 
-@dataclass(frozen=True)
-class Begin:
-    """A job begins a pass over its rows."""
-
-    job: int
-
-
-@dataclass(frozen=True)
-class Rates:
-    """From now on each job in its pass asks for each of its unread rows at this rate."""
-
-    by_job: Mapping[int, float]
-
-
-Request = tuple[int, tuple[int, ...]]  # a row, and the jobs that ask for it together
-Event = Begin | Rates | Request
-
-
 def simulate(
     jobs: Iterable[Job],
     sampler: str | Sampler = "dependent",
     policy: str | Policy = "expected",
     capacity: int = 1,
     seed: int = 0,
+    batch_size: int = 1,
+    limits: Limits = ON_DEMAND,
 ) -> Result:
-    """Run the jobs to their end with a cache of `capacity` samples and count.
+    """Run the jobs to their end with room for `capacity` samples and count.
 
     Sampler and policy are names (SAMPLERS, POLICIES) or objects; an object is used up by the run.
+    As it is, nobody looks ahead. `limits=Limits()` is a node as the daemon runs it, with shares
+    and look-ahead; a unit of time is then a second, and BadArgument says if a job is refused.
     """
     given = checked_jobs(jobs)
-    return replay(given, trace(given, sampler, seed), policy, capacity, seed)
-
-
-def trace(
-    jobs: Iterable[Job], sampler: str | Sampler = "dependent", seed: int = 0
-) -> Iterator[Event]:
-    """Return what the jobs ask for, in order; wrong arguments raise at once."""
-    return _events(checked_jobs(jobs), _chosen(sampler, SAMPLERS, "sampler", "draw", seed))
-
-
-def replay(
-    jobs: Iterable[Job],
-    events: Iterable[Event],
-    policy: str | Policy = "expected",
-    capacity: int = 1,
-    seed: int = 0,
-) -> Result:
-    """Send the requests of a trace through a cache of `capacity` samples and count.
-
-    A policy given as an object must be new: it keeps the samples of the cache it served.
-    """
-    if isinstance(capacity, bool) or not isinstance(capacity, int | np.integer) or capacity < 1:
-        raise BadArgument(f"capacity is {capacity!r}; it is an integer, at least one sample")
-    chosen = _chosen(policy, POLICIES, "policy", "order", seed)
-    if next(iter(chosen.order()), None) is not None:
+    _check_count(capacity, "capacity")
+    _check_count(batch_size, "batch_size")
+    chosen = _chosen(sampler, SAMPLERS, "sampler", "draw", seed)
+    order = OWN_ORDERS.get(sampler, "shared") if isinstance(sampler, str) else "shared"
+    rules = _chosen(policy, POLICIES, "policy", "order", seed)
+    if next(iter(rules.order()), None) is not None:
         raise BadArgument(
-            f"policy {chosen!r} has served another cache; make a new one for every run"
+            f"policy {rules!r} has served another cache; make a new one for every run"
         )
-    cache = Cache(int(capacity) * SLOT_BYTES, chosen)
-    given = checked_jobs(jobs)
-    delivered, prepared, shared = Counter[int](), Counter[int](), Counter[int]()
-    prepared_for: dict[int, int] = {}
-    for event in events:
-        if isinstance(event, Begin):
-            cache.begin(event.job, np.asarray(given[event.job].rows))
-        elif isinstance(event, Rates):
-            for number, value in event.by_job.items():
-                cache.rate(number, value)
-        else:
-            row, takers = event
-            if not cache.request(takers, row, SLOT_BYTES):
-                prepared_for[row] = takers[0]
-                prepared[takers[0]] += 1
-            owner = prepared_for[row]
-            for number in takers:
-                delivered[number] += 1
-                shared[number] += number != owner
-    parts = tuple(
-        JobResult(delivered[n], prepared[n], delivered[n] - prepared[n], shared[n])
-        for n in range(len(given))
+    engine = Engine(int(capacity) * SAMPLE_BYTES, seed, rules, limits, lambda _: chosen)
+    limit = max((int(job.rows.max()) + 1 for job in given if job.rows.size), default=1)
+    # Without look-ahead only quotients of speeds matter; the engine takes none for less than 1.
+    unit = 1.0 if limits.share_batches else float(min((job.speed for job in given), default=1))
+    parts = [JobResult(0, 0, 0, 0)] * len(given)
+    changes: list[Event] = []  # of the moment before: after the last one nobody need leave
+    begins: list[Event] = []
+    for moment in timeline(given, batch_size):
+        _carry_out(engine, changes)
+        _carry_out(engine, begins)
+        _carry_out(engine, [Want(job, count, now * unit) for job, count, now in moment.wants])
+        for job in moment.ends:
+            stats = engine.stats(job)
+            parts[job] = JobResult(stats.delivered, stats.prepared, stats.hits, stats.shared)
+        # Together, so that what is prepared is not dropped where one job follows another.
+        changes = [Leave(job) for job in moment.ends]
+        changes += [
+            Join(job, "rows", given[job].rows, limit, batch_size, order, int(seed))
+            for job, epoch in moment.begins
+            if not epoch
+        ]
+        begins = [Begin(job, epoch) for job, epoch in moment.begins]
+    return _result(parts)
+
+
+def _carry_out(engine: Engine, events: list[Event]) -> None:
+    """Tell the engine what happens at one moment, and do what it says until nothing moves."""
+    while events:
+        events = [event for said in engine.handle(*events) for event in _done(said)]
+
+
+def _done(instruction: Instruction) -> Iterator[Event]:
+    """Do as a worker or a job does, in no time, and return what it then reports."""
+    match instruction:
+        case Prepare(offset=-1):
+            yield Sized(instruction.sample, SAMPLE_BYTES)
+        case Prepare() | Place():
+            yield Prepared(instruction.sample)
+        case Deliver() if instruction.samples.size:
+            yield Release(instruction.job, instruction.samples)
+        case Refuse():
+            raise BadArgument(
+                f"the daemon would refuse this, a sample having {SAMPLE_BYTES} bytes here: "
+                f"{instruction.reason}"
+            )
+
+
+def _result(parts: list[JobResult]) -> Result:
+    return Result(
+        sum(part.delivered for part in parts),
+        sum(part.prepared for part in parts),
+        sum(part.hits for part in parts),
+        sum(part.shared for part in parts),
+        tuple(parts),
     )
-    totals = (delivered.total(), prepared.total(), delivered.total() - prepared.total())
-    return Result(*totals, shared.total(), parts)
 
 
-def _events(jobs: Sequence[Job], sampler: Sampler) -> Iterator[Event]:
-    clocks = [_Clock(number, job) for number, job in enumerate(jobs)]
-    now = Fraction(0)
-    while clocks:
-        yield from _start_passes(sampler, clocks, now)
-        clocks = [clock for clock in clocks if not clock.finished]
-        active = [clock for clock in clocks if clock.left]
-        now = _next_stop(clocks, active, now)
-        counts = {clock.number: clock.advance(now) for clock in active}
-        yield Rates({clock.number: float(clock.speed) / max(1, clock.left) for clock in active})
-        yield from _requests(sampler, {number: count for number, count in counts.items() if count})
-
-
-@dataclass
-class _Clock:
-    """Where one job is: when its pass began, how many rows it has taken of it."""
-
-    number: int
-    job: Job
-    began: Fraction = field(init=False)
-    passes: int = 0
-    taken: int = 0
-    left: int = 0
-
-    def __post_init__(self) -> None:
-        self.began = self.start = Fraction(self.job.start)
-        self.speed = Fraction(self.job.speed)
-
-    @property
-    def finished(self) -> bool:
-        return not self.left and self.passes == self.job.epochs
-
-    def end_of_pass(self) -> Fraction:
-        return self.began + (self.taken + self.left) / self.speed
-
-    def advance(self, now: Fraction) -> int:
-        """Return how many rows are due by now, and take them."""
-        due = int((now - self.began) * self.speed) - self.taken
-        self.taken += due
-        self.left -= due
-        return due
-
-
-def _start_passes(sampler: Sampler, clocks: Iterable[_Clock], now: Fraction) -> Iterator[Event]:
-    for clock in clocks:
-        if not clock.left and not clock.finished and now >= clock.start:
-            sampler.add(clock.number, clock.job.rows, epoch=clock.passes)
-            clock.passes += 1
-            clock.began, clock.taken = now, 0
-            clock.left = sampler.remaining(clock.number)
-            yield Begin(clock.number)
-
-
-def _next_stop(clocks: Iterable[_Clock], active: Sequence[_Clock], now: Fraction) -> Fraction:
-    """Return the tick's end: an arrival, the end of a pass, or TICK rows of the fastest."""
-    stops = [clock.start for clock in clocks if clock.start > now]
-    stops += [clock.end_of_pass() for clock in active]
-    if active:
-        stops.append(now + TICK / max(clock.speed for clock in active))
-    return min(stops, default=now)
-
-
-def _requests(sampler: Sampler, counts: Mapping[int, int]) -> Iterator[Request]:
-    if not counts:
-        return
-    drawn = {number: iter(rows.tolist()) for number, rows in sampler.draw(counts).items()}
-    masks = [(1 << place, count) for place, count in enumerate(counts.values())]
-    numbers = list(counts)
-    for players in players_by_round(masks, max(counts.values())):
-        takers: dict[int, list[int]] = {}
-        for place, number in enumerate(numbers):
-            if players >> place & 1:
-                takers.setdefault(next(drawn[number]), []).append(number)
-        for row, who in takers.items():
-            yield row, tuple(who)
+def _check_count(value: object, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise BadArgument(f"{name} is {value!r}; it is an integer, at least one sample")
 
 
 def _chosen(
