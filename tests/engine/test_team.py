@@ -149,9 +149,17 @@ def test_a_pass_begins_when_all_ranks_have_begun_it() -> None:
     on.tell(rank(0, 0, 2))
     on.tell(Begin(0))
     assert on.read(0, 4) == []
+    missing, all_here = on.engine.waits_for_ranks(0)
+    assert (missing, all_here) == ("of 2 ranks of job 't' rank 1 is not here, or gone", False)
     on.tell(rank(1, 1, 2))
+    missing, all_here = on.engine.waits_for_ranks(0)
+    assert (missing, all_here) == ("of 2 ranks of job 't' rank 1 is yet to begin the pass", True)
+    on.tell(Begin(0, 3))  # it thought better of it
+    on.tell(Begin(0))
+    on.tell(Want(0, 4))
     on.tell(Begin(1))
     on.work()
+    assert on.engine.waits_for_ranks(0)[0] == ""
     assert len(on.came[0]) == 1
 
 

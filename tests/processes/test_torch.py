@@ -267,6 +267,7 @@ def test_every_combination_of_worker_arguments_is_taken() -> None:
         assert loader.in_order is named["in_order"]
         if number % 48 == 0:
             assert len(read(loader)) == 5
+    assert len(read(joader.DataLoader(Numbers(5), timeout=float("inf")))) == 5
     with pytest.raises(BadArgument, match="num_workers is -1"):
         joader.DataLoader(Numbers(5), num_workers=-1)
     with pytest.raises(BadArgument, match="prefetch_factor is -2"):

@@ -39,6 +39,7 @@ CONNECT_TRIES = 3
 AHEAD, TOLD_AHEAD = 2, 4
 # With batch_size=None samples are asked for one by one, so many at a time.
 SINGLES = 16
+_FOR_EVER_S = 1e8  # of infinity sockets know nothing
 # What was looked at when the loader was made: as in torch's, it cannot be changed any more.
 FIXED = {
     *("dataset", "batch_size", "sampler", "batch_sampler", "drop_last", "persistent_workers"),
@@ -232,7 +233,7 @@ class DataLoader:
     @property
     def timeout_s(self) -> float:
         """How long a batch may take."""
-        return self.timeout or self._timeout_s
+        return min(self.timeout or self._timeout_s, _FOR_EVER_S)
 
     @property
     def goes_on_elsewhere(self) -> bool:
