@@ -33,6 +33,21 @@ def rounded(size):
     return max(64, -(-size // 64) * 64)
 
 
+def request(cache, jobs, sample, size):
+    """Let these jobs ask together for a sample and consume it; tell whether it was here."""
+    hit = cache.has(sample)
+    if not hit:
+        cache.reserve(sample, size)
+    for job in jobs:
+        cache.lease(job, sample)
+        cache.read(job, sample)
+    if not hit:
+        cache.prepared(sample)
+    for job in jobs:
+        cache.release(job, sample)
+    return hit
+
+
 def watched(policy):
     """Return a policy of this class that notes the need mask it was last told of each sample."""
 
@@ -253,30 +268,6 @@ class CacheAgainstAModel(RuleBasedStateMachine):
         self.cache.read_each(job, list(chosen))
         self.needs[job] -= chosen
 
-    @precondition(lambda self: self.needed())
-    @rule(data=st.data(), size=sizes)
-    def request(self, data, size):
-        job, sample = self.choose(data, self.needed(), PAIRS)
-        others = [other for other in JOBS if sample in self.needs.get(other, ())]
-        chosen = {job} | data.draw(st.sampled_from([set(), set(others)]))
-        if any(sample not in self.needs.get(job, ()) for job in chosen):
-            with pytest.raises((BadArgument, UnknownJob)):
-                self.cache.request(chosen, sample, size)
-            return
-        hit = sample in self.ranges
-        if not hit and self.largest_room() < rounded(size):
-            with pytest.raises(CacheFull):
-                self.cache.request(chosen, sample, size)
-            return
-        assert self.cache.request(chosen, sample, size) == hit
-        if not hit:
-            self.note_gone([s for s in self.ranges if not self.cache.has(s)])
-            self.note_admitted(sample, self.cache._offset[sample], size)
-        if sample in self.evictable():
-            self.used[sample] = self.step()
-        for job in chosen:
-            self.needs[job].remove(sample)
-
     @rule(job=jobs, value=st.sampled_from([0.0, 1.0, 2.0]))
     def rate(self, job, value):
         if job in self.needs:
@@ -343,9 +334,9 @@ def test_what_both_jobs_have_read_is_evicted_first_as_in_appendix_e3():
     cache = Cache(3 * 64, RefCount())
     for job in ("J1", "J2"):
         cache.begin(job, [d1, d2, d3, d4])
-    cache.request(["J1", "J2"], d1, 64)
-    cache.request(["J1"], d2, 64)
-    cache.request(["J2"], d3, 64)
+    request(cache, ["J1", "J2"], d1, 64)
+    request(cache, ["J1"], d2, 64)
+    request(cache, ["J2"], d3, 64)
     _, evicted = cache.reserve(d4, 64)
     assert evicted == [d1]
 
@@ -379,7 +370,7 @@ def one_job_hits(policy, room, orders):
     cache, passes = Cache(room * 64, policy), []
     for order in orders:
         cache.begin("job", order)
-        hits = [cache.request(["job"], int(sample), 64) for sample in order]
+        hits = [request(cache, ["job"], int(sample), 64) for sample in order]
         passes.append((sum(hits), hits[0]))
     return passes
 
@@ -411,29 +402,6 @@ def test_one_job_hits_about_half_c_squared_over_n_samples_under_lru():
     assert expected == pytest.approx(room**2 / (2 * count), rel=0.12)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-def test_a_request_is_reserve_prepared_lease_read_and_release_in_one(policy):
-    rng = np.random.default_rng(5)
-    short, long = Cache(40 * 64, policy()), Cache(40 * 64, policy())
-    for cache in (short, long):
-        cache.begin("a", range(60))
-        cache.begin("b", range(60))
-    for sample_a, sample_b in zip(rng.permutation(60), rng.permutation(60), strict=True):
-        for job, sample in (("a", int(sample_a)), ("b", int(sample_b))):
-            size = sample % 4 * 64
-            hit = long.has(sample)
-            if not hit:
-                long.reserve(sample, size)
-            long.lease(job, sample)
-            if not hit:
-                long.prepared(sample)
-            long.read(job, sample)
-            long.release(job, sample)
-            assert short.request([job], sample, size) == hit
-            assert [s for s in range(60) if short.has(s)] == [s for s in range(60) if long.has(s)]
-            assert short.used_bytes == long.used_bytes
-
-
 def test_a_sample_leased_while_preparing_stays_until_it_is_consumed():
     cache = Cache(64, Lru())
     cache.begin("a", [1, 2])
@@ -449,7 +417,7 @@ def test_a_sample_leased_while_preparing_stays_until_it_is_consumed():
 def test_a_sample_that_can_never_fit_is_refused_and_nobody_leaves_for_it():
     cache = Cache(128, Lru())
     cache.begin("a", [1, 2])
-    cache.request(["a"], 1, 64)
+    request(cache, ["a"], 1, 64)
     with pytest.raises(SampleTooLarge, match="129 bytes does not fit into 128 bytes"):
         cache.reserve(2, 129)
     assert cache.has(1)
@@ -482,7 +450,7 @@ def test_one_large_sample_leaves_rather_than_many_small_ones():
     cache = Cache(8 * 64, Fifo())
     cache.begin("a", range(10))
     for sample, units in enumerate([1, 1, 4, 1, 1]):
-        cache.request(["a"], sample, units * 64)
+        request(cache, ["a"], sample, units * 64)
     for pinned in (1, 3):
         cache.lease("a", pinned)
     assert cache.reserve(9, 4 * 64)[1] == [2]
@@ -509,10 +477,6 @@ def test_a_job_that_leaves_takes_its_needs_pins_and_rate_along():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda cache: cache.request(["a", "a"], 1, 64),
-        lambda cache: cache.request(["a", "b"], 1, 64),
-        lambda cache: cache.request(["a"], 3, 64),
-        lambda cache: cache.request(["a"], 2, 1000),
         lambda cache: cache.reserve(-1, 64),
         lambda cache: cache.reserve(2**32, 64),
         lambda cache: cache.reserve(2, -1),
@@ -525,7 +489,7 @@ def test_a_job_that_leaves_takes_its_needs_pins_and_rate_along():
 def test_a_call_that_raises_changes_nothing(call):
     cache = Cache(128, RefCount())
     cache.begin("a", [0, 1, 2])
-    cache.request(["a"], 0, 64)
+    request(cache, ["a"], 0, 64)
     cache.reserve(1, 64)
     with pytest.raises(JoaderError):
         call(cache)

@@ -16,8 +16,6 @@ that window.py finds leaves; nobody is evicted before it is certain that room ca
 Not here: the bytes (memory/), and who waits for a preparation (engine/).
 """
 
-from collections.abc import Collection
-
 import numpy as np
 import numpy.typing as npt
 
@@ -208,31 +206,6 @@ class Cache:
         else:
             self._policy.discard(sample)
         self._forget(sample)
-
-    def request(self, jobs: Collection[Job], sample: int, size_bytes: int) -> bool:
-        """Do all that happens when these jobs ask together for a sample; True where it was there.
-
-        As reserve and prepared on a miss, then lease, read and release of each job, but cheaper.
-        """
-        needs, asked = self._ledger.needs(sample), 0
-        for job in jobs:
-            bit = 1 << self._ledger.number(job)
-            if not needs & bit & ~asked:
-                raise BadArgument(
-                    f"job {job!r} does not need sample {sample}, or asks for it twice"
-                )
-            asked |= bit
-        hit = sample in self._offset
-        evictable = not hit or self._evictable(sample)
-        if not hit:
-            self._admit(sample, size_bytes)
-        elif evictable:
-            self._policy.discard(sample)
-        for job in jobs:
-            self._ledger.read(job, sample)
-        if evictable:
-            self._policy.add(sample, needs ^ asked, self._admitted[sample])
-        return hit
 
     def rate(self, job: Job, value: float) -> None:
         """Tell the policy the job's speed / |unread|, for those that ask (ExpectedUse)."""
