@@ -17,6 +17,7 @@ from joader.messages import AskStatus, Status, Stop
 
 _DOWN_S = 20.0
 _ASK_S = 10.0
+_COUNTS = ("position", "delivered", "prepared", "shared")
 
 
 def up(memory: str | None, workers: int | None, threads: int, detach: bool) -> int:
@@ -53,7 +54,8 @@ def down(force: bool) -> int:
     if jobs and not force:
         names = ", ".join(f"{job['name']} (process {job['pid']})" for job in jobs)
         connection.close()
-        raise BadArgument(f"{len(jobs)} jobs read: {names}; end them first, or say --force")
+        read = f"{counted(len(jobs), 'job')} {'reads' if len(jobs) == 1 else 'read'}"
+        raise BadArgument(f"{read}: {names}; end them first, or say --force")
     pid = connection.daemon_pid
     process = os.pidfd_open(pid)
     try:
@@ -86,7 +88,7 @@ def status(as_json: bool) -> int:
 def _summary(body: dict[str, Any]) -> str:
     memory, totals = body["memory"], body["totals"]
     lines = [
-        f"joader {body['version']}, process {body['pid']}, {body['workers']} workers",
+        f"joader {body['version']}, process {body['pid']}, {counted(body['workers'], 'worker')}",
         f"memory: {_size(memory['used_bytes'])} of {_size(memory['budget_bytes'])} used, "
         f"{_size(memory['pinned_bytes'])} in use now",
     ]
@@ -103,12 +105,28 @@ def _summary(body: dict[str, Any]) -> str:
 
 def _jobs(body: dict[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False)
-    columns = ("id", "name", "pid", "epoch", "position", "delivered", "prepared", "hits", "shared")
-    for column in columns:
+    columns = ("id", "name", "pid", "epoch", *_COUNTS)
+    for column in (*columns, "saved"):
         table.add_column(column, justify="left" if column == "name" else "right")
     for job in body["jobs"]:
-        table.add_row(*(str(job[column]) for column in columns))
+        table.add_row(*(_cell(job, column) for column in columns), _saved(job))
     return table
+
+
+def _cell(job: dict[str, Any], column: str) -> str:
+    if column == "name" and job["world_size"] > 1:
+        return f"{job['name']}, rank {job['rank']}"
+    return f"{job[column]:,}" if column in _COUNTS else str(job[column])
+
+
+def _saved(job: dict[str, Any]) -> str:
+    """Return the part of a job's samples that were there already, as another job's or its own."""
+    return f"{job['hits'] / job['delivered']:.0%}" if job["delivered"] else "-"
+
+
+def counted(count: int, name: str) -> str:
+    """Return a number of things in words."""
+    return f"{count:,} {name}{'' if count == 1 else 's'}"
 
 
 def _size(count: int) -> str:

@@ -8,6 +8,7 @@ which row, which slot, who waits are the engine's.
 
 import asyncio
 import json
+import logging
 import os
 import socket
 import struct
@@ -56,6 +57,8 @@ from joader.wire import Stream, frame
 from joader.workers.pool import Pool
 
 Record = Callable[[list[engine.Event], list[engine.Instruction]], None]
+
+log = logging.getLogger("joader.daemon")
 
 _TOUCH_STEP_BYTES = 256 * 2**20
 _HELLO_S = 5.0
@@ -251,6 +254,7 @@ class Daemon:
             self.pool.forget(session.job)
             raise
         session.send(Registered(session.job))
+        log.info("job %d joins: %s, process %d", session.job, session.name, session.pid)
 
     def _body(self, session: Session, message: Body) -> None:
         spec = session.waiting_for_body
@@ -291,6 +295,7 @@ class Daemon:
                 self._tell(engine.Failed(message.sample, message.reason))
 
     def _lost(self, samples: tuple[int, ...], reason: str) -> None:
+        log.warning("%d samples lost: %s", len(samples), reason)
         self._tell(engine.Lost(samples, reason))
 
     # Instructions out.
@@ -444,6 +449,7 @@ class Daemon:
     def _note_totals(self, job: int) -> None:
         """Keep the figures of a job that leaves."""
         stats = self.engine.stats(job)
+        log.info("job %d leaves: %d delivered, %d prepared", job, stats.delivered, stats.prepared)
         for name in self._past:
             self._past[name] += getattr(stats, name)
 

@@ -2,6 +2,8 @@
 
 import argparse
 import asyncio
+import logging
+import os
 import signal
 import sys
 from dataclasses import replace
@@ -12,6 +14,8 @@ from joader.daemon.daemon import Daemon
 from joader.daemon.door import Door
 from joader.daemon.lifecycle import start_lock
 from joader.errors import JoaderError
+
+log = logging.getLogger("joader.daemon")
 
 
 def main() -> None:
@@ -31,6 +35,8 @@ def main() -> None:
         threads_per_worker=options.threads_per_worker,
         idle_s=config.idle_s if options.idle is None else options.idle,
     )
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
+    log.setLevel(logging.INFO)
     try:
         asyncio.run(serve(options.socket, config))
     except JoaderError as error:
@@ -41,9 +47,14 @@ async def serve(path: Path, config: DaemonConfig) -> None:
     """Be the daemon until a signal, a client or idleness ends it."""
     daemon = Daemon(config)
     door = Door(path)
+    log.info(
+        "daemon %d listens at %s, memory %.1f MiB, workers %d",
+        *(os.getpid(), path, config.memory_bytes / 2**20, config.workers),
+    )
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, daemon.drain, door)
     await run(door, daemon)
+    log.info("daemon %d ends", os.getpid())
 
 
 async def run(door: Door, daemon: Daemon) -> None:
