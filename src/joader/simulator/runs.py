@@ -1,14 +1,16 @@
 """Many simulations, one on each core: a figure is hundreds of runs that do not need each other.
 
-Workers are processes started fresh; they end with the last run, or when the caller is interrupted.
+Workers are processes started fresh. They end with the last run, when the caller is interrupted, and
+when it is killed: each watches it.
 """
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +53,7 @@ def prepared(runs: Iterable[Run], tick: Tick = lambda: None) -> dict[Run, int]:
             found[run] = _prepared(arguments)
             tick()
         return found
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _leave_interrupts_to_the_caller)
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin)
     try:
         for run, count in zip(distinct, pool.map(_prepared, work), strict=True):
             found[run] = count
@@ -66,5 +68,14 @@ def _prepared(arguments: tuple[list[Rows], str, str, int, int]) -> int:
     return simulate([Job(rows) for rows in sets], sampler, policy, slots, seed).prepared
 
 
-def _leave_interrupts_to_the_caller() -> None:
+def _begin() -> None:
+    """Leave interrupts to the caller, and end when it is gone; the pool's queue would not tell."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_caller, daemon=True).start()
+
+
+def _end_with_the_caller() -> None:
+    caller = parent_process()
+    if caller is not None:
+        caller.join()
+    os._exit(1)
