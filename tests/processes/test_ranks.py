@@ -112,7 +112,8 @@ def test_each_row_comes_once_in_equal_steps(
     node: Node, world_size: int, rows: int, shuffle: bool
 ) -> None:
     node.up()
-    results = read(node, world_size, data={"length": rows}, batch_size=5, shuffle=shuffle, passes=2)
+    more = {"shuffle": shuffle, "order": "shared" if shuffle else "seeded", "passes": 2}
+    results = read(node, world_size, data={"length": rows}, batch_size=5, **more)
     for number in range(2):
         seen = check_steps(results, number)
         assert set(seen) == set(range(rows))

@@ -367,6 +367,27 @@ def test_random_numbers_are_new_in_every_pass_and_the_same_for_a_seed() -> None:
     assert drawn() != unseeded  # the job's own generator is not the workers'
 
 
+@pytest.mark.parametrize("more", [{}, {"sampler": [3, 3, 1, 0, 17, 3]}])
+def test_a_seed_counts_in_any_order_and_beside_any_job(more: Any) -> None:
+    def numbers(loader: joader.DataLoader) -> list[Any]:
+        return [batch[1].tolist() for batch in loader]
+
+    def seeded() -> joader.DataLoader:
+        return joader.DataLoader(Noise(40), 2, order="seeded", seed=9, **more)
+
+    alone = seeded()
+    expected = numbers(alone)
+    alone.close()
+    others = [joader.DataLoader(Noise(40), 2, shuffle=True) for _ in range(2)]
+    passes = [iter(other) for other in others]
+    for passing in passes:
+        next(passing)
+    beside = seeded()
+    assert numbers(beside) == expected
+    for loader in (beside, *others):
+        loader.close()
+
+
 # The object.
 
 

@@ -180,6 +180,10 @@ class DataLoader:
         )
         alone = self._shared.steps.steps == () and worker_init_fn is None
         self._key = key or fingerprint(base.base if alone else self._shared)
+        # In the daemon only the order "seeded" keeps a job's random numbers its own.
+        private = order == "seeded" and self._order != "seeded" and not deterministic
+        whose = self._rank.team if self._rank else _random_key()
+        self._recipe = f"{self._key} of {whose}" if private else self._key
         self._epoch = 0
         self._resume: dict[str, Any] | None = None
         self._passes: dict[int, int] = {}  # begun, by epoch
@@ -391,7 +395,7 @@ class DataLoader:
         rank = self._rank
         spec = Register(
             self._name,
-            self._key if self.key is not None else f"{self._key} in {_digest(environment)}",
+            self._recipe if self.key is not None else f"{self._recipe} in {_digest(environment)}",
             packed(self._rows),
             self._row_limit,
             max(batch_size, self._most_at_once),
