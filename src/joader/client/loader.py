@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from joader.client import samplers, torch_loader
+from joader.client import collating, samplers, torch_loader
 from joader.client.arguments import check, check_dataset, steps_of
 from joader.client.code_time import code_time
 from joader.client.connection import Connection
@@ -29,8 +29,8 @@ from joader.client.ranks import find_rank
 from joader.client.source import Drawn, Source, Told, key_from
 from joader.client.unwrapped import unwrap
 from joader.errors import BadArgument, ConnectionLost
-from joader.memory import Ring, gather, read
-from joader.messages import BatchReady, Body, Environment, Register, packed, unpacked
+from joader.memory import Ring
+from joader.messages import BatchReady, Body, Environment, Register, packed
 from joader.workers.parts import OwnPart, SharedPart
 
 CONNECT_TRIES = 3
@@ -434,33 +434,12 @@ class DataLoader:
 
     def collated(self, connection: Connection, batch: BatchReady) -> Any:
         """Copy a batch out of shared memory."""
-        layouts = connection.layouts(batch)
-        memory, offsets = connection.memory, unpacked(batch.offsets)
         pin = self.pin_memory and torch_loader.can_pin()
-        usual = self.collate_fn in (None, torch_loader.collate_of(self._singly))
-        if usual and not self._singly:
-            copied = gather(
-                layouts,
-                memory,
-                offsets,
-                tensors=False if self.as_numpy else None,
-                allocate=torch_loader.pinned_bytes if pin else self._ring.lend,
-                allow_pickle=True,
-            )
-            if copied.collated:
-                return copied.data
-            samples = copied.data
-        else:
-            samples = [
-                read(layout, memory[offset:], allow_pickle=True)
-                for layout, offset in zip(layouts, offsets.tolist(), strict=True)
-            ]
-        data = samples[0] if self._singly else samples
-        if not usual and self.collate_fn is not None:
-            data = self.collate_fn(data)
-        elif not self.as_numpy:
-            data = torch_loader.convert(data) if self._singly else torch_loader.collate(data)
-        return torch_loader.pinned(data) if pin else data
+        allocate = torch_loader.pinned_bytes if pin else self._ring.lend
+        data, is_pinned = collating.copy(
+            connection, batch, self.collate_fn, self._singly, self.as_numpy, allocate
+        )
+        return torch_loader.pinned(data) if pin and not is_pinned else data
 
     def finished(self, data: Any) -> Any:
         """Apply the batch transform."""

@@ -1,0 +1,50 @@
+"""A batch, copied out of shared memory and collated: nothing of it is shared with anyone.
+
+Where the user leaves collating to torch, or to us, a batch is one native gather from its slots. A
+`collate_fn` gets private copies of the samples.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from joader.client import torch_loader
+from joader.client.connection import Connection
+from joader.memory import gather, read
+from joader.messages import BatchReady, unpacked
+
+
+def copy(
+    connection: Connection,
+    batch: BatchReady,
+    collate_fn: Callable[[Any], Any] | None,
+    singly: bool,
+    as_numpy: bool,
+    allocate: Callable[[int], Any],
+) -> tuple[Any, bool]:
+    """Return the batch, and whether it lies in what `allocate` gave."""
+    layouts = connection.layouts(batch)
+    memory, offsets = connection.memory, unpacked(batch.offsets)
+    usual = collate_fn is None or collate_fn is torch_loader.collate_of(singly)
+    if usual and not singly:
+        copied = gather(
+            layouts,
+            memory,
+            offsets,
+            tensors=False if as_numpy else None,
+            allocate=allocate,
+            allow_pickle=True,
+        )
+        if copied.collated:
+            return copied.data, True
+        samples = copied.data
+    else:
+        samples = [
+            read(layout, memory[offset:], allow_pickle=True)
+            for layout, offset in zip(layouts, offsets.tolist(), strict=True)
+        ]
+    data = samples[0] if singly else samples
+    if collate_fn is not None and not usual:
+        return collate_fn(data), False
+    if as_numpy:
+        return data, False
+    return (torch_loader.convert if singly else torch_loader.collate)(data), False
