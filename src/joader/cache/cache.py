@@ -276,7 +276,9 @@ class Cache:
             if end - start >= size_bytes:
                 return [victim]
             leaving = (self._offset[sample] for sample in self._policy.order())
-            offsets = find_window(self._slots, leaving, size_bytes, self._may_leave)
+            offsets = find_window(
+                self._slots, leaving, size_bytes, self._may_leave, self._worth_no_more
+            )
         if offsets is None:
             raise CacheFull(
                 f"{size_bytes} bytes in one piece are needed, but {self._pinned_bytes} of "
@@ -284,6 +286,9 @@ class Cache:
                 "release leases, or give the cache more memory"
             )
         return [self._sample_at[offset] for offset in offsets]
+
+    def _worth_no_more(self, offset: int, than: int) -> bool:
+        return self._policy.worth_no_more(self._sample_at[offset], self._sample_at[than])
 
     def _may_leave(self, offset: int) -> bool:
         return self._evictable(self._sample_at[offset])

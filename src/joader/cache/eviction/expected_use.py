@@ -77,6 +77,13 @@ class ExpectedUse(Policy):
         equals = [self._groups[needs] for needs in masks[min(masks)]]
         return min(equals, key=Ranking.first_key).first()
 
+    def worth_no_more(self, sample: int, than: int) -> bool:
+        """Tell whether a sample is unplanned and of no higher rate than another."""
+        if sample in self._plans or than in self._plans:
+            return False
+        needs, others = self._needs[sample], self._needs[than]
+        return needs == others or self._value(needs) <= self._value(others)
+
     def order(self) -> Iterator[int]:
         """Go through the unplanned samples by value, then the planned ones."""
         masks = self._masks_by_value()

@@ -38,6 +38,10 @@ class Policy(Protocol):
         """Go through all evictable samples, first to leave first; call nothing else meanwhile."""
         ...
 
+    def worth_no_more(self, sample: int, than: int) -> bool:
+        """Tell whether a sample may leave as gladly as another; most policies rank them all."""
+        return False
+
     def change(self, sample: int, needs: int) -> None:
         """Note that the needs of an evictable sample changed."""
         return None
