@@ -4,7 +4,8 @@ Each job is a process of its own and reads every row once (first pass). Imports 
 jobs are over before the clock starts; the first batch is part of the timed work on all sides.
 Batches are tensors on both sides. torch is tried with several worker counts and the best counts.
 The bare loop prepares each row once on all cores: times N it is what N jobs could get at best.
-All ids are counted. CPU seconds are of jobs, workers and daemon together, in the timed part.
+All ids are counted. CPU seconds are of jobs, workers and daemon together, in the timed part; the
+ratio by them is what the ratio of rates comes to where nothing else runs and all cores are busy.
 
     python benchmarks/bench_jobs.py --jobs 1,2,4,8 --torch-workers 0,1,2,3 --photos FILE
 """
@@ -159,13 +160,15 @@ def compare(jobs: int, options: argparse.Namespace) -> dict[str, object]:
     best = max((side for side in sides if side[0] == "torch"), key=middle)
     chosen = {"bare": sides[0], "torch": best, "joader": sides[1]}
     rate = {name: middle(side) for name, side in chosen.items()}
+    cpu = {name: middle(side, "cpu") for name, side in chosen.items()}
     return {
         "jobs": jobs,
         **{f"{name}_per_s": round(each, 1) for name, each in rate.items()},
         "over_torch": round(rate["joader"] / rate["torch"], 2),
         "over_bare": round(rate["joader"] / rate["bare"], 2),
         "prepared_per_delivered": round(middle(sides[1], "prepared"), 4),
-        **{f"{name}_cpu_ms": round(middle(side, "cpu"), 3) for name, side in chosen.items()},
+        **{f"{name}_cpu_ms": round(each, 3) for name, each in cpu.items()},
+        "over_bare_by_cpu": round(cpu["bare"] / cpu["joader"], 2),
         "torch_per_s_by_workers": {
             str(count): round(middle(("torch", count)), 1) for count in torch_workers
         },

@@ -68,10 +68,13 @@ def job(options: argparse.Namespace) -> None:
     print("ready", flush=True)
     sys.stdin.readline()
     started = next_step = time.perf_counter()
-    for _ in range(options.passes):
+    tell_at = int(options.tell_at * options.rows / BATCH)
+    for number in range(options.passes):
         rows = []
         for batch in loader:
             rows.append(batch[:, 0])
+            if number == 0 and len(rows) == tell_at:
+                print("there", flush=True)
             # A step takes its time whether or not the batch came late.
             next_step = max(next_step, time.perf_counter()) + len(batch) / options.speed
             time.sleep(max(0.0, next_step - time.perf_counter()))
@@ -101,19 +104,21 @@ def run(jobs: Any, cache: float, options: argparse.Namespace) -> list[dict[str, 
     for speed, _, passes in jobs:
         command = [sys.executable, __file__, "--job", f"--rows={options.rows}"]
         command += [f"--speed={speed}", f"--passes={passes}"]
+        command += [f"--tell-at={max(arrival for _, arrival, _ in jobs)}"]
         pipe = subprocess.PIPE
         processes.append(
             subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True)
         )
         assert processes[-1].stdout is not None
         assert processes[-1].stdout.readline().strip() == "ready"
-    started = time.perf_counter()
     for process, (_, arrival, _) in zip(processes, jobs, strict=True):
-        time.sleep(max(0.0, started + arrival * options.rows / jobs[0][0] - time.perf_counter()))
+        if arrival:  # as far as the first has come, not by the clock: the machine may be busy
+            assert processes[0].stdout is not None
+            assert processes[0].stdout.readline().strip() == "there"
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    results = [json.loads(process.communicate()[0]) for process in processes]
+    results = [json.loads(process.communicate()[0].split("\n")[-2]) for process in processes]
     daemon.terminate()
     daemon.wait()
     shutil.rmtree(folder)
@@ -142,6 +147,7 @@ def main() -> None:
     parser.add_argument("--job", action="store_true")
     parser.add_argument("--speed", type=float)
     parser.add_argument("--passes", type=int)
+    parser.add_argument("--tell-at", type=float, default=0.0)
     options = parser.parse_args()
     if options.job:
         job(options)
