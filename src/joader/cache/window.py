@@ -17,8 +17,8 @@ from joader.cache.slots import Slots
 # pile up at the head of the order where their neighbours are needed, so without a bound RefCount
 # went through 190 of 10,000 and 670 of 40,000 residents on average (sizes 50-250 kB, two jobs).
 PATIENCE = 512
-# After 8, 16, 32, … ranges some of the largest holes are tried with neighbours of equal worth. Among
-# photos of 0.1 to 3 MB and crops of them this took the search from 216 ranges to a dozen.
+# After 8, 16, 32, … ranges some of the largest holes are tried with neighbours of equal worth: for
+# six jobs with crops of photos of 0.1 to 3 MB this cut what the engine costs to a third.
 FIRST_LOOK = 8
 MOST_HOLES = 4
 
@@ -33,8 +33,8 @@ def find_window(
     """Return the offsets of the ranges to free, or None where freeing all is not enough.
 
     `offsets` are all taken ranges that may leave, first to leave first; `may_leave` tells the same
-    of any one, `worth_no_more` of two that the first may leave as gladly as the second. `size_bytes`
-    is a size as `round_up` gives it.
+    of any one, `worth_no_more` of two that the first may leave as gladly as the second.
+    `size_bytes` is a size as `round_up` gives it.
     """
     end_of: dict[int, int] = {}  # holes there would be, each with the free ranges beside it
     start_of: dict[int, int] = {}
