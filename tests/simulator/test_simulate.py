@@ -9,7 +9,7 @@ from joader.engine.values import Event, Instruction, Want
 from joader.errors import BadArgument, BadRows
 from joader.sampling import DependentSampler
 from joader.simulator import Job, Result, simulate
-from joader.simulator.simulate import POLICIES, SAMPLERS
+from joader.simulator.choices import POLICIES, SAMPLERS
 
 
 def check_sums(result: Result, jobs: list[Job]) -> None:

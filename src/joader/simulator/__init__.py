@@ -1,6 +1,6 @@
 """Jobs on a virtual clock, through the engine that runs in production: what would be shared?
 
-Reading order: `job`, `timeline`, `simulate`, `figures`, `appendix`, `insertion`.
+Reading order: `job`, `timeline`, `choices`, `simulate`, `runs`, `figures`, `appendix`, `insertion`.
 """
 
 from joader.simulator.job import Job

@@ -9,13 +9,12 @@ Not modelled: the time that workers, messages and storage take, jobs that wait f
 that lie in a job before it takes them, failures, and samples of different sizes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
-from joader.cache import ExpectedUse, Fifo, Lru, Policy, RandomReplacement, RefCount
+from joader.cache import Policy
 from joader.engine import ON_DEMAND, Engine, Limits
 from joader.engine.values import (
     Begin,
@@ -33,40 +32,13 @@ from joader.engine.values import (
     Want,
 )
 from joader.errors import BadArgument
-from joader.sampling import (
-    DependentSampler,
-    IndependentSampler,
-    LockstepSampler,
-    Sampler,
-    SeededSampler,
-    SequentialSampler,
-)
+from joader.sampling import Sampler
 from joader.sampling.sampler import checked_seed
-from joader.simulator.job import Job, checked_jobs
+from joader.simulator.choices import chosen_policy, chosen_sampler
+from joader.simulator.job import CheckedJob, Job, checked_jobs
 from joader.simulator.timeline import timeline
 
-T = TypeVar("T")
-
 SAMPLE_BYTES = 64  # the least that a slot can have
-
-SAMPLERS: Mapping[str, Callable[[int], Sampler]] = {
-    "dependent": DependentSampler,
-    "paper": lambda seed: DependentSampler(seed, rule="paper"),
-    "common": lambda seed: DependentSampler(seed, rule="common"),
-    "independent": IndependentSampler,
-    "seeded": SeededSampler,
-    "lockstep": LockstepSampler,
-    "sequential": lambda seed: SequentialSampler(),
-}
-# Orders that a job has by itself: the engine is told so, as by the daemon.
-OWN_ORDERS = {"seeded": "seeded", "sequential": "given"}
-POLICIES: Mapping[str, Callable[[int], Policy]] = {
-    "refcount": lambda seed: RefCount(),
-    "expected": lambda seed: ExpectedUse(),
-    "lru": lambda seed: Lru(),
-    "fifo": lambda seed: Fifo(),
-    "random": RandomReplacement,
-}
 
 
 @dataclass(frozen=True)
@@ -104,21 +76,35 @@ def simulate(
     given = checked_jobs(jobs)
     _check_count(capacity, "capacity")
     _check_count(batch_size, "batch_size")
-    chosen = _chosen(sampler, SAMPLERS, "sampler", "draw", seed)
-    order = OWN_ORDERS.get(sampler, "shared") if isinstance(sampler, str) else "shared"
-    rules = _chosen(policy, POLICIES, "policy", "order", seed)
-    if next(iter(rules.order()), None) is not None:
-        raise BadArgument(
-            f"policy {rules!r} has served another cache; make a new one for every run"
-        )
-    engine = Engine(int(capacity) * SAMPLE_BYTES, seed, rules, limits, lambda _: chosen)
-    limit = max((int(job.rows.max()) + 1 for job in given if job.rows.size), default=1)
+    seed = checked_seed(seed)
+    drawing, order = chosen_sampler(sampler, seed)
+    keeping = chosen_policy(policy, seed)
+    engine = Engine(int(capacity) * SAMPLE_BYTES, seed, keeping, limits, lambda _: drawing)
+    row_limit = max((int(job.rows.max()) + 1 for job in given if job.rows.size), default=1)
+    joins = [
+        Join(number, "rows", job.rows, row_limit, int(batch_size), order, seed)
+        for number, job in enumerate(given)
+    ]
     # Without look-ahead only quotients of speeds matter; the engine takes none for less than 1.
     unit = 1.0 if limits.share_batches else float(min((job.speed for job in given), default=1))
-    parts = [JobResult(0, 0, 0, 0)] * len(given)
+    parts = _play(engine, given, joins, unit)
+    return Result(
+        sum(part.delivered for part in parts),
+        sum(part.prepared for part in parts),
+        sum(part.hits for part in parts),
+        sum(part.shared for part in parts),
+        tuple(parts),
+    )
+
+
+def _play(
+    engine: Engine, jobs: Sequence[CheckedJob], joins: Sequence[Join], unit: float
+) -> list[JobResult]:
+    """Let the jobs come, read and go, each at its time, and return what each got."""
+    parts = [JobResult(0, 0, 0, 0)] * len(jobs)
     changes: list[Event] = []  # of the moment before: after the last one nobody need leave
     begins: list[Event] = []
-    for moment in timeline(given, batch_size):
+    for moment in timeline(jobs, joins[0].batch_size if joins else 1):
         _carry_out(engine, changes)
         _carry_out(engine, begins)
         _carry_out(engine, [Want(job, count, now * unit) for job, count, now in moment.wants])
@@ -127,13 +113,9 @@ def simulate(
             parts[job] = JobResult(stats.delivered, stats.prepared, stats.hits, stats.shared)
         # Together, so that what is prepared is not dropped where one job follows another.
         changes = [Leave(job) for job in moment.ends]
-        changes += [
-            Join(job, "rows", given[job].rows, limit, batch_size, order, int(seed))
-            for job, epoch in moment.begins
-            if not epoch
-        ]
+        changes += [joins[job] for job, epoch in moment.begins if not epoch]
         begins = [Begin(job, epoch) for job, epoch in moment.begins]
-    return _result(parts)
+    return parts
 
 
 def _carry_out(engine: Engine, events: list[Event]) -> None:
@@ -158,29 +140,6 @@ def _done(instruction: Instruction) -> Iterator[Event]:
             )
 
 
-def _result(parts: list[JobResult]) -> Result:
-    return Result(
-        sum(part.delivered for part in parts),
-        sum(part.prepared for part in parts),
-        sum(part.hits for part in parts),
-        sum(part.shared for part in parts),
-        tuple(parts),
-    )
-
-
 def _check_count(value: object, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise BadArgument(f"{name} is {value!r}; it is an integer, at least one sample")
-
-
-def _chosen(
-    choice: str | T, known: Mapping[str, Callable[[int], T]], what: str, method: str, seed: int
-) -> T:
-    """Return the sampler or policy of this name, or the object itself."""
-    if not isinstance(choice, str):
-        if not callable(getattr(choice, method, None)) or isinstance(choice, type):
-            raise BadArgument(f"{what} is {choice!r}; give a {what} or one of {', '.join(known)}")
-        return choice
-    if choice not in known:
-        raise BadArgument(f"{what} is {choice!r}; there are {', '.join(known)}")
-    return known[choice](checked_seed(seed))

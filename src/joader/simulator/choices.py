@@ -1,0 +1,65 @@
+"""The samplers and policies that can be simulated, by name."""
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from joader.cache import ExpectedUse, Fifo, Lru, Policy, RandomReplacement, RefCount
+from joader.errors import BadArgument
+from joader.sampling import (
+    DependentSampler,
+    IndependentSampler,
+    LockstepSampler,
+    Sampler,
+    SeededSampler,
+    SequentialSampler,
+)
+
+T = TypeVar("T")
+
+SAMPLERS: Mapping[str, Callable[[int], Sampler]] = {
+    "dependent": DependentSampler,
+    "paper": lambda seed: DependentSampler(seed, rule="paper"),
+    "common": lambda seed: DependentSampler(seed, rule="common"),
+    "independent": IndependentSampler,
+    "seeded": SeededSampler,
+    "lockstep": LockstepSampler,
+    "sequential": lambda seed: SequentialSampler(),
+}
+# Orders that a job has by itself: the engine is told so, as by the daemon.
+OWN_ORDERS = {"seeded": "seeded", "sequential": "given"}
+POLICIES: Mapping[str, Callable[[int], Policy]] = {
+    "refcount": lambda seed: RefCount(),
+    "expected": lambda seed: ExpectedUse(),
+    "lru": lambda seed: Lru(),
+    "fifo": lambda seed: Fifo(),
+    "random": RandomReplacement,
+}
+
+
+def chosen_sampler(choice: str | Sampler, seed: int) -> tuple[Sampler, str]:
+    """Return the sampler of this name, or the object itself, and the order a job asks for."""
+    order = OWN_ORDERS.get(choice, "shared") if isinstance(choice, str) else "shared"
+    return _chosen(choice, SAMPLERS, "sampler", "draw", seed), order
+
+
+def chosen_policy(choice: str | Policy, seed: int) -> Policy:
+    """Return the policy of this name, or the object itself; one that was used is refused."""
+    policy = _chosen(choice, POLICIES, "policy", "order", seed)
+    if next(iter(policy.order()), None) is not None:
+        raise BadArgument(
+            f"policy {policy!r} has served another cache; make a new one for every run"
+        )
+    return policy
+
+
+def _chosen(
+    choice: str | T, known: Mapping[str, Callable[[int], T]], what: str, method: str, seed: int
+) -> T:
+    """Return what this name stands for, or the object itself if it has the method."""
+    if not isinstance(choice, str):
+        if not callable(getattr(choice, method, None)) or isinstance(choice, type):
+            raise BadArgument(f"{what} is {choice!r}; give a {what} or one of {', '.join(known)}")
+        return choice
+    if choice not in known:
+        raise BadArgument(f"{what} is {choice!r}; there are {', '.join(known)}")
+    return known[choice](seed)
