@@ -203,3 +203,17 @@ def test_a_slot_too_small_is_refused_on_both_sides() -> None:
 def test_frozen_dataclasses_of_the_tests_are_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         round_trip(Frozen(1, 2)).label = 3
+
+
+def test_a_sample_that_is_lent_is_read_in_place_and_cannot_be_written() -> None:
+    parcel = pack((np.arange(6, dtype=np.int32).reshape(2, 3), "a", 7))
+    slot = np.zeros(parcel.layout.size_bytes, np.uint8)
+    parcel.write(slot)
+    array, text, number = read(parcel.layout, slot, lent=True)
+    assert np.shares_memory(array, slot)
+    assert (text, number) == ("a", 7)
+    with pytest.raises(ValueError, match="read-only"):
+        array[0, 0] = 1
+    slot[:] = 0
+    assert slot.flags.writeable
+    assert not array.any()

@@ -23,19 +23,29 @@ from joader.memory.extras import needed
 from joader.memory.layout import DICTS, LENGTH_BYTES, TEXTS, Branch, Layout, Leaf, Node
 
 
-def read(layout: Layout, slot: NDArray[np.uint8], *, allow_pickle: bool = False) -> Any:
+def read(
+    layout: Layout, slot: NDArray[np.uint8], *, allow_pickle: bool = False, lent: bool = False
+) -> Any:
     """Return the sample at the start of the slot; in-place edits of it never reach the slot.
 
     `allow_pickle`: load pickled objects, which runs code; only after the other side is known to be
-    the same user.
+    the same user. `lent`: arrays are read-only views of the slot, for code that is known to copy
+    what it keeps, before the slot is let go.
     """
     if slot.size < layout.size_bytes:
         raise OurError(f"a slot of {slot.size} bytes for a sample of {layout.size_bytes}")
-    return _value(layout.root, slot, iter(layout.offsets), allow_pickle)
+    if lent:
+        slot = slot.view()
+        slot.flags.writeable = False
+    return _value(layout.root, slot, iter(layout.offsets), allow_pickle, lent)
 
 
-def _value(node: Node, slot: NDArray[np.uint8], offsets: Iterator[int], allow_pickle: bool) -> Any:
+def _value(
+    node: Node, slot: NDArray[np.uint8], offsets: Iterator[int], allow_pickle: bool, lent: bool
+) -> Any:
     if isinstance(node, Leaf):
+        if lent and node.kind == "array":
+            return np.ndarray(node.shape, dtype_of(node.dtype), slot, next(offsets))
         return _leaf_value(node, slot, next(offsets), allow_pickle)
     if node.kind == "image":
         pixels, palette, info = node.children
@@ -44,10 +54,10 @@ def _value(node: Node, slot: NDArray[np.uint8], offsets: Iterator[int], allow_pi
         return pictures.put_together(
             node.names,
             slot[start : start + pixels.size_bytes],
-            _value(palette, slot, offsets, allow_pickle),
-            _value(info, slot, offsets, allow_pickle),
+            _value(palette, slot, offsets, allow_pickle, lent),
+            _value(info, slot, offsets, allow_pickle, lent),
         )
-    children = [_value(child, slot, offsets, allow_pickle) for child in node.children]
+    children = [_value(child, slot, offsets, allow_pickle, lent) for child in node.children]
     return build(node, children)
 
 

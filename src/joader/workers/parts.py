@@ -13,7 +13,7 @@ from importlib import import_module
 from random import Random
 from typing import Any
 
-from joader.images import Steps
+from joader.images import Step, Steps
 from joader.workers.randomness import start_random_numbers
 
 
@@ -60,6 +60,11 @@ class OwnPart:
     """What is done to a sample for one job alone."""
 
     steps: Steps
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether it never writes to what it is given: built-in steps do not."""
+        return all(isinstance(step, Step) for step in self.steps.steps)
 
     def finish(self, sample: Any, key: int) -> Any:
         """Return the job's own form of a prepared sample."""
