@@ -53,7 +53,7 @@ def test_figures_are_what_the_jobs_said() -> None:
     assert ours["samples_per_s"] == 300.0
     assert ours["cpu_seconds"] == 5.0
     assert ours["prepared_per_delivered"] == 0.5
-    assert [job["name"] for job in ours["jobs"]] == ["job 1, lr 0.001", "job 2, lr 0.002"]
+    assert [job["name"] for job in ours["jobs"]] == ["job 1, lr 0.0005", "job 2, lr 0.001"]
 
 
 def test_the_table_fits_into_80_columns(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from joader.cli.demo.side import Job, Plan, Side
 _REFRESH_PER_S = 6
 _LINE_EVERY_S = 5.0
 # What stands beside the bars: names, figures and the space between.
-_BESIDE = 56
+_BESIDE = 58
 
 
 @contextmanager

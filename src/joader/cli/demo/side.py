@@ -37,7 +37,7 @@ class Plan:
     @property
     def learning_rates(self) -> list[float]:
         """One for each job: they are a search for the best."""
-        return [0.001 * 2**number for number in range(self.jobs)]
+        return [0.0005 * 2**number for number in range(self.jobs)]
 
     @property
     def workers_per_job(self) -> int:
