@@ -8,9 +8,9 @@ Jobs are processes of their own and read every row once; imports and start-up ar
 clock starts. torch is tried with several worker counts a job, and the best counts. Both sides give
 uint8 tensors; both do the same work within one level (the random draws differ).
 
-Copies of a sample with joader, from the decoder on: `resize` 2 (into the slot, out of it into the
-batch); `crop` 3 (the decoded image into its slot, which the own part reads in place; the crop into
-a slot of its own, and out of it into the batch).
+Copies of a sample with joader: `resize` 1 (the image is made in its slot, then copied into the
+batch); `crop` 2 (the image is decoded in its slot and read there by the own part; the crop is
+copied into a slot of its own, and from there into the batch).
 
     python benchmarks/bench_steps.py --rows 1000 --jobs 1,2,4 --photos FILE
 """

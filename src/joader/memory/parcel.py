@@ -62,12 +62,19 @@ class Parcel:
                 place.view(source.shape).copy_(source)
             elif isinstance(source, np.ndarray):
                 place = np.ndarray(source.shape, source.dtype, slot, offset)
-                np.copyto(place, source, casting="equiv")
+                if not _same(place, source):
+                    np.copyto(place, source, casting="equiv")
             else:
                 if leaf.kind in TEXTS:
                     slot.data[offset : offset + LENGTH_BYTES] = struct.pack("=Q", len(source))
                     offset += LENGTH_BYTES
                 slot.data[offset : offset + len(source)] = source
+
+
+def _same(place: NDArray[Any], source: NDArray[Any]) -> bool:
+    """Tell whether a source was made in its place: images may be decoded straight into a slot."""
+    ours, theirs = place.__array_interface__, source.__array_interface__
+    return bool(ours["data"][0] == theirs["data"][0] and source.flags.c_contiguous)
 
 
 def pack(sample: object) -> Parcel:

@@ -138,8 +138,14 @@ class Worker:
 
     def _cook(self, order: Cook) -> Cooked | TooBig:
         shared = self._load(order.recipe)
+        slot = self._arena.slot(order.offset, order.size_bytes) if order.offset >= 0 else None
         start_random_numbers(order.key)
-        sample = pack(shared.prepare(order.row))
+        sample = pack(shared.prepare(order.row, slot))
+        if slot is not None and sample.layout.size_bytes > order.size_bytes:
+            # It will get another slot, and this one may be another's before that: nothing of the
+            # sample may lie in it.
+            start_random_numbers(order.key)
+            sample = pack(shared.prepare(order.row))
         return self._placed(order.sample, sample, order.offset, order.size_bytes)
 
     def _finish(self, order: Finish) -> Cooked | TooBig:

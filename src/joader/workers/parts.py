@@ -10,10 +10,14 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
+from math import prod
 from random import Random
 from typing import Any
 
-from joader.images import Step, Steps
+import numpy as np
+from numpy.typing import NDArray
+
+from joader.images import Decode, Step, Steps, image_shape
 from joader.workers.randomness import start_random_numbers
 
 
@@ -42,16 +46,33 @@ class SharedPart:
                 raise
         self.steps.warm_up()
 
-    def prepare(self, row: int) -> Any:
-        """Return the prepared sample of a row."""
+    def prepare(self, row: int, slot: NDArray[np.uint8] | None = None) -> Any:
+        """Return the prepared sample of a row; its image lies at the start of the slot if it can.
+
+        It can where it is the first part of the sample and built-in steps tell its shape before.
+        """
         self._show_worker()
         sample = self.dataset[row]
-        return self.steps(sample) if self.steps.steps else sample
+        if not self.steps.steps:
+            return sample
+        return self.steps(sample, None, None if slot is None else self._room(sample, slot))
+
+    def _room(self, sample: Any, slot: NDArray[np.uint8]) -> NDArray[np.uint8] | None:
+        first = self.steps.steps[0]
+        built_in = all(isinstance(step, Step) for step in self.steps.steps)
+        if not built_in or self.steps.dtype != "uint8" or isinstance(sample, dict):
+            return None
+        shape = self.steps.shape()
+        if shape is None and isinstance(first, Decode):
+            image = sample[0] if isinstance(sample, tuple | list) else sample
+            decoded = image_shape(image, apply_exif_orientation=first.apply_exif_orientation)
+            shape = Steps(self.steps.steps[1:]).shape(decoded)
+        return None if shape is None or prod(shape) > slot.size else slot[: prod(shape)]
 
     def _show_worker(self) -> None:
         """Let torch's get_worker_info() speak of this dataset: a worker may have several."""
         torch: Any = sys.modules.get("torch.utils.data._utils.worker")
-        if torch is not None and hasattr(torch, "WorkerInfo"):
+        if torch is not None and hasattr(torch, "WorkerInfo") and self.worker:
             torch._worker_info = torch.WorkerInfo(**self.worker, dataset=self.dataset)
 
 
