@@ -27,7 +27,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-PROTOCOL = 2
+PROTOCOL = 3
 
 Packed = bytes
 
@@ -184,7 +184,10 @@ class Spoiled(msgspec.Struct, frozen=True, tag=True):
 
 
 class BatchReady(msgspec.Struct, frozen=True, tag=True):
-    """Tell a client where its next samples lie, in order."""
+    """Tell a client its next positions, in order, and where their samples lie.
+
+    Positions in `failed`, with the reason why, have no sample.
+    """
 
     number: int
     positions: Packed

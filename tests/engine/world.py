@@ -111,8 +111,10 @@ class World:
     def receive(self, delivery: Deliver) -> None:
         job = delivery.job
         spec = self.jobs[job]
+        positions = delivery.positions.tolist()
+        bad = [position for position, _ in delivery.failed]
         for position, sample, offset in zip(
-            delivery.positions.tolist(),
+            [position for position in positions if position not in bad],
             delivery.samples.tolist(),
             delivery.offsets.tolist(),
             strict=True,
@@ -124,8 +126,6 @@ class World:
             if spec.fresh:
                 assert serial not in self.had[job]
                 self.had[job].add(serial)
-        bad = [position for position, _ in delivery.failed]
-        positions = delivery.positions.tolist() + bad
         wanted = self.wants[job].pop(0)
         assert len(set(positions)) == len(positions) == min(wanted, len(self.left[job]))
         assert set(positions) <= self.left[job]
@@ -135,8 +135,7 @@ class World:
                 self.order[job][: len(positions)],
                 self.order[job][len(positions) :],
             )
-            assert [p for p in expected if p not in bad] == delivery.positions.tolist()
-            assert sorted(expected) == sorted(positions)
+            assert expected == positions
         self.got[job] += positions
         self.failed[job] += bad
         if delivery.samples.size:

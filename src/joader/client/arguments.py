@@ -8,6 +8,7 @@ from joader.images import Step, Steps
 from joader.sampling.sampler import checked_seed
 
 ORDERS = ("shared", "seeded")
+ON_ERROR = ("raise", "skip", "replace")
 
 
 def check(
@@ -20,6 +21,7 @@ def check(
     order: str,
     seed: int | None,
     timeout: float,
+    on_error: str,
     counts: Mapping[str, object],
     functions: Mapping[str, object],
 ) -> bool:
@@ -36,6 +38,8 @@ def check(
         raise BadArgument(f"seed is {seed!r}; a seed is an integer below 2**64")
     if not timeout >= 0:
         raise BadArgument(f"timeout is {timeout!r}; it is above 0, and 120 s by default")
+    if on_error not in ON_ERROR:
+        raise BadArgument(f"on_error is {on_error!r}; there are {', '.join(ON_ERROR)}")
     for name, count in counts.items():
         if count is not None and (not isinstance(count, int) or count < 0):
             raise BadArgument(f"{name} is {count!r}; it is an integer >= 0")

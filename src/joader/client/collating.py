@@ -5,25 +5,32 @@ Where the user leaves collating to torch, or to us, a batch is one native gather
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from joader.client import torch_loader
-from joader.client.connection import Connection
-from joader.memory import gather, read
-from joader.messages import BatchReady, unpacked
+from joader.memory import Layout, gather, read
+
+
+class Slots(NamedTuple):
+    """Where the samples of a batch lie, and how."""
+
+    layouts: list[Layout]
+    memory: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
 
 
 def copy(
-    connection: Connection,
-    batch: BatchReady,
+    slots: Slots,
     collate_fn: Callable[[Any], Any] | None,
     singly: bool,
     as_numpy: bool,
     allocate: Callable[[int], Any],
 ) -> tuple[Any, bool]:
     """Return the batch, and whether it lies in what `allocate` gave."""
-    layouts = connection.layouts(batch)
-    memory, offsets = connection.memory, unpacked(batch.offsets)
+    layouts, memory, offsets = slots
     usual = collate_fn is None or collate_fn is torch_loader.collate_of(singly)
     if usual and not singly:
         copied = gather(

@@ -10,7 +10,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from hashlib import blake2b
 from types import GenericAlias
 from typing import Any
@@ -20,7 +20,9 @@ import msgspec
 from joader.client import collating, samplers, torch_loader
 from joader.client.arguments import check, check_dataset, steps_of
 from joader.client.code_time import code_time
+from joader.client.collating import Slots
 from joader.client.connection import Connection
+from joader.client.counts import Counts, LoaderStats
 from joader.client.fingerprint import fingerprint
 from joader.client.passing import Pass
 from joader.client.pickled import pickled
@@ -44,24 +46,9 @@ _FOR_EVER_S = 1e8  # of infinity sockets know nothing
 FIXED = {
     *("dataset", "batch_size", "sampler", "batch_sampler", "drop_last", "persistent_workers"),
     *("worker_init_fn", "prepare", "transform", "seed", "order", "deterministic", "key", "job"),
+    "on_error",
 }
 _OF_PASSES = {"_source", "_latest", "_idle", "_ring"}
-
-
-@dataclass(frozen=True)
-class LoaderStats:
-    """What a loader got: delivered = hits + prepared; `shared` hits came from other jobs' work.
-
-    `repeated`: rows that ranks read again so that all take equally many steps.
-    """
-
-    delivered: int
-    prepared: int
-    hits: int
-    shared: int
-    wait_s: float
-    epoch: int
-    repeated: int = 0
 
 
 class DataLoader:
@@ -78,6 +65,8 @@ class DataLoader:
     `deterministic=True`: the dataset has no random code, so that a preparation may be kept and
     serve a job again. `key` replaces the fingerprint of the dataset.
     `job`: the job's name; processes of one launcher that name it are its ranks.
+    `on_error`: what becomes of a row that cannot be prepared: "raise" (default) ends the pass,
+    "skip" leaves it out of its batch, "replace" repeats another row of the pass in its stead.
     """
 
     multiprocessing_context: Any = None  # torch's is a property that would check it
@@ -118,6 +107,7 @@ class DataLoader:
         job: str | None = None,
         address: str | None = None,
         as_numpy: bool = False,
+        on_error: str = "raise",
     ) -> None:
         """Look at the dataset; nothing is started before the first `iter()`."""
         shuffle = check(
@@ -129,6 +119,7 @@ class DataLoader:
             order=order,
             seed=seed,
             timeout=timeout,
+            on_error=on_error,
             counts={"num_workers": num_workers, "prefetch_factor": prefetch_factor},
             functions={
                 "collate_fn": collate_fn,
@@ -151,6 +142,7 @@ class DataLoader:
         self.prepare, self.transform, self.batch_transform = prepare, transform, batch_transform
         self.order, self.deterministic, self.key = order, deterministic, key
         self.job, self.address, self.as_numpy = job, address, as_numpy
+        self.on_error = on_error
         # They copy these into loaders of torch, which would start processes, or raise.
         self.num_workers, self.prefetch_factor, self.persistent_workers = 0, None, False
         self.timeout = 0.0
@@ -187,8 +179,7 @@ class DataLoader:
         self._epoch = 0
         self._resume: dict[str, Any] | None = None
         self._passes: dict[int, int] = {}  # begun, by epoch
-        self._delivered = self._prepared = self._hits_of_others = self._repeated = 0
-        self._wait_s = 0.0
+        self._counts = Counts()
         self._forget_passes()
         self._made = True
 
@@ -344,15 +335,7 @@ class DataLoader:
 
     def stats(self) -> LoaderStats:
         """Return what the loader's passes have yielded so far."""
-        return LoaderStats(
-            self._delivered,
-            self._prepared,
-            self._delivered - self._prepared,
-            self._hits_of_others,
-            round(self._wait_s, 3),
-            self._source.epoch if self._source else self._epoch,
-            self._repeated,
-        )
+        return self._counts.stats(self._source.epoch if self._source else self._epoch)
 
     def close(self) -> None:
         """End the job; the loader may be used again."""
@@ -424,20 +407,16 @@ class DataLoader:
         """Return the row of the base dataset that a position stands for."""
         return int(self._rows[position])
 
-    def count(self, batch: BatchReady, wait_s: float) -> None:
-        """Count a batch that was yielded."""
-        self._delivered += len(batch.layouts)
-        self._prepared += batch.prepared
-        self._hits_of_others += batch.shared
-        self._repeated += batch.repeated
-        self._wait_s += wait_s
+    def count(self, batch: BatchReady, wait_s: float, replaced: int) -> None:
+        """Count a batch that was yielded, with so many of its rows replaced."""
+        self._counts.note(batch, wait_s, replaced)
 
-    def collated(self, connection: Connection, batch: BatchReady) -> Any:
+    def collated(self, slots: Slots) -> Any:
         """Copy a batch out of shared memory."""
         pin = self.pin_memory and torch_loader.can_pin()
         allocate = torch_loader.pinned_bytes if pin else self._ring.lend
         data, is_pinned = collating.copy(
-            connection, batch, self.collate_fn, self._singly, self.as_numpy, allocate
+            slots, self.collate_fn, self._singly, self.as_numpy, allocate
         )
         return torch_loader.pinned(data) if pin and not is_pinned else data
 
@@ -450,6 +429,7 @@ def _again(plain_class: type[DataLoader], state: dict[str, Any]) -> DataLoader:
     """Make a loader from the state of another."""
     loader = plain_class.__new__(plain_class)
     loader.__dict__.update(state)
+    loader._counts = replace(loader._counts)
     loader._forget_passes()
     return loader
 

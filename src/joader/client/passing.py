@@ -12,11 +12,13 @@ import logging
 import time
 from typing import Any, Protocol
 
+from joader.client.collating import Slots
 from joader.client.connection import Connection
+from joader.client.failures import Mender
 from joader.client.source import Source
 from joader.daemon.lifecycle import log_path
 from joader.errors import BadArgument, ConnectionLost, NoDaemon, Overdue, RowFailed
-from joader.messages import AskWhy, BatchReady, GiveBack, Why
+from joader.messages import AskWhy, BatchReady, GiveBack, Why, unpacked
 
 # Daemons lost in a row, without a batch between them, before the pass gives up.
 MOST_LOSSES = 3
@@ -41,6 +43,11 @@ class Owner(Protocol):
         """Whether a pass may go on with another daemon."""
         ...
 
+    @property
+    def on_error(self) -> str:
+        """What becomes of rows that cannot be prepared."""
+        ...
+
     def connect(self, batch_size: int = 0) -> Connection:
         """Register with the daemon, starting one if there is none."""
         ...
@@ -53,7 +60,7 @@ class Owner(Protocol):
         """Return the row that a position stands for."""
         ...
 
-    def collated(self, connection: Connection, batch: BatchReady) -> Any:
+    def collated(self, slots: Slots) -> Any:
         """Copy a batch out of shared memory."""
         ...
 
@@ -61,8 +68,8 @@ class Owner(Protocol):
         """Apply the batch transform."""
         ...
 
-    def count(self, batch: BatchReady, wait_s: float) -> None:
-        """Count a batch that was yielded."""
+    def count(self, batch: BatchReady, wait_s: float, replaced: int) -> None:
+        """Count a batch that was yielded, with so many of its rows replaced."""
         ...
 
     def __len__(self) -> int:
@@ -85,6 +92,7 @@ class Pass:
         self._losses = 0
         self._over = ""  # why it goes no further
         self._number = 0  # of the pass on its connection, once it has begun
+        self._mender = Mender(loader.on_error, equal_steps=not loader.goes_on_elsewhere)
         if loader.goes_on_elsewhere:
             self._begin_now()
 
@@ -98,6 +106,25 @@ class Pass:
 
     def __next__(self) -> Any:
         """Return the next batch."""
+        while True:
+            self._check()
+            started = time.perf_counter()
+            batch = self._batch()
+            slots = self._slots(batch)
+            if slots is None:
+                self._loader.count(batch, time.perf_counter() - started, 0)
+                self._note(batch)
+                continue
+            wait_s = time.perf_counter() - started
+            try:
+                data = self._loader.collated(slots)
+            finally:  # a batch that cannot be collated is over, too: the next is another
+                self._note(batch)
+            self._loader.count(batch, wait_s, len(slots.layouts) - len(batch.layouts))
+            return self._loader.finished(data)
+
+    def _check(self) -> None:
+        """Raise where there is no next batch; begin the pass if it has not begun."""
         if self._over == "failed":
             raise StopIteration
         self.source.raise_error()
@@ -111,17 +138,24 @@ class Pass:
             )
         if not self._number:
             self._begin_now()
-        started = time.perf_counter()
-        batch = self._batch()
-        wait_s = time.perf_counter() - started
+
+    def _slots(self, batch: BatchReady) -> Slots | None:
+        """Return what to make a batch of; None where it is left out, as all its rows failed."""
+        layouts = self.connection.layouts(batch)
+        slots = Slots(layouts, self.connection.memory, unpacked(batch.offsets))
+        mended = self._mender.mended(batch, slots)
         if batch.failed:
-            self._raise(batch)
-        try:
-            data = self._loader.collated(self.connection, batch)
-        finally:  # a batch that cannot be collated is over, too: the next is another
-            self._note(batch)
-        self._loader.count(batch, wait_s)
-        return self._loader.finished(data)
+            if self._mender.raises or (mended is None and not self._mender.leaves_out):
+                self._raise(batch)
+            for position, reason in self._failed(batch):
+                self._mender.name(position, self._loader.row_at(position), reason)
+        return mended
+
+    def _failed(self, batch: BatchReady) -> list[tuple[int, str]]:
+        """Return the positions of the dataset that failed, with the reasons."""
+        numbers, reasons = unpacked(batch.positions).tolist(), dict(batch.failed)
+        positions = zip(numbers, self.source.positions(batch).tolist(), strict=True)
+        return [(position, reasons[n]) for n, position in positions if n in reasons]
 
     def hand_over(self) -> Connection:
         """Leave the connection to another pass; this one is over."""
@@ -227,8 +261,7 @@ class Pass:
 
     def _raise(self, batch: BatchReady) -> None:
         """Raise the first failure of a batch, as the user's own code did; the pass is over."""
-        number, reason = batch.failed[0]
-        position = self.source.position(number)
+        position, reason = self._failed(batch)[0]
         row = self._loader.row_at(position)
         self._over = "failed"
         self.connection.close()

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from joader.client.progress import Progress
 from joader.messages import BatchReady, NextBatch, StartPass, packed, unpacked
 
@@ -38,8 +41,8 @@ class Source(Protocol):
         """Raise what kept the order from going on, if everything before it was yielded."""
         ...
 
-    def position(self, number: int) -> int:
-        """Return the position in the dataset that the daemon speaks of."""
+    def positions(self, batch: BatchReady) -> NDArray[np.int64]:
+        """Return the positions in the dataset of a batch that is not noted yet, in order."""
         ...
 
     def note(self, batch: BatchReady) -> None:
@@ -66,7 +69,7 @@ class Drawn:
         world_size: int = 1,
         salt: tuple[int, ...] = (),
     ) -> None:
-        """Go on from this progress; `salt` goes into the random numbers of this rank."""
+        """Go on from this progress; `salt`, a rank's number first, goes into its random numbers."""
         self.progress = progress
         self._batch_size = batch_size
         self._salt = salt
@@ -104,9 +107,13 @@ class Drawn:
     def raise_error(self) -> None:
         """Do nothing: what is drawn is always there."""
 
-    def position(self, number: int) -> int:
-        """Return the position in the dataset that the daemon speaks of."""
-        return number
+    def positions(self, batch: BatchReady) -> NDArray[np.int64]:
+        """Return the positions in the dataset of a batch that is not noted yet, in order."""
+        told = unpacked(batch.positions)
+        if not batch.step:
+            return told
+        first = self._salt[0] * len(told)  # ranks are told numbers in their stead
+        return unpacked(batch.step)[first : first + len(told)]
 
     def note(self, batch: BatchReady) -> None:
         """Note that a batch was yielded."""
@@ -138,7 +145,6 @@ class Told:
             next(batches, None)
         self._waiting: deque[list[int]] = deque()  # taken from the sampler and not yielded
         self._asked = 0  # how many of these the daemon was asked for
-        self._first = 0  # the daemon's number of the first position of the first of these
         self._error: Exception | None = None  # of the sampler, after these
         self._look()
 
@@ -154,7 +160,7 @@ class Told:
 
     def begin(self, number: int) -> StartPass:
         """Begin, or begin again with another daemon."""
-        self._asked = self._first = 0
+        self._asked = 0
         # The daemon counts what it is told from 0 again: the random numbers must not be the same.
         return StartPass(number, self.epoch, key_from(self._progress.key, self._yielded))
 
@@ -178,13 +184,13 @@ class Told:
         """Return the size of the largest batch that is known so far."""
         return max(map(len, self._waiting), default=1)
 
-    def position(self, number: int) -> int:
-        """Return the position in the dataset that the daemon speaks of."""
-        return self._waiting[0][number - self._first]
+    def positions(self, batch: BatchReady) -> NDArray[np.int64]:
+        """Return the positions in the dataset of a batch that is not noted yet, in order."""
+        return np.array(self._waiting[0], np.int64)
 
     def note(self, batch: BatchReady) -> None:
         """Note that a batch was yielded."""
-        self._first += len(self._waiting.popleft())
+        self._waiting.popleft()
         self._asked -= 1
         self._yielded += 1
         if not self._waiting:

@@ -315,7 +315,6 @@ class Engine:
             failed = [(p, reader.failed.pop(p)) for p in positions if p in reader.failed]
             bad = {position for position, _ in failed}
             samples = [s for p, s in zip(positions, samples, strict=True) if p not in bad]
-            positions = [p for p in positions if p not in bad]
         if reader.rows.distinct and not reader.told and len(homes) > FEW:
             self._cache.read_each(reader.job, np.array(homes, np.int64))
         else:

@@ -158,9 +158,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Deliver:
-    """Hand a job its next samples, in order; `failed` are positions with the reason why not.
+    """Hand a job its next positions, in order; of those in `failed`, with the reason, no sample.
 
-    Of these samples `prepared` count as prepared for this job, the others are hits; `shared` of
+    Of the samples `prepared` count as prepared for this job, the others are hits; `shared` of
     these were prepared for another job. For jobs that are told, positions are their numbers in the
     order they were told. A rank also gets the positions of all ranks in this step, of which the
     last `repeated` fill it up.
