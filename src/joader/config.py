@@ -52,6 +52,7 @@ class DaemonConfig:
     workers: int
     threads_per_worker: int = 1
     idle_s: float = 60.0  # without a client for so long, it ends; 0: never
+    worker_growth_bytes: int = 0  # a worker that grows by more is replaced; 0: by its share
 
 
 def default_config() -> DaemonConfig:

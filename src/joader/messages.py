@@ -74,6 +74,7 @@ class Register(msgspec.Struct, frozen=True, tag=True):
     rank: int = 0
     world_size: int = 1
     drop_last: bool = False
+    timeout_s: float = 120.0  # how long a batch may take, and so a row
 
 
 class NeedBody(msgspec.Struct, frozen=True, tag=True):
@@ -140,14 +141,14 @@ class Finish(msgspec.Struct, frozen=True, tag=True):
 
 
 class OwnBody(msgspec.Struct, frozen=True, tag=True):
-    """Bring a worker a job's own part."""
+    """Bring a worker a job's own part; empty: forget it."""
 
     job: int
     body: bytes
 
 
 class RecipeBody(msgspec.Struct, frozen=True, tag=True):
-    """Bring a worker the code of a recipe."""
+    """Bring a worker the code of a recipe; empty: forget it."""
 
     recipe: str
     body: bytes
@@ -226,10 +227,12 @@ class Why(msgspec.Struct, frozen=True, tag=True):
     """Answer AskWhy in words: which row, where it is, since when.
 
     `patience`: it waits for other ranks of its job, which are all here and may have other work.
+    `more_s`: the row it waits for takes long, and is given up in so many seconds.
     """
 
     text: str
     patience: bool = False
+    more_s: float = 0.0
 
 
 class AskStatus(msgspec.Struct, frozen=True, tag=True):

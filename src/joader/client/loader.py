@@ -392,6 +392,7 @@ class DataLoader:
             rank.number if rank else 0,
             rank.world_size if rank else 1,
             self.drop_last,
+            self.timeout_s,
         )
         connection.register(spec, lambda: Body(pickled(self._shared, "dataset")))
         return connection

@@ -26,6 +26,8 @@ MOST_LOSSES = 3
 # With 120 s it is half an hour, after which torch.distributed gives up too.
 MOST_PATIENCE = 15
 _WHY_S = 5.0
+# How long the daemon may take to give a row up: it looks now and then, and asks where the code is.
+_GIVING_UP_S = 5.0
 
 log = logging.getLogger("joader")
 
@@ -200,6 +202,7 @@ class Pass:
         """Return the next batch of this pass, from another daemon if need be."""
         deadline = time.monotonic() + self._loader.timeout_s
         patient = 0
+        granted = False
         while True:
             try:
                 if self.connection.lost:
@@ -212,9 +215,13 @@ class Pass:
                 self.connection.layouts(batch)
                 self.connection.send(GiveBack(batch.samples))
             except TimeoutError as error:
-                text, patience = self._why_nothing_came()
+                text, why = self._why_nothing_came()
+                if 0 < why.more_s <= self._loader.timeout_s and not granted:
+                    granted = True  # the row is given up before long, and is the culprit
+                    deadline = time.monotonic() + why.more_s + _GIVING_UP_S
+                    continue
                 patient += 1
-                if not patience or patient > MOST_PATIENCE:
+                if not why.patience or patient > MOST_PATIENCE:
                     raise Overdue(text) from error
                 log.warning("%s", text)
                 deadline = time.monotonic() + self._loader.timeout_s
@@ -248,16 +255,16 @@ class Pass:
         )
         self._begin()
 
-    def _why_nothing_came(self) -> tuple[str, bool]:
-        """Say what is missing, and whether to wait on."""
+    def _why_nothing_came(self) -> tuple[str, Why]:
+        """Say what is missing, with the daemon's answer."""
         pid = self.connection.daemon_pid
         silence = f"no batch came from the daemon (process {pid}) in {self._loader.timeout_s} s"
         try:
             why = self.connection.ask(AskWhy(), Why, _WHY_S)
         except (TimeoutError, ConnectionLost):
-            return f"{silence}, and it does not answer; see {log_path()}", False
+            return f"{silence}, and it does not answer; see {log_path()}", Why("")
         advice = "See `joader status`, or give a larger timeout="
-        return f"{silence}: {why.text}. {advice}", why.patience
+        return f"{silence}: {why.text}. {advice}", why
 
     def _raise(self, batch: BatchReady) -> None:
         """Raise the first failure of a batch, as the user's own code did; the pass is over."""

@@ -9,6 +9,7 @@ which row, which slot, who waits are the engine's.
 import asyncio
 import json
 import logging
+import math
 import os
 import socket
 import struct
@@ -79,7 +80,13 @@ class Daemon:
         self._untold: list[engine.Event] = []  # taken in since the last record
         self._events = 0  # taken in since the engine last said what follows
         self.pool = Pool(
-            self.arena, config.workers, config.threads_per_worker, self._from_worker, self._lost
+            self.arena,
+            config.workers,
+            config.threads_per_worker,
+            self._from_worker,
+            self._lost,
+            self._limit_of,
+            config.worker_growth_bytes,
         )
         self.sessions: dict[int, Session] = {}
         self.clients = 0
@@ -228,6 +235,7 @@ class Daemon:
         session.job = self._jobs_made
         session.name, session.recipe = message.name, message.recipe
         session.rank, session.world_size = message.rank, message.world_size
+        session.timeout_s = message.timeout_s
         self.sessions[session.job] = session
         if message.own:
             self.pool.learn(session.job, message.environment, message.own, message.code_time)
@@ -294,9 +302,15 @@ class Daemon:
             case Spoiled():
                 self._tell(engine.Failed(message.sample, message.reason))
 
-    def _lost(self, samples: tuple[int, ...], reason: str) -> None:
+    def _lost(self, samples: tuple[int, ...], reason: str, blamed: bool) -> None:
         log.warning("%d samples lost: %s", len(samples), reason)
-        self._tell(engine.Lost(samples, reason))
+        self._tell(engine.Lost(samples, reason, blamed))
+
+    def _limit_of(self, name: str | int) -> float:
+        """Return how long a row of a recipe, or an own part of a job, may take: the longest any
+        of its readers would wait, so that an impatient job does not spoil it for another."""
+        readers = (s for s in self.sessions.values() if name in (s.recipe, s.job))
+        return max((session.timeout_s for session in readers), default=math.inf)
 
     # Instructions out.
 
@@ -400,7 +414,8 @@ class Daemon:
             return Why("nothing is missing for it, or there is no room in memory for what is")
         sample, row = waits
         step = "the job's own part" if self.engine.is_own(sample) else "the dataset"
-        return Why(f"row {row} (in {step}) {self.pool.whereabouts(sample)}")
+        text = f"row {row} (in {step}) {self.pool.whereabouts(sample)}"
+        return Why(text, more_s=self.pool.acts_in_s(sample) or 0.0)
 
     def _layout(self, data: bytes) -> int:
         number = self._layouts.get(data)

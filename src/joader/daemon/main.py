@@ -26,6 +26,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int)
     parser.add_argument("--threads-per-worker", type=int, default=1)
     parser.add_argument("--idle", type=float, help="seconds without clients; 0: never ends")
+    parser.add_argument("--worker-growth", type=size_in_bytes, help="replace a larger worker")
     options = parser.parse_args()
     config = default_config()
     config = replace(
@@ -34,6 +35,7 @@ def main() -> None:
         workers=options.workers or config.workers,
         threads_per_worker=options.threads_per_worker,
         idle_s=config.idle_s if options.idle is None else options.idle,
+        worker_growth_bytes=options.worker_growth or 0,
     )
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
     log.setLevel(logging.INFO)

@@ -31,6 +31,7 @@ class Session(asyncio.Protocol):
         self.waiting_for_body: Register | None = None
         self.name = self.recipe = ""
         self.rank, self.world_size = 0, 1
+        self.timeout_s = 0.0  # how long it waits for a batch
         self.epoch = 0
         self.number = 0  # of its pass
         self.key = 0  # where the pass's random numbers start

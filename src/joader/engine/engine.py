@@ -281,7 +281,7 @@ class Engine:
         self._supply.failed(event.sample, event.reason)
 
     def _lost(self, event: Lost) -> None:
-        self._supply.lost(event.samples, event.reason)
+        self._supply.lost(event.samples, event.reason, event.blamed)
 
     # What jobs want and give back.
 

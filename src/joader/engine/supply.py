@@ -7,8 +7,8 @@ share finds no room.
 **Preparations.** A second taker of a sample in preparation waits for it: equal requests in flight
 are one. A slot is reserved before the work starts, as large as the latest samples were (sizes.py),
 and cut to size when the sample is there; the first sample of a recipe, and one that turns out
-larger, says `Sized` and gets its `Place`. A worker's death costs a sample one try of two. A slot is
-a worker's until it reports, whoever has left meanwhile.
+larger, says `Sized` and gets its `Place`. A worker's death costs what it was at one try of two. A
+slot is a worker's until it reports, whoever has left meanwhile.
 
 **Own parts.** A reader with a part of its own gets samples that are its alone, each made from a
 shared one, its *source*. The source is held for the workers until the own part is reported, and
@@ -243,18 +243,22 @@ class Supply:
         for follower in list(preparation.followers):
             self.failed(follower, reason)
 
-    def lost(self, samples: tuple[int, ...], reason: str) -> None:
-        """Have samples prepared again whose worker died, if somebody waits and they have a try."""
+    def lost(self, samples: tuple[int, ...], reason: str, blamed: bool = True) -> None:
+        """Have samples prepared again whose worker died, if somebody waits and they have a try.
+
+        It costs a try only where they may be the cause.
+        """
         for sample in sorted(samples, key=self.is_own):  # sources first: what fails takes followers
             preparation = self._underway.get(sample)
             if preparation is None:
                 continue
             if not self._wanted(sample):
                 self.failed(sample, reason)
-            elif preparation.tries == TRIES:
-                self.failed(sample, f"{reason}, {TRIES} times")
+            elif preparation.tries == TRIES and blamed:
+                what, *where = reason.splitlines()
+                self.failed(sample, "\n".join([f"{what}, {TRIES} times", *where]))
             else:
-                preparation.tries += 1
+                preparation.tries += blamed
                 self._unplaced.pop(sample, None)
                 self._say(sample, preparation)
 

@@ -87,10 +87,11 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The worker that prepared these samples died."""
+    """The worker that prepared these samples died, by them (`blamed`) or with them in hand."""
 
     samples: tuple[int, ...]
     reason: str
+    blamed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

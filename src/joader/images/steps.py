@@ -33,9 +33,18 @@ class Steps:
                     f"a step is a function of a sample, and {step!r} cannot be called"
                 )
 
-    def __call__(self, sample: Any, rng: Random | None = None, out: Any = None) -> Any:
-        """Apply all steps to a sample; the image of the last one lies in `out`, if given."""
-        return apply(self.steps, sample, rng, out)
+    def __call__(
+        self,
+        sample: Any,
+        rng: Random | None = None,
+        out: Any = None,
+        begins: Callable[[int], None] | None = None,
+    ) -> Any:
+        """Apply all steps to a sample; the image of the last one lies in `out`, if given.
+
+        `begins` is told the number of each step before it.
+        """
+        return apply(self.steps, sample, rng, out, begins)
 
     @property
     def random(self) -> bool:
@@ -70,12 +79,20 @@ class Steps:
         libraries.warm_up(self.libraries)
 
 
-def apply(steps: Iterable[AnyStep], sample: Any, rng: Random | None = None, out: Any = None) -> Any:
+def apply(
+    steps: Iterable[AnyStep],
+    sample: Any,
+    rng: Random | None = None,
+    out: Any = None,
+    begins: Callable[[int], None] | None = None,
+) -> Any:
     """Apply steps to a sample in their order; the image of the last one lies in `out`, if given."""
     ordered = tuple(steps)
     for number, step in enumerate(ordered):
         is_last = number == len(ordered) - 1
         place = out if is_last else None
+        if begins is not None:
+            begins(number)
         if isinstance(step, Step | Steps):
             sample = step(sample, rng, place)
         else:

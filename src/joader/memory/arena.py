@@ -65,8 +65,14 @@ class Arena:
         self._map(descriptor, whole, writable=True)
 
     @classmethod
-    def attach(cls, descriptor: int, size_bytes: int, *, writable: bool = False) -> Self:
-        """Map an arena that another process owns; the descriptor stays the caller's to close."""
+    def attach(
+        cls, descriptor: int, size_bytes: int, *, writable: bool = False, forks: bool = True
+    ) -> Self:
+        """Map an arena that another process owns; the descriptor stays the caller's to close.
+
+        Where `forks` is not so, a process forked from this one has no such mapping: neither can it
+        write there, nor does it keep the memory.
+        """
         arena = cls.__new__(cls)
         arena._descriptor = None
         try:
@@ -79,10 +85,10 @@ class Arena:
                 f"descriptor {descriptor} is no arena of {size_bytes} bytes: it has {there_bytes} "
                 f"and is {'' if sealed else 'not '}sealed"
             )
-        arena._map(descriptor, size_bytes, writable=writable)
+        arena._map(descriptor, size_bytes, writable=writable, forks=forks)
         return arena
 
-    def _map(self, descriptor: int, size_bytes: int, *, writable: bool) -> None:
+    def _map(self, descriptor: int, size_bytes: int, *, writable: bool, forks: bool = True) -> None:
         try:
             mapping = mmap.mmap(
                 descriptor,
@@ -98,6 +104,8 @@ class Arena:
         except OSError as error:
             raise WorldError(f"{size_bytes} bytes cannot be mapped: {error}") from error
         mapping.madvise(mmap.MADV_DONTDUMP)  # a job that crashes must not dump 8 GiB of arena
+        if not forks:
+            mapping.madvise(mmap.MADV_DONTFORK)
         self.size_bytes = size_bytes
         self.writable = writable
         self.touched_bytes = 0

@@ -6,25 +6,26 @@ queue here in the order the engine gave them, which is nearest deadline first.
 An *own part* (`Finish`) goes along with the row it needs: it is *held* while that row waits in the
 queue, sent with it or after it to the same worker, and queued like a row once its source is ready.
 
-A worker that dies takes all it has in hand with it, and nobody knows which of it was the cause. So
-what comes back as *suspect* is done alone: a worker that dies again has named the culprit.
+A worker that dies takes all it has in hand with it. Its desk tells what it was at: that is
+*suspect*, costs a try and is done alone, so that it takes nothing with it again. The rest goes to
+the next worker as if nothing had been. What takes longer than the jobs that read it allow is given
+up: its worker is killed, and the sample has failed. A worker whose own memory grows without end
+is replaced between two rows.
 
 A crew's processes keep the modules they have imported, so it serves code that is older than it.
-Owner of worker processes and sockets: this class. All of it runs on the daemon's event loop.
+All of it runs on the daemon's event loop. Not here: one process (hand.py).
 """
 
 import asyncio
-import os
-import socket
-import subprocess
+import logging
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import msgspec
 
-from joader.errors import BadMessage
+from joader.errors import WorldError
 from joader.memory import Arena
 from joader.messages import (
     Cook,
@@ -32,80 +33,22 @@ from joader.messages import (
     Environment,
     Finish,
     FromWorker,
-    OwnBody,
     PutAt,
-    RecipeBody,
     Spoiled,
     Stop,
     TooBig,
 )
-from joader.wire import Mail, Stream
+from joader.workers.desk import Note
+from joader.workers.hand import Hand, Order
 
 AHEAD = 4
-# One thread each: with a process a core, the threads of numeric libraries only fight for the cores.
-_ONE_THREAD = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB")
+# After a worker that ended before it did anything: starting the next at once would be a busy loop.
+_PAUSE_S = 1.0
+_SOON_S = 0.1
 
-Order = Cook | Finish
 Report = Cooked | TooBig | Spoiled
 
-
-class Hand(asyncio.Protocol):
-    """One worker process as the daemon sees it."""
-
-    def __init__(self, crew: "Crew", process: subprocess.Popen[bytes], number: int) -> None:
-        """Belong to this crew, with a number among its workers."""
-        self.crew = crew
-        self.process = process
-        self.number = number
-        self.knows: set[str | int] = set()  # recipes, and jobs with an own part
-        self.busy: dict[int, Order] = {}
-        self.since: dict[int, float] = {}
-        self.alone = False  # it has a suspect in hand, and gets nothing beside it
-        self._stream: Stream[FromWorker] = Stream(FromWorker)
-        self._mail = Mail()
-        self.transport: asyncio.Transport | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to work."""
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        self.crew.feed()
-
-    def data_received(self, data: bytes) -> None:
-        """Pass on what the worker reports."""
-        try:
-            for message in self._stream.feed(data):
-                self.crew.reported(self, message)
-        except BadMessage:
-            self.process.kill()
-        self.crew.feed()
-
-    def connection_lost(self, error: Exception | None) -> None:
-        """End with the process."""
-        self.crew.lost(self)
-
-    def send(self, *messages: Any) -> None:
-        """Send messages; to a worker that is gone they are lost."""
-        if self.transport is not None:
-            self._mail.send(self.transport, messages)
-
-    def take(self, order: Order, body: bytes) -> None:
-        """Hand out an order, with its code the first time."""
-        name = order.recipe if isinstance(order, Cook) else order.job
-        if name not in self.knows:
-            self.knows.add(name)
-            learn = RecipeBody(name, body) if isinstance(name, str) else OwnBody(name, body)
-            self.send(learn)
-        self.busy[order.sample] = order
-        self.crew.note_hand(order.sample, self)
-        self.since[order.sample] = time.monotonic()
-        self.send(order)
-
-    def drop(self, sample: int) -> Order | None:
-        """Note that the worker has a sample no more."""
-        self.since.pop(sample, None)
-        self.crew.note_hand(sample, None)
-        return self.busy.pop(sample, None)
+log = logging.getLogger("joader.daemon")
 
 
 class Crew:
@@ -119,9 +62,15 @@ class Crew:
         threads: int,
         code_of: Callable[[str | int], bytes],
         on_report: Callable[[Report, int], None],
-        on_lost: Callable[[tuple[int, ...], str], None],
+        on_lost: Callable[[tuple[int, ...], str, bool], None],
+        limit_of: Callable[[str | int], float],
+        most_growth_bytes: int,
     ) -> None:
-        """Start without processes."""
+        """Start without processes.
+
+        `on_lost` is told samples, why, and whether they are to blame; `limit_of` says how many
+        seconds a row of a recipe, or an own part of a job, may take.
+        """
         self.environment = environment
         self.started = time.time()
         self.queue: deque[Order] = deque()
@@ -133,10 +82,12 @@ class Crew:
         self._code_of = code_of
         self._on_report = on_report
         self._on_lost = on_lost
+        self._limit_of = limit_of
+        self._most_growth_bytes = most_growth_bytes
+        self._late: dict[tuple[int, int], float] = {}  # (process, sample) to since when, as seen
         self._held: dict[int, list[Finish]] = {}  # by source, which no worker has yet
         self._suspects: set[int] = set()
         self._hand_of: dict[int, Hand] = {}  # by sample
-        self._tasks: set[asyncio.Task[Any]] = set()
 
     def note_hand(self, sample: int, hand: Hand | None) -> None:
         """Note who has a sample in hand."""
@@ -194,10 +145,12 @@ class Crew:
             hand.busy[order.sample] = msgspec.structs.replace(known, offset=order.offset)
             hand.send(order)
 
-    def forget(self, belongs: Callable[[Order], bool]) -> list[int]:
-        """Drop what no worker has yet of those that belong; return their samples."""
+    def forget(self, name: str | int, belongs: Callable[[Order], bool]) -> list[int]:
+        """Drop code, and what no worker has yet of the orders that belong; return their samples."""
         gone = [order.sample for order in self.queue if belongs(order)]
         self._suspects.difference_update(gone)
+        for hand in self.hands:
+            hand.unlearn(name)
         self.queue = deque(order for order in self.queue if not belongs(order))
         for source, held in list(self._held.items()):
             gone += [order.sample for order in held if belongs(order)]
@@ -210,12 +163,12 @@ class Crew:
         """Kill workers that still have something of what belongs in hand."""
         for hand in self.hands:
             if any(belongs(order) for order in hand.busy.values()):
-                hand.process.kill()
+                hand.kill()
 
     def feed(self) -> None:
         """Hand out what is queued to the workers with the least in hand."""
         limit = AHEAD * self._threads
-        ready = [hand for hand in self.hands if hand.transport is not None]
+        ready = [hand for hand in self.hands if hand.transport is not None and not hand.leaving]
         while self.queue:
             ready = [hand for hand in ready if not hand.alone and len(hand.busy) < limit]
             hand = min(ready, key=lambda hand: len(hand.busy), default=None)
@@ -243,6 +196,7 @@ class Crew:
             hand.drop(message.sample)
             self._cleared(message.sample, hand)
         self._on_report(message, order.offset)
+        self._let_leave(hand)
 
     def _cleared(self, sample: int, hand: Hand) -> None:
         """Note that a sample did not end its worker."""
@@ -267,60 +221,136 @@ class Crew:
         workers = ", ".join(str(hand.process.pid) for hand in self.hands) or "none yet"
         return f"waits behind {place} others for a free worker (processes: {workers})"
 
+    def acts_in_s(self, sample: int) -> float | None:
+        """Return in how many seconds what a sample waits for is given up, if that takes long."""
+        hand = self._hand_of.get(sample)
+        if hand is None:
+            return None
+        now, slow = time.monotonic(), []
+        for note in hand.at_work():
+            limit_s = self._limit(hand.busy[note.sample])
+            if now - note.since >= limit_s / 2:
+                slow.append(note.since + limit_s - now)
+        return max(_SOON_S, min(slow)) if slow else None
+
     # Processes.
 
     def start(self) -> None:
         """Start one more worker."""
-        ours, theirs = socket.socketpair()
-        arena = self._arena.writable_descriptor()
-        command = [self.environment.interpreter, "-m", "joader.workers.loop"]
-        command += [f"--socket={theirs.fileno()}", f"--arena={arena}"]
-        command += [f"--arena-bytes={self._arena.size_bytes}", f"--threads={self._threads}"]
         number = min(set(range(self._size)) - {hand.number for hand in self.hands}, default=0)
-        command += [f"--number={number}", f"--workers={self._size}"]
-        variables = {f"{name}_NUM_THREADS": "1" for name in _ONE_THREAD}
-        variables["PYTHONPATH"] = os.pathsep.join(self.environment.path)
         try:
-            process = subprocess.Popen(
-                command,
-                pass_fds=(theirs.fileno(), arena),
-                stdin=subprocess.DEVNULL,
-                cwd=self.environment.folder,
-                env={**os.environ, **variables},
-            )
-        finally:
-            theirs.close()
-            os.close(arena)
-        hand = Hand(self, process, number)
+            hand = Hand(self, number, self.environment, self._arena, self._threads, self._size)
+        except OSError as error:
+            raise WorldError(
+                f"no worker can be started with {self.environment.interpreter} in the folder "
+                f"{self.environment.folder}: {error}; start the job again from a folder and an "
+                "environment that exist"
+            ) from error
         self.hands.append(hand)
-        ours.setblocking(False)
-        connect = asyncio.get_running_loop().create_connection(lambda: hand, sock=ours)
-        task = asyncio.ensure_future(connect)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+
+    def watch(self) -> None:
+        """Give up what takes longer than allowed, and let workers go that have grown too large."""
+        late: dict[tuple[int, int], float] = {}
+        for hand in self.hands:
+            pid = hand.process.pid
+            if not hand.overdue:
+                notes = self._overdue(hand)
+                late |= {(pid, note.sample): note.since for note in notes}
+                seen = [n for n in notes if self._late.get((pid, n.sample)) == n.since]
+                if seen:
+                    log.warning("worker %d is killed: %s took too long", pid, seen[0].step)
+                    hand.give_up_on(seen, partial(self._too_long, hand))
+            self._check_memory(hand)
+        self._late = late
+
+    def _overdue(self, hand: Hand) -> list[Note]:
+        now = time.monotonic()
+        return [n for n in hand.at_work() if now - n.since > self._limit(hand.busy[n.sample])]
+
+    def _limit(self, order: Order) -> float:
+        return self._limit_of(order.recipe if isinstance(order, Cook) else order.job)
+
+    def _too_long(self, hand: Hand, note: Note, trace: str) -> str:
+        limit_s = self._limit(hand.busy[note.sample]) if note.sample in hand.busy else 0.0
+        return (
+            f"{note.step} took more than {limit_s:g} s, which is the job's timeout, so its worker "
+            f"process {hand.process.pid} was killed. If it is slow and does not hang, give a "
+            f"larger timeout=.\n{trace}"
+        ).rstrip()
+
+    def _check_memory(self, hand: Hand) -> None:
+        """Replace a worker that has grown by more than it may since it had done its first rows."""
+        used_bytes = hand.private_bytes() if hand.done and not hand.leaving else 0
+        if not used_bytes:
+            return
+        if hand.private_bytes_at_first is None:
+            hand.private_bytes_at_first = used_bytes
+        grown_bytes = used_bytes - hand.private_bytes_at_first
+        if grown_bytes > self._most_growth_bytes:
+            log.warning(
+                "worker %d has grown by %d MiB since its first rows (at most %d are allowed): the "
+                "dataset keeps more and more; the worker is replaced",
+                *(hand.process.pid, grown_bytes >> 20, self._most_growth_bytes >> 20),
+            )
+            hand.leaving = True
+            self._let_leave(hand)
+
+    def _let_leave(self, hand: Hand) -> None:
+        if hand.leaving and not hand.busy and not hand.overdue:
+            hand.send(Stop())
 
     def lost(self, hand: Hand) -> None:
         """Replace a worker that died, and say which samples went with it."""
-        hand.transport = None
+        code, notes, trace = hand.bury()
         self.hands.remove(hand)
         if self.ended:
             return
-        code = hand.process.wait()
-        self.start()
+        self._replace(hand)
         for sample in hand.busy:
             del self._hand_of[sample]
-        if hand.busy:
-            # Own parts held for a row that is lost are told anew with it.
-            gone = list(hand.busy)
-            for sample in list(gone):
-                gone += [order.sample for order in self._held.pop(sample, ())]
-            self._suspects.update(gone)
-            how = f"signal {-code}" if code < 0 else f"exit code {code}"
-            self._on_lost(tuple(gone), f"the worker that prepared it died ({how})")
+        for sample, reason in hand.overdue.items():
+            order = hand.busy.pop(sample, None)
+            if order is not None:
+                self._suspects.discard(sample)
+                self._on_report(Spoiled(sample, reason), order.offset)
+        at_work = [note for note in notes if note.sample in hand.busy and not hand.overdue]
+        blamed = [note.sample for note in at_work]
+        if not blamed and not hand.overdue:
+            blamed = list(hand.busy)
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        reason = f"the worker that prepared it died ({how})"
+        self._tell_lost([sample for sample in hand.busy if sample not in blamed], reason, False)
+        if at_work:
+            reason = f"{reason}\nIt was at: {', '.join(note.step for note in at_work)}. {trace}"
+        self._tell_lost(blamed, reason.rstrip(), True)
 
-    def end(self) -> list[subprocess.Popen[bytes]]:
-        """Tell all workers to end; return their processes, to be waited for."""
+    def _tell_lost(self, samples: list[int], reason: str, blamed: bool) -> None:
+        # Own parts held for a row that is lost are told anew with it.
+        gone = list(samples)
+        for sample in samples:
+            gone += [order.sample for order in self._held.pop(sample, ())]
+        if blamed:
+            self._suspects.update(gone)
+        if gone:
+            self._on_lost(tuple(gone), reason, blamed)
+
+    def _replace(self, hand: Hand) -> None:
+        """Start another worker; later, if this one came to nothing."""
+        idle = not hand.done and not hand.overdue and time.monotonic() - hand.started < _PAUSE_S
+        asyncio.get_running_loop().call_later(_PAUSE_S if idle else 0.0, self._start_again)
+
+    def _start_again(self) -> None:
+        if self.ended:
+            return
+        try:
+            self.start()
+        except WorldError as error:
+            log.error("%s", error)
+            asyncio.get_running_loop().call_later(_PAUSE_S, self._start_again)
+
+    def end(self) -> list[Hand]:
+        """Tell all workers to end; return them, to be waited for."""
         self.ended = True
         for hand in self.hands:
             hand.send(Stop())
-        return [hand.process for hand in self.hands]
+        return list(self.hands)

@@ -1,8 +1,9 @@
 """The loop of one worker process: take a row, run the user's code, write the sample to its slot.
 
 Started by the pool as `python -m joader.workers.loop` with the job's own interpreter and import
-path, fresh, never forked from a process that may hold a GPU. It has two descriptors: its socket to
-the daemon, and the arena, writable. It ends when the socket does, so none is left behind.
+path, fresh, never forked from a process that may hold a GPU. It has three descriptors: its socket
+to the daemon, the arena, writable, and its desk, where it notes what it is at. It ends when the
+socket does, with all the processes it has started, so none is left behind.
 
 Rows are prepared in threads beside the one that listens, so that the process ends with its daemon
 whatever the user's code does. With several (`threads`) rows are prepared side by side, which helps
@@ -12,20 +13,26 @@ Jobs' own parts (`Finish`) of a sample that is still in this worker's hands are 
 visit, right after the sample is in its slot; each works on a copy of its own, so that what one
 edits in place reaches neither the cache nor another.
 
+A process that the user's code forks has none of this: no socket, no arena, and it ends where it
+would come back to this loop.
+
 Owner of a slot from `Cook` (or `Finish`, `PutAt`) to the answer: this worker, alone. Not here:
 which row is next (engine), restarts (pool).
 """
 
 import argparse
+import faulthandler
 import os
 import pickle
+import signal
 import socket
 import sys
 import threading
-import traceback
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from secrets import randbits
-from typing import Any
+from typing import Any, NoReturn
 
 from joader.errors import ConnectionLost
 from joader.memory import Arena, Layout, Parcel, pack, read
@@ -42,7 +49,9 @@ from joader.messages import (
     ToWorker,
 )
 from joader.wire import Channel
-from joader.workers.parts import SharedPart
+from joader.workers.complaint import complaint
+from joader.workers.desk import LOADING, READING, SIGNAL, WRITING, Desk
+from joader.workers.parts import SharedPart, step_names
 from joader.workers.randomness import start_random_numbers
 
 # Prepared samples remembered for own parts that were sent before the pool knew them prepared: more
@@ -53,14 +62,20 @@ RECENT = 256
 class Worker:
     """What jobs share, by recipe, jobs' own parts, and the slots they write to."""
 
-    def __init__(self, channel: Channel[Any], arena: Arena, number: int, workers: int) -> None:
+    def __init__(
+        self, channel: Channel[Any], arena: Arena, desk: Desk, number: int, workers: int
+    ) -> None:
         """Serve this daemon, as one of so many workers."""
+        self._desk = desk
+        self._process = os.getpid()
         self._number = number
         self._workers = workers
         self._channel = channel
         self._arena = arena
         self._code: dict[str | int, bytes] = {}  # by recipe, or by job
         self._loaded: dict[str | int, Any] = {}
+        self._folders: dict[str | int, int] = {}  # descriptors of where their code begins
+        self._steps: dict[str | int, list[bytes]] = {}  # their names
         self._unplaced: dict[int, Parcel] = {}
         self._followers: dict[int, list[Finish]] = {}  # by their source, while it is in our hands
         self._recent: dict[int, tuple[int, Cooked]] = {}  # prepared last, with their offsets
@@ -74,10 +89,10 @@ class Worker:
                 try:
                     message = self._channel.receive()
                 except ConnectionLost:
-                    os._exit(0)  # user code may hang in a thread; nobody waits for it any more
+                    _end()
                 match message:
                     case Stop():
-                        os._exit(0)
+                        _end()
                     case RecipeBody():
                         self._learn(message.recipe, message.body)
                     case OwnBody():
@@ -99,6 +114,7 @@ class Worker:
             self._followers.pop(message.sample, None)
             return
         reply: Cooked | TooBig | Spoiled
+        self._desk.begin(message.sample, READING)
         try:
             match message:
                 case Cook():
@@ -108,7 +124,10 @@ class Worker:
                 case PutAt():
                     reply = self._put(message)
         except BaseException as error:  # user code may raise anything, SystemExit included
-            reply = Spoiled(message.sample, _described(error))
+            reply = Spoiled(message.sample, complaint(error, self._desk.at(), __file__))
+        if os.getpid() != self._process:
+            os._exit(1)  # forked by user code, and come back from it
+        self._desk.end()
         with self._lock:
             self._channel.send(reply)
             followers = self._note(message, reply)
@@ -140,12 +159,12 @@ class Worker:
         shared = self._load(order.recipe)
         slot = self._arena.slot(order.offset, order.size_bytes) if order.offset >= 0 else None
         start_random_numbers(order.key)
-        sample = pack(shared.prepare(order.row, slot))
+        sample = pack(shared.prepare(order.row, slot, self._begins(order.recipe)))
         if slot is not None and sample.layout.size_bytes > order.size_bytes:
             # It will get another slot, and this one may be another's before that: nothing of the
             # sample may lie in it.
             start_random_numbers(order.key)
-            sample = pack(shared.prepare(order.row))
+            sample = pack(shared.prepare(order.row, None, self._begins(order.recipe)))
         return self._placed(order.sample, sample, order.offset, order.size_bytes)
 
     def _finish(self, order: Finish) -> Cooked | TooBig:
@@ -154,10 +173,11 @@ class Worker:
         slot = self._arena.slot(order.source_offset, layout.size_bytes)
         sample = read(layout, slot, allow_pickle=True, lent=own.only_reads)
         start_random_numbers(order.key)
-        finished = pack(own.finish(sample, order.key))
+        finished = pack(own.finish(sample, order.key, self._begins(order.job)))
         return self._placed(order.sample, finished, order.offset, order.size_bytes)
 
     def _placed(self, sample: int, parcel: Parcel, offset: int, room: int) -> Cooked | TooBig:
+        self._desk.step(WRITING)
         size = parcel.layout.size_bytes
         if offset < 0 or size > room:
             self._unplaced[sample] = parcel
@@ -172,19 +192,32 @@ class Worker:
         parcel.write(self._arena.slot(offset, size))
         return Cooked(sample, parcel.layout.to_bytes(), max(1, size))
 
+    def _begins(self, name: str | int) -> Callable[[int], None] | None:
+        """Return who is to be told of each step of a part, if it has any."""
+        names, desk = self._steps[name], self._desk
+        return (lambda number: desk.step(names[number])) if names else None
+
     def _learn(self, name: str | int, body: bytes) -> None:
         with self._loading:
             self._code[name] = body
             self._loaded.pop(name, None)
+            folder = self._folders.pop(name, None)
+            if folder is not None:
+                os.close(folder)
 
     def _load(self, name: str | int) -> Any:
         with self._loading:
             if name not in self._loaded:
                 # From the same user, checked by the daemon, and only in this process.
+                self._desk.step(LOADING)
                 part = pickle.loads(self._code[name])
                 if isinstance(part, SharedPart):
                     part.start(self._number, self._workers, seed=randbits(63))
                 self._loaded[name] = part
+                self._steps[name] = step_names(part)
+                self._folders[name] = os.open(".", os.O_PATH | os.O_CLOEXEC)
+                self._desk.step(READING)
+            os.fchdir(self._folders[name])  # the row before may have gone elsewhere
             return self._loaded[name]
 
 
@@ -202,12 +235,24 @@ def _after(order: Finish, source_offset: int, source: Cooked) -> Finish:
     )
 
 
-def _described(error: BaseException) -> str:
-    """Return the traceback without the frames of this file."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename != __file__]
-    lines = ["Traceback (most recent call last):\n", *traceback.format_list(own)]
-    return "".join([*lines, *traceback.format_exception_only(error)])
+def _end() -> NoReturn:
+    """End at once, with all that user code has started: it may hang, and nobody waits for it."""
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(0)
+
+
+def _let_go(channel: Channel[Any]) -> None:
+    """Leave the daemon to the worker, in a process that user code has forked."""
+    faulthandler.disable()
+    faulthandler.unregister(SIGNAL)
+    channel.close()
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    for descriptor in map(int, os.listdir("/proc/self/fd")):
+        with suppress(OSError):
+            # Replaced, not closed: a mapping closes its descriptor once more.
+            if os.readlink(f"/proc/self/fd/{descriptor}").startswith("/memfd:joader-"):
+                os.dup2(nothing, descriptor, inheritable=False)
 
 
 def main() -> None:
@@ -216,15 +261,23 @@ def main() -> None:
     parser.add_argument("--socket", type=int, required=True)
     parser.add_argument("--arena", type=int, required=True)
     parser.add_argument("--arena-bytes", type=int, required=True)
+    parser.add_argument("--desk", type=int, required=True)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--number", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
     if sys.path and sys.path[0] == os.getcwd():
         sys.path.pop(0)  # what `-m` put there; the job's own path follows in PYTHONPATH
+    for descriptor in (options.socket, options.desk):
+        os.set_inheritable(descriptor, False)  # programs that user code runs must not keep them
     channel: Channel[Any] = Channel(socket.socket(fileno=options.socket), ToWorker)
-    arena = Arena.attach(options.arena, options.arena_bytes, writable=True)
-    Worker(channel, arena, options.number, options.workers).serve(options.threads)
+    arena = Arena.attach(options.arena, options.arena_bytes, writable=True, forks=False)
+    os.close(options.arena)
+    desk = Desk.attach(options.desk)
+    os.register_at_fork(after_in_child=lambda: _let_go(channel))
+    if sys.stdout is not None:
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    Worker(channel, arena, desk, options.number, options.workers).serve(options.threads)
 
 
 if __name__ == "__main__":

@@ -46,16 +46,25 @@ class SharedPart:
                 raise
         self.steps.warm_up()
 
-    def prepare(self, row: int, slot: NDArray[np.uint8] | None = None) -> Any:
+    def prepare(
+        self,
+        row: int,
+        slot: NDArray[np.uint8] | None = None,
+        begins: Callable[[int], None] | None = None,
+    ) -> Any:
         """Return the prepared sample of a row; its image lies at the start of the slot if it can.
 
         It can where it is the first part of the sample and built-in steps tell its shape before.
+        `begins` is told the number of each step.
         """
         self._show_worker()
         sample = self.dataset[row]
         if not self.steps.steps:
             return sample
-        return self.steps(sample, None, None if slot is None else self._room(sample, slot))
+        if begins is not None:
+            begins(0)
+        room = None if slot is None else self._room(sample, slot)
+        return self.steps(sample, None, room, begins)
 
     def _room(self, sample: Any, slot: NDArray[np.uint8]) -> NDArray[np.uint8] | None:
         first = self.steps.steps[0]
@@ -87,6 +96,16 @@ class OwnPart:
         """Whether it never writes to what it is given: built-in steps do not."""
         return all(isinstance(step, Step) for step in self.steps.steps)
 
-    def finish(self, sample: Any, key: int) -> Any:
-        """Return the job's own form of a prepared sample."""
-        return self.steps(sample, Random(key))
+    def finish(self, sample: Any, key: int, begins: Callable[[int], None] | None = None) -> Any:
+        """Return the job's own form of a prepared sample; `begins` is told each step's number."""
+        return self.steps(sample, Random(key), None, begins)
+
+
+def step_names(part: SharedPart | OwnPart) -> list[bytes]:
+    """Return what its steps are called in messages."""
+    where = "prepare" if isinstance(part, SharedPart) else "transform"
+    return [f"{where}: {_name(step)}".encode()[:110] for step in part.steps.steps]
+
+
+def _name(step: Any) -> str:
+    return repr(step) if isinstance(step, Step | Steps) else getattr(step, "__qualname__", "")

@@ -6,17 +6,20 @@ Not here: what one crew does with its rows (crew.py).
 """
 
 import asyncio
-import subprocess
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from joader.memory import Arena
 from joader.messages import Cook, Cooked, Environment, Finish, PutAt, Spoiled
-from joader.workers.crew import Crew, Order, Report
+from joader.workers.crew import Crew, Report
+from joader.workers.hand import Hand, Order
 
 # How long a row of a job that is gone may go on before its worker is replaced.
 GRACE_S = 2.0
 _END_S = 1.0
+# How often workers are looked at: for what takes too long, and for what they keep in memory.
+WATCH_S = 0.5
 
 
 @dataclass
@@ -36,18 +39,27 @@ class Pool:
         size: int,
         threads: int,
         on_report: Callable[[Report], None],
-        on_lost: Callable[[tuple[int, ...], str], None],
+        on_lost: Callable[[tuple[int, ...], str, bool], None],
+        limit_of: Callable[[str | int], float],
+        worker_growth_bytes: int = 0,
     ) -> None:
-        """Start nothing yet: `size` workers come with the first code of an environment."""
+        """Start nothing yet: `size` workers come with the first code of an environment.
+
+        `limit_of` says how many seconds a row of a recipe, or an own part of a job, may take.
+        A worker that grows by more than `worker_growth_bytes` is replaced; 0: see `usual_growth`.
+        """
         self._arena = arena
         self._size = size
         self._threads = threads
         self._on_report = on_report
         self._on_lost = on_lost
+        self._limit_of = limit_of
+        self._growth_bytes = worker_growth_bytes or usual_growth(size)
+        self._watching: asyncio.TimerHandle | None = None
         self._code: dict[str | int, _Code] = {}  # by recipe, or by job
         self._newest: dict[Environment, Crew] = {}
         self._crews: list[Crew] = []
-        self._leaving: list[subprocess.Popen[bytes]] = []  # told to end, to be waited for
+        self._leaving: list[Hand] = []  # told to end, to be waited for
 
     @property
     def workers(self) -> int:
@@ -72,11 +84,15 @@ class Pool:
                 lambda name: self._code[name].body,
                 self._reported,
                 self._on_lost,
+                self._limit_of,
+                self._growth_bytes,
             )
-            self._newest[environment] = crew
-            self._crews.append(crew)
             for _ in range(self._size):
                 crew.start()
+            self._newest[environment] = crew
+            self._crews.append(crew)
+            if self._watching is None:
+                self._watch()
         self._code[name] = _Code(crew, body)
         self._end_unused()
 
@@ -96,7 +112,7 @@ class Pool:
             if name not in self._code:
                 known.crew.kill_stuck(belongs)
 
-        gone = known.crew.forget(belongs)
+        gone = known.crew.forget(name, belongs)
         asyncio.get_running_loop().call_later(GRACE_S, kill_stuck)
         self._end_unused()
         return tuple(gone)
@@ -130,19 +146,26 @@ class Pool:
         found = (crew.whereabouts(sample) for crew in self._crews)
         return next((text for text in found if text), "is in no worker's hands")
 
+    def acts_in_s(self, sample: int) -> float | None:
+        """Return in how many seconds what a sample waits for is given up, if that takes long."""
+        found = (crew.acts_in_s(sample) for crew in self._crews)
+        return next((seconds for seconds in found if seconds is not None), None)
+
     async def close(self) -> None:
         """End all workers: ask, then kill."""
-        processes = self._leaving
+        if self._watching is not None:
+            self._watching.cancel()
+        hands = self._leaving
         for crew in self._crews:
-            processes += crew.end()
-        for process in processes:
+            hands += crew.end()
+        for hand in hands:
             for _ in range(20):
-                if process.poll() is not None:
+                if hand.process.poll() is not None:
                     break
                 await asyncio.sleep(_END_S / 20)
             else:
-                process.kill()
-                process.wait()
+                hand.kill()
+                hand.process.wait()
 
     def _reported(self, message: Report, offset: int) -> None:
         """Pass a report on, and let own parts that waited for it go on."""
@@ -159,4 +182,16 @@ class Pool:
         for crew in [c for c in self._crews if not any(c is other for other in used)]:
             self._crews.remove(crew)
             self._leaving += crew.end()
-        self._leaving = [process for process in self._leaving if process.poll() is None]
+        self._leaving = [hand for hand in self._leaving if hand.process.poll() is None]
+
+    def _watch(self) -> None:
+        """Look at all workers, now and again and again."""
+        self._watching = asyncio.get_running_loop().call_later(WATCH_S, self._watch)
+        for crew in self._crews:
+            crew.watch()
+
+
+def usual_growth(workers: int) -> int:
+    """Return how much a worker may grow after its first rows: its share of half the memory."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return memory // 2 // workers

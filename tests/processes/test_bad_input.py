@@ -1,0 +1,201 @@
+"""User code that hangs, crashes, forks, prints and leaks: who wrote it is told, nobody else is."""
+
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import joader
+from joader.errors import RowFailed
+from tests.processes.conftest import Node, alive
+from tests.processes.jobs import wait_until
+from tests.processes.odd_data import Odd
+
+ROWS = 24
+BAD = 5
+
+
+def loader(data: Any, **options: Any) -> joader.DataLoader:
+    options = {"batch_size": 4, "as_numpy": True, "timeout": 30, **options}
+    return joader.DataLoader(data, **options)
+
+
+def rows_of(data: Any, **options: Any) -> list[int]:
+    with loader(data, shuffle=True, **options) as batches:
+        return [row for _, rows in batches for row in rows.tolist()]
+
+
+def failure(what: str, argument: str = "", **options: Any) -> str:
+    """Return what a job is told whose row 5 does this."""
+    with pytest.raises(RowFailed) as caught:
+        rows_of(Odd(ROWS, {BAD: what}, argument), **options)
+    text = str(caught.value)
+    assert text.startswith(f"row {BAD} (position {BAD}) could not be prepared:\n"), text
+    return text
+
+
+@pytest.fixture(autouse=True)
+def the_others_go_on(shared_node: Node) -> Iterator[None]:
+    """Read beside every test, in the same workers, and get every row once."""
+    got: list[int] = []
+    beside = threading.Thread(target=lambda: got.extend(rows_of(Odd(200, {}))))
+    beside.start()
+    yield
+    beside.join(30)
+    assert sorted(got) == list(range(200))
+    assert len(shared_node.workers()) <= 2
+
+
+# What hangs.
+
+
+@pytest.mark.parametrize("what", ["sleeps", "holds_the_interpreter"])
+def test_a_row_that_hangs_is_given_up_after_the_timeout_and_its_worker_killed(what: str) -> None:
+    begun = time.monotonic()
+    text = failure(what, timeout=2)
+    assert time.monotonic() - begun < 15
+    assert "reading the row took more than 2 s, which is the job's timeout, so its worker" in text
+    pid = int(re.findall(r"process (\d+) was killed", text)[0])
+    assert not alive(pid)
+    assert f"in {what}" in text  # where the code was
+    assert "larger timeout=" in text
+
+
+def test_an_own_part_that_hangs_is_named(shared_node: Node) -> None:
+    with pytest.raises(RowFailed, match=r"transform: .*stuck took more than 3 s"):
+        rows_of(Odd(ROWS, {}), transform=stuck, timeout=3)
+
+
+def stuck(sample: Any) -> Any:
+    if sample[1] == BAD:
+        time.sleep(1e6)
+    return sample
+
+
+def test_a_patient_job_does_not_lose_a_row_to_an_impatient_one() -> None:
+    data = Odd(2, {-1: "rests"})
+    got: list[int] = []
+    patient = loader(data, key="rests", timeout=60, batch_size=1)
+    thread = threading.Thread(target=lambda: got.extend(r for _, b in patient for r in b.tolist()))
+    thread.start()
+    with pytest.raises((joader.errors.Overdue, RowFailed)):
+        rows_of(data, key="rests", timeout=0.5, batch_size=1)
+    thread.join(30)
+    patient.close()
+    assert sorted(got) == [0, 1]
+
+
+# What crashes.
+
+
+def test_a_row_that_crashes_its_worker_is_tried_twice_and_shown() -> None:
+    text = failure("reads_address_zero")
+    assert "the worker that prepared it died (signal 11), 2 times" in text
+    assert "It was at: reading the row" in text
+    assert "in reads_address_zero" in text
+
+
+def test_a_row_that_crashes_once_costs_one_retry(tmp_path: Path) -> None:
+    odd = Odd(ROWS, {BAD: "reads_address_zero_once"}, str(tmp_path))
+    assert sorted(rows_of(odd)) == list(range(ROWS))
+    assert (tmp_path / "once").exists()
+
+
+def test_a_row_that_exits_is_reported_with_the_code() -> None:
+    assert "died (exit code 3), 2 times" in failure("exits_at_once")
+
+
+def test_rows_beside_one_that_crashes_lose_no_try() -> None:
+    """All of 6 bad rows take neighbours with them; each good one is still delivered."""
+    odd = Odd(60, dict.fromkeys(range(0, 60, 10), "exits_at_once"))
+    good = [row for row in range(60) if row % 10]
+    with loader(odd, batch_size=1, sampler=[*good]) as batches:
+        assert [int(rows[0]) for _, rows in batches] == good
+
+
+# What raises.
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("raises_unfriendly", r"Unfriendly: <exception str\(\) failed>"),
+        ("raises_system_exit", "SystemExit: the end"),
+        ("raises_keyboard_interrupt", "KeyboardInterrupt"),
+        ("raises_stop_iteration", "StopIteration"),
+        ("raises_chained", r"KeyError: 'cause'[\s\S]*direct cause[\s\S]*ValueError: the effect"),
+        ("recurses", "RecursionError: maximum recursion depth exceeded"),
+        ("warns", "UserWarning: take care"),
+        ("opens_a_missing_file", r"on the file /nonexistent/photo.jpg:[\s\S]*FileNotFoundError"),
+        ("opens_a_folder", r"on the file /proc:[\s\S]*IsADirectoryError"),
+        ("reads_input", "EOFError"),
+        ("returns_a_lock", r"cannot be sent|cannot pickle"),
+    ],
+)
+def test_what_a_row_raises_is_told_with_step_and_traceback(what: str, said: str) -> None:
+    text = failure(what)
+    assert re.search(said, text), text
+    assert re.search(r"\n(reading the row|writing the sample) failed in worker process \d+", text)
+    if what != "returns_a_lock":
+        assert f"in {what}" in text
+        assert "workers/loop.py" not in text
+
+
+def test_a_very_long_error_is_cut() -> None:
+    text = failure("raises_a_long_text")
+    assert len(text) < 30_000
+    assert "characters ...]" in text
+
+
+# What forks, prints, moves about, leaks.
+
+
+def test_a_forked_child_holds_nothing_of_ours_and_ends_with_its_worker(
+    shared_node: Node, tmp_path: Path
+) -> None:
+    odd = Odd(ROWS, {BAD: "forks_for_ever"}, str(tmp_path))
+    assert sorted(rows_of(odd)) == list(range(ROWS))
+    (path,) = tmp_path.glob("held*")
+    held = path.read_text()
+    assert "memfd" not in held
+    assert "socket:" not in held
+    child = int(path.name.removeprefix("held"))
+    assert alive(child)
+    worker = int(re.findall(r"PPid:\t(\d+)", Path(f"/proc/{child}/status").read_text())[0])
+    os.kill(worker, signal.SIGKILL)
+    wait_until(lambda: not alive(child))
+    wait_until(lambda: worker not in shared_node.workers() and len(shared_node.workers()) == 2)
+
+
+def test_a_child_that_comes_back_from_the_dataset_ends_there(tmp_path: Path) -> None:
+    odd = Odd(ROWS, {BAD: "forks_and_comes_back"}, str(tmp_path))
+    assert sorted(rows_of(odd)) == list(range(ROWS))
+    assert (tmp_path / "status").read_text() == "1"
+
+
+def test_a_program_inherits_no_descriptor(tmp_path: Path) -> None:
+    odd = Odd(ROWS, {BAD: "runs_a_program"}, str(tmp_path))
+    assert sorted(rows_of(odd)) == list(range(ROWS))
+    held = (tmp_path / "fds").read_text()
+    assert "joader" not in re.sub(r"\S*/daemon.log", "", held), held
+    assert "socket:" not in held
+
+
+def test_prints_go_to_the_log_and_disturb_nothing(shared_node: Node) -> None:
+    assert sorted(rows_of(Odd(ROWS, {-1: "prints_much"}))) == list(range(ROWS))
+    wait_until(lambda: shared_node.log().count("out x") == shared_node.log().count("err x") > 0)
+
+
+def test_a_row_that_changes_folder_does_not_move_the_next() -> None:
+    odd = Odd(ROWS, {-1: "changes_folder"}, os.getcwd())
+    assert sorted(rows_of(odd)) == list(range(ROWS))
+
+
+def test_a_row_that_changes_its_surroundings_breaks_nothing() -> None:
+    assert sorted(rows_of(Odd(ROWS, {-1: "changes_surroundings"}))) == list(range(ROWS))
