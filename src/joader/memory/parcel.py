@@ -45,6 +45,11 @@ class Parcel:
         self.layout = layout
         self._sources = sources
 
+    def lies_in(self, slot: NDArray[np.uint8]) -> bool:
+        """Tell whether some array of the sample was made in this slot."""
+        arrays = (source for source in self._sources if isinstance(source, np.ndarray))
+        return any(np.may_share_memory(array, slot) for array in arrays)
+
     def write(self, slot: NDArray[np.uint8]) -> None:
         """Copy the sample to the start of the slot, which starts at a multiple of 64 bytes."""
         if slot.size < self.layout.size_bytes:

@@ -28,6 +28,7 @@ import signal
 import socket
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -108,31 +109,48 @@ class Worker:
                         pool.submit(self.answer, message)
 
     def answer(self, message: Cook | Finish | PutAt) -> None:
-        """Prepare, finish, or place what was too big; report; then do what waited for it."""
+        """Do what is ordered and all own parts that wait for it, and report.
+
+        Reports wait for built-in own parts, which take a moment, and go out in one write; nobody
+        waits for the code of a user.
+        """
         if isinstance(message, PutAt) and message.offset < 0:
             self._unplaced.pop(message.sample, None)
             self._followers.pop(message.sample, None)
             return
-        reply: Cooked | TooBig | Spoiled
+        orders: deque[Cook | Finish | PutAt] = deque([message])
+        replies: list[Cooked | TooBig | Spoiled] = []
+        while orders:
+            order = orders.popleft()
+            reply = self._reply(order)
+            replies.append(reply)
+            with self._lock:
+                orders += self._note(order, reply)
+                if not orders or not self._is_quick(orders[0]):
+                    self._channel.send(*replies)
+                    replies.clear()
+
+    def _is_quick(self, order: Cook | Finish | PutAt) -> bool:
+        own = self._loaded.get(order.job) if isinstance(order, Finish) else None
+        return own is not None and own.built_in
+
+    def _reply(self, message: Cook | Finish | PutAt) -> Cooked | TooBig | Spoiled:
+        """Prepare, finish, or place what was too big."""
         self._desk.begin(message.sample, READING)
         try:
             match message:
                 case Cook():
-                    reply = self._cook(message)
+                    return self._cook(message)
                 case Finish():
-                    reply = self._finish(message)
+                    return self._finish(message)
                 case PutAt():
-                    reply = self._put(message)
+                    return self._put(message)
         except BaseException as error:  # user code may raise anything, SystemExit included
-            reply = Spoiled(message.sample, complaint(error, self._desk.at(), __file__))
-        if os.getpid() != self._process:
-            os._exit(1)  # forked by user code, and come back from it
-        self._desk.end()
-        with self._lock:
-            self._channel.send(reply)
-            followers = self._note(message, reply)
-        for follower in followers:
-            self.answer(follower)
+            return Spoiled(message.sample, complaint(error, self._desk.at(), __file__))
+        finally:
+            if os.getpid() != self._process:
+                os._exit(1)  # forked by user code, and come back from it
+            self._desk.end()
 
     def _note(self, order: Cook | Finish | PutAt, reply: Cooked | TooBig | Spoiled) -> list[Finish]:
         """Note where a sample lies now, and return the own parts that waited for it."""
@@ -160,7 +178,8 @@ class Worker:
         slot = self._arena.slot(order.offset, order.size_bytes) if order.offset >= 0 else None
         start_random_numbers(order.key)
         sample = pack(shared.prepare(order.row, slot, self._begins(order.recipe)))
-        if slot is not None and sample.layout.size_bytes > order.size_bytes:
+        too_big = sample.layout.size_bytes > order.size_bytes
+        if slot is not None and too_big and sample.lies_in(slot):
             # It will get another slot, and this one may be another's before that: nothing of the
             # sample may lie in it.
             start_random_numbers(order.key)
@@ -171,8 +190,9 @@ class Worker:
         own = self._load(order.job)
         layout = Layout.from_bytes(order.layout)
         slot = self._arena.slot(order.source_offset, layout.size_bytes)
-        sample = read(layout, slot, allow_pickle=True, lent=own.only_reads)
-        start_random_numbers(order.key)
+        sample = read(layout, slot, allow_pickle=True, lent=own.built_in)
+        if not own.built_in:
+            start_random_numbers(order.key)
         finished = pack(own.finish(sample, order.key, self._begins(order.job)))
         return self._placed(order.sample, finished, order.offset, order.size_bytes)
 

@@ -9,6 +9,7 @@ starts from the key of the job, pass and position.
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from math import prod
 from random import Random
@@ -91,9 +92,9 @@ class OwnPart:
 
     steps: Steps
 
-    @property
-    def only_reads(self) -> bool:
-        """Whether it never writes to what it is given: built-in steps do not."""
+    @cached_property
+    def built_in(self) -> bool:
+        """Whether all of it is built in: it never writes to what it is given, and ends soon."""
         return all(isinstance(step, Step) for step in self.steps.steps)
 
     def finish(self, sample: Any, key: int, begins: Callable[[int], None] | None = None) -> Any:

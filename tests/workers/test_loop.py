@@ -1,0 +1,98 @@
+"""One worker, in this process, at a real socket and arena: what it is told and what it reports."""
+
+import pickle
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from joader.images import RandomHorizontalFlip, Steps
+from joader.memory import Arena
+from joader.messages import (
+    Cook,
+    Cooked,
+    Finish,
+    FromWorker,
+    OwnBody,
+    PutAt,
+    RecipeBody,
+    TooBig,
+    ToWorker,
+)
+from joader.wire import Channel
+from joader.workers.desk import Desk
+from joader.workers.loop import Worker
+from joader.workers.parts import OwnPart, SharedPart
+
+
+class Counted:
+    """Images of 8 x 8; every read is noted in a file."""
+
+    def __init__(self, log: Path) -> None:
+        self.log = log
+
+    def __getitem__(self, row: int) -> Any:
+        with self.log.open("a") as log:
+            log.write(f"{row}\n")
+        return np.full((8, 8, 3), row, np.uint8), row
+
+
+class Bench:
+    """The worker and the daemon's end of its socket."""
+
+    def __init__(self, folder: Path) -> None:
+        ours, theirs = socket.socketpair()
+        self.log = folder / "reads"
+        self.arena = Arena(1 << 16)
+        self.channel: Channel[Any] = Channel(ours, FromWorker)
+        self.theirs: Channel[Any] = Channel(theirs, ToWorker)
+        self.desk = Desk()
+        self.worker = Worker(self.theirs, self.arena, self.desk, 0, 1)
+        self.learn(RecipeBody("r", pickle.dumps(SharedPart(Counted(self.log), Steps(())))))
+
+    def learn(self, message: RecipeBody | OwnBody) -> None:
+        name = message.recipe if isinstance(message, RecipeBody) else message.job
+        self.worker._learn(name, message.body)
+
+    def reads(self) -> list[int]:
+        return [int(line) for line in self.log.read_text().split()]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    yield made
+    made.channel.close()
+    made.theirs.close()
+    made.desk.close()
+    made.arena.close()
+
+
+def test_a_sample_that_does_not_fit_its_slot_is_not_prepared_again(bench: Bench) -> None:
+    bench.worker.answer(Cook(1, "r", 5, 0, 64, 0))
+    size = bench.channel.receive(5).size_bytes
+    bench.worker.answer(PutAt(1, 128, size))
+    placed = bench.channel.receive(5)
+    assert isinstance(placed, Cooked)
+    assert placed.size_bytes == size
+    assert bench.reads() == [5]
+    assert (bench.arena.view[128 : 128 + 192] == 5).all()
+    assert not bench.arena.view[:64].any()
+
+
+def test_built_in_own_parts_are_reported_with_their_source(bench: Bench) -> None:
+    own = pickle.dumps(OwnPart(Steps([RandomHorizontalFlip()])))
+    bench.desk.begin(0, b"loading")
+    for job in (1, 2):
+        bench.learn(OwnBody(job, own))
+        bench.worker._load(job)
+    bench.worker._followers[1] = [Finish(2, 1, 1, -1, b"", 1024, 512, 7)]
+    bench.worker._followers[1] += [Finish(3, 2, 1, -1, b"", 2048, 64, 7)]
+    bench.worker.answer(Cook(1, "r", 5, 0, 512, 0))
+    data = bench.channel.socket.recv(1 << 16)  # one write
+    reports = list(bench.channel._stream.feed(data))
+    assert [report.sample for report in reports] == [1, 2, 3]
+    assert [type(report) for report in reports] == [Cooked, Cooked, TooBig]
