@@ -183,7 +183,7 @@ def main() -> None:
     parser.add_argument("--jobs", default="1,2,4,8")
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--cache", type=float, default=0.05)
-    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--torch-workers", default="1,2")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--photos", default="../shared/data/imagenet-sample.parquet")

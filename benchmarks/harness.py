@@ -19,7 +19,7 @@ def machine() -> dict[str, str | int]:
             break
     return {
         "cpu": model,
-        "cores": os.cpu_count() or 0,
+        "cores": len(os.sched_getaffinity(0)),
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
