@@ -181,6 +181,10 @@ def returns_other_shapes(_: str) -> Any:
     return np.zeros((4, 4), np.uint8), 0
 
 
+def returns_nine(_: str) -> Any:
+    return np.zeros((8, 8), np.uint8), 9
+
+
 def returns_other_types(_: str) -> Any:
     return {"image": np.zeros((8, 8), np.uint8)}
 

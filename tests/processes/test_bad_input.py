@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import joader
@@ -199,3 +200,30 @@ def test_a_row_that_changes_folder_does_not_move_the_next() -> None:
 
 def test_a_row_that_changes_its_surroundings_breaks_nothing() -> None:
     assert sorted(rows_of(Odd(ROWS, {-1: "changes_surroundings"}))) == list(range(ROWS))
+
+
+def test_code_that_nobody_reads_with_is_forgotten_and_another_may_have_its_key() -> None:
+    assert sorted(rows_of(Odd(ROWS, {}), key="mine")) == list(range(ROWS))
+    assert sorted(rows_of(Odd(4, {0: "returns_nine"}), key="mine")) == [1, 2, 3, 9]
+
+
+# What does not make a batch.
+
+
+@pytest.mark.parametrize("what", ["returns_other_shapes", "returns_other_types", "returns_none"])
+def test_a_batch_that_cannot_be_made_names_rows_and_forms(what: str) -> None:
+    options = {"collate_fn": stacked, "sampler": range(ROWS)}
+    with loader(Odd(ROWS, {BAD: what}), **options) as batches:
+        got = iter(batches)
+        next(got)
+        with pytest.raises((ValueError, TypeError, KeyError)) as caught:
+            next(got)
+        (note,) = caught.value.__notes__
+        assert "rows 4, 6, 7: tuple(array u1[8, 8], int); row 5: " in note
+        assert "Samples of one batch need equal types and shapes" in note
+        assert next(got).tolist() == [8, 9, 10, 11]  # the pass goes on
+
+
+def stacked(samples: list[Any]) -> Any:
+    np.stack([sample[0] for sample in samples])
+    return np.array([sample[1] for sample in samples])

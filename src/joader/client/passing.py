@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from joader.client.collating import Slots
 from joader.client.connection import Connection
 from joader.client.failures import Mender
+from joader.client.forms import forms
 from joader.client.source import Source
 from joader.daemon.lifecycle import log_path
 from joader.errors import BadArgument, ConnectionLost, NoDaemon, Overdue, RowFailed
@@ -120,6 +121,9 @@ class Pass:
             wait_s = time.perf_counter() - started
             try:
                 data = self._loader.collated(slots)
+            except Exception as error:  # of the user's collate_fn, or of torch's
+                error.add_note(forms(self._rows(batch, len(slots.layouts)), slots.layouts))
+                raise
             finally:  # a batch that cannot be collated is over, too: the next is another
                 self._note(batch)
             self._loader.count(batch, wait_s, len(slots.layouts) - len(batch.layouts))
@@ -152,6 +156,14 @@ class Pass:
             for position, reason in self._failed(batch):
                 self._mender.name(position, self._loader.row_at(position), reason)
         return mended
+
+    def _rows(self, batch: BatchReady, count: int) -> list[int]:
+        """Return the rows of a batch, without those that were left out."""
+        failed = {position for position, _ in self._failed(batch)}
+        positions = self.source.positions(batch).tolist()
+        if len(positions) != count:
+            positions = [position for position in positions if position not in failed]
+        return [self._loader.row_at(position) for position in positions]
 
     def _failed(self, batch: BatchReady) -> list[tuple[int, str]]:
         """Return the positions of the dataset that failed, with the reasons."""

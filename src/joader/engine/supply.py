@@ -223,7 +223,8 @@ class Supply:
         self._abandon(sample, preparation)
         if size_bytes > self._cache.capacity_bytes:
             reason = f"the sample has {size_bytes} bytes and the budget is "
-            self.failed(sample, f"{reason}{self._cache.capacity_bytes}")
+            advice = "make it smaller in prepare=, or give the daemon more (joader up --memory)"
+            self.failed(sample, f"{reason}{self._cache.capacity_bytes}; {advice}")
         else:
             self._unplaced[sample] = size_bytes
             if not preparation.sizes.slot_bytes:

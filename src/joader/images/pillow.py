@@ -19,6 +19,7 @@ from joader.images import libraries
 from joader.images.body import Body
 from joader.images.pixels import Image, Shape, place
 
+_STARTS = (b"\xff\xd8\xff", b"\x89PN", b"GIF", b"RIF")  # JPEG, PNG, GIF, WebP
 _ORIENTATION = 0x0112  # the EXIF tag
 # Without one of these there is none: EXIF in JPEG, PNG, WebP, TIFF; XMP has it as text.
 _MARKS = (b"Exif", b"eXIf", b"EXIF", b"II*\0", b"MM\0*", b"Orientation")
@@ -84,7 +85,9 @@ def _reason(error: Exception, body: Body) -> str:
         return f"{error} If you trust it, raise PIL.Image.MAX_IMAGE_PIXELS in the dataset's module"
     if not body.data:
         return f"there are no bytes; {again}"
-    if name == "UnidentifiedImageError":
+    if name == "UnidentifiedImageError" and bytes(body.data[:3]) not in _STARTS:
         start = bytes(body.data[:8]).hex(" ")
         return f"it begins with {start}, which no format that Pillow knows does; {again}"
+    if name == "UnidentifiedImageError":  # names an object of ours, which says nothing
+        error = ValueError("its header makes no sense")
     return f"{error or name}; it is cut off or damaged: {again}"
