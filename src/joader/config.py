@@ -2,9 +2,11 @@
 
 JOADER_ADDRESS   the daemon's socket (a path), instead of the user's own
 JOADER_RUNTIME   the folder for socket, lock and log, instead of the user's runtime folder
+JOADER_CACHE     the folder for what can be made again (indexes), instead of the user's cache folder
 """
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +32,16 @@ def runtime_folder() -> Path:
         raise BadArgument(
             f"{folder} belongs to another user; set JOADER_RUNTIME to a folder of your own"
         )
+    return folder
+
+
+def cache_folder() -> Path:
+    """Return the user's folder for what can be made again, making it with mode 0700."""
+    named = os.environ.get("JOADER_CACHE")
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = Path(named) if named else home / "joader"
+    with suppress(OSError):  # without it everything is made again each time
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 

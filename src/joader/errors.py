@@ -8,10 +8,15 @@
     │   ├── JobExists          (ValueError)  a job that joined twice without finishing its pass
     │   ├── NotEnoughRows      (ValueError)  a draw larger than what the job has left
     │   ├── BadImage           (ValueError)  bytes that no image can be made of
+    │   ├── NoData             (FileNotFoundError) nothing is stored where data was looked for
+    │   ├── BadData            (ValueError)  what is stored there is damaged, or of another kind
+    │   ├── UnknownRow         (IndexError)  a row that the storage does not have
+    │   ├── UnknownColumn      (KeyError)    a column that the storage does not have
     │   ├── RowFailed          (RuntimeError) the user's code raised while a row was prepared
     │   └── MissingExtra       (ImportError) an optional package that is not installed
     ├── WorldError             the machine cannot give what was asked
     │   ├── SampleTooLarge     (ValueError)  a sample larger than the whole budget
+    │   ├── ReadFailed         (OSError)     stored bytes that were there cannot be read now
     │   ├── NoDaemon           (ConnectionError) no daemon can be reached, or started
     │   ├── ConnectionLost     (ConnectionError) the process at the other end is gone
     │   ├── Refusal            (MemoryError) the daemon cannot serve the job; it says what is needed
@@ -70,6 +75,22 @@ class BadImage(UserError, ValueError):
     """Say that no image can be made of these bytes, why, and what to do."""
 
 
+class NoData(UserError, FileNotFoundError):
+    """Say that nothing is stored where data was looked for."""
+
+
+class BadData(UserError, ValueError):
+    """Say that what is stored is damaged, or of another kind than asked for."""
+
+
+class UnknownRow(UserError, IndexError):
+    """Say that a storage does not have this row, and how many it has."""
+
+
+class UnknownColumn(UserError, KeyError):
+    """Say that a storage does not have this column, and which it has."""
+
+
 class RowFailed(UserError, RuntimeError):
     """Say that the user's code raised while a row was prepared, with row, step and traceback."""
 
@@ -84,6 +105,10 @@ class SampleTooLarge(WorldError, ValueError):
 
 class CacheFull(WorldError, MemoryError):
     """Say that all memory that could be freed is in use now."""
+
+
+class ReadFailed(WorldError, OSError):
+    """Say that stored bytes which were there cannot be read now."""
 
 
 class NoDaemon(WorldError, ConnectionError):

@@ -16,6 +16,7 @@ What is taken for what:
   class its attributes and bases. Not counted: names of functions and modules, lines, annotations.
 - *Libraries*: module, qualified name and version of the package. An object that a library keeps
   under a name of its own (`random`'s generator, `os.environ`) is that name.
+- *Storages* (`joader.storage`): what they say of their content: sizes and times of change of files.
 - *Memory-mapped arrays and open files*: path, size and time of change. Random generators: their
   state. Loggers: their name.
 - *Locks, thread-locals, weak references*: only that they are there.

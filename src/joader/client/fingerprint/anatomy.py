@@ -28,6 +28,7 @@ from joader.client.fingerprint.bulk import MIN_SIZE, SCALARS, bulk, sorted_keys
 from joader.client.fingerprint.content import array_part, file_part, tensor_part
 from joader.client.fingerprint.graph import Opaque, Part, Scalar, label
 from joader.client.fingerprint.program import LibraryNames
+from joader.storage import Storage
 
 _WORDS_LENGTH = 60
 
@@ -111,6 +112,16 @@ def _logger(logger: logging.Logger) -> Part:
 
 def _without_state(thing: Any) -> Part:
     return Part(label("without state", type(thing).__name__), words=f"a {type(thing).__name__}")
+
+
+def _storage(storage: Storage) -> Part:
+    """Take a storage for what it says of its content, not for the paths and indexes it holds."""
+    edges = [
+        (".identity()", storage.identity()),
+        (".sample_columns", storage.sample_columns),
+        (".__class__", type(storage)),
+    ]
+    return Part(label("storage"), edges, f"a {type(storage).__name__} of {len(storage)} rows")
 
 
 def _torch_part(thing: Any) -> Part | None:
@@ -238,6 +249,7 @@ _FAMILIES: list[tuple[type, Callable[[Any], Part]]] = [
     (types.ModuleType, program.module_part),
     (property, program.property_part),
     (np.generic, _number),
+    (Storage, _storage),
     (logging.Logger, _logger),
     *((kind, _without_state) for kind in _STATELESS),
 ]

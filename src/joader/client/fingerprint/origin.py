@@ -2,7 +2,8 @@
 
 A library's code is known by its version, so it need not be read; what lies neither in the standard
 library nor in site-packages is the user's and may change from one start to the next. A project
-installed in place (`pip install -e`) lies outside site-packages and so counts as the user's.
+installed in place (`pip install -e`) lies outside site-packages and so counts as the user's. joader
+itself is a library wherever it lies: storages keep open handles in its modules.
 Nothing is imported to find out: the answer is the same before and after a late import.
 """
 
@@ -12,6 +13,8 @@ import sys
 from functools import lru_cache
 from importlib import metadata, util
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, PathFinder
+
+from joader.version import __version__
 
 _PYTHON = f"{platform.python_implementation()} {platform.python_version()}"
 _STDLIB = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
@@ -24,8 +27,10 @@ def library_of(name: str) -> str | None:
     """Return name and version of the library a module belongs to; None where it is the user's."""
     if name in _SCRIPT:
         return None
-    file = file_of(name)
     top, _, inner = name.partition(".")
+    if top == "joader":
+        return f"joader {__version__}"
+    file = file_of(name)
     if file is None:
         if top in sys.builtin_module_names or top in sys.stdlib_module_names:
             return _PYTHON

@@ -1,0 +1,63 @@
+"""Any map-style dataset as a storage: one column, `sample`, which is what the dataset's code gives.
+
+Samples that are tuples (or dicts) can be given names: `columns=["image", "label"]` are then the
+parts in this order (or the keys). The dataset's code does what it does, so nothing is known of
+types, and a row costs what the dataset takes for it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from joader.errors import BadArgument, BadData, NoData
+from joader.storage.storage import Rows, Storage, Values
+
+WHOLE = "sample"
+
+
+class DatasetStorage(Storage):
+    """The samples of a dataset; `key` names its content where that has to be known here."""
+
+    def __init__(
+        self, dataset: Any, *, columns: Sequence[str] | None = None, key: str | None = None
+    ) -> None:
+        """Ask for its length only."""
+        self.dataset = dataset
+        self.key = key
+        self.length = len(dataset)
+        if not self.length:
+            raise NoData(f"the dataset, a {type(dataset).__name__}, has no rows")
+        self.columns = dict.fromkeys([WHOLE] if columns is None else columns)
+        self.choose(columns, (WHOLE,))
+
+    def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
+        """Run the dataset's code."""
+        numbers = rows.tolist()
+        many = getattr(self.dataset, "__getitems__", None)
+        samples = many(numbers) if many is not None else [self.dataset[row] for row in numbers]
+        if WHOLE in self.columns:
+            return [list(samples)]
+        return [[self._part(sample, name) for sample in samples] for name in columns]
+
+    def _part(self, sample: Any, name: str) -> Any:
+        names = list(self.columns)
+        if isinstance(sample, dict) and name in sample:
+            return sample[name]
+        if isinstance(sample, tuple | list) and len(sample) == len(names):
+            return sample[names.index(name)]
+        raise BadData(
+            f"a sample of {type(self.dataset).__name__} is a {type(sample).__name__} that has no "
+            f"part {name!r}; columns name the {len(names)} parts of a tuple, or keys of a dict"
+        )
+
+    def identity(self) -> tuple[Any, ...]:
+        """Return the key, or else the dataset itself: joader's loader looks into its code."""
+        return (self.dataset,) if self.key is None else (self.key,)
+
+    def fingerprint(self) -> str:
+        """Return the name of the content, which only the user or the loader can know."""
+        if self.key is None:
+            raise BadArgument(
+                f"what a {type(self.dataset).__name__} gives is known to its code alone; give key= "
+                "to name its content (joader.DataLoader finds a name by itself)"
+            )
+        return super().fingerprint()

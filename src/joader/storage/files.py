@@ -1,0 +1,86 @@
+"""A list of files, one a row: in a folder here, or in an object store.
+
+Columns: `image` (the file's content, whatever it is), `path`, and `label` where labels were given.
+"""
+
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from joader.errors import BadArgument, NoData
+from joader.storage.local_files import LocalFiles, walk
+from joader.storage.names import Names
+from joader.storage.places import Files, files_at, files_of, stamped
+from joader.storage.storage import Rows, Storage, Values
+
+
+class FileList(Storage):
+    """Files in the order given; of a folder or URL, all files below it in the order of names."""
+
+    def __init__(
+        self,
+        paths: str | Sequence[str],
+        *,
+        labels: Sequence[int] | None = None,
+        columns: Sequence[str] | None = None,
+        in_flight: int | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Take paths (or URLs of one store), or list what is below one."""
+        if isinstance(paths, str):
+            files = files_at(paths, in_flight, settings)
+            names = listed(files)
+            if not names:
+                raise NoData(f"{files.path('')} has no files; give a folder with files in it")
+        else:
+            if not paths:
+                raise NoData("the list of files is empty; give one path or more")
+            files, names = files_of(paths, in_flight, settings)
+        self.keep(files, names, labels)
+        self.choose(columns, ("image",) if labels is None else ("image", "label"))
+
+    def keep(self, files: Files, names: Sequence[str], labels: Any) -> None:
+        """Keep names, and a number for each if there are any."""
+        self.files = files
+        self.names = Names.of(names)
+        self.length = len(self.names)
+        self.columns = {"image": "bytes", "path": "str"}
+        self.labels = None
+        if labels is not None:
+            self.labels = np.asarray(labels)
+            if self.labels.shape != (self.length,) or self.labels.dtype.kind not in "iu":
+                raise BadArgument(
+                    f"labels are {self.labels.dtype} of shape {self.labels.shape}; give one "
+                    f"integer for each of the {self.length} files"
+                )
+            self.labels = self.labels.astype(np.int64)
+            self.columns = {"image": "bytes", "label": "int64", "path": "str"}
+
+    def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
+        """Read files."""
+        return [self._column(name, rows) for name in columns]
+
+    def _column(self, name: str, rows: Rows) -> Values:
+        if name == "label" and self.labels is not None:
+            return self.labels[rows]
+        names = [self.names[row] for row in rows.tolist()]
+        return self.files.read_whole(names) if name == "image" else names
+
+    def identity(self) -> tuple[Any, ...]:
+        """Return the digest of places, sizes and times of change, and of labels."""
+        labels = b"" if self.labels is None else self.labels.tobytes()
+        return stamped(self.files, self.names), blake2b(labels, digest_size=16).hexdigest()
+
+    def close(self) -> None:
+        """End threads."""
+        self.files.close()
+
+
+def listed(files: Files) -> list[str]:
+    """Return the names of all files below the root, sorted."""
+    if isinstance(files, LocalFiles):
+        start = len(files.root.rstrip("/")) + 1
+        return [path[start:] for path in walk(files.root)]
+    return [name for name, _ in files.listing()]

@@ -1,0 +1,111 @@
+"""An LMDB environment: one row for each key, in the order of keys.
+
+Columns: `value` and `key`, both bytes. The keys are read once, when it is opened (1 s for a
+million); `keys` names those wanted, in the order wanted. It is opened for reading without locks, so
+that it can lie on a read-only disk: nobody may write to it meanwhile.
+"""
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from hashlib import blake2b
+from typing import Any
+from weakref import WeakValueDictionary
+
+from joader.errors import BadData, NoData, ReadFailed
+from joader.storage.names import Names
+from joader.storage.packages import needed
+from joader.storage.per_process import PerProcess
+from joader.storage.places import paths_stamped
+from joader.storage.storage import Rows, Storage, Values
+
+# LMDB opens a place once in a process, so storages of one place share it. With the process that
+# opened it: a child has to close what it inherited before it can open the place again.
+_open: "WeakValueDictionary[str, Any]" = WeakValueDictionary()
+_opened_by: dict[str, int] = {}
+
+
+class Lmdb(Storage):
+    """The values of an LMDB environment."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        columns: Sequence[str] | None = None,
+        keys: Sequence[bytes] | None = None,
+    ) -> None:
+        """Read the keys."""
+        self.path = os.path.abspath(path)
+        self._environment = PerProcess(partial(_opened, self.path))
+        environment = self._environment.get()
+        if keys is None:
+            with environment.begin() as transaction:
+                keys = list(transaction.cursor().iternext(values=False))
+        if not keys:
+            raise NoData(f"{path} has no keys; give an environment with values in it")
+        self._keys = Names.of(keys)
+        self.length = len(self._keys)
+        self._last_write = int(environment.info()["last_txnid"])
+        self.columns = {"value": "bytes", "key": "bytes"}
+        self.choose(columns, ("value",))
+
+    def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
+        """Read values."""
+        keys = [self._keys.encoded(row) for row in rows.tolist()]
+        return [self._values(keys) if name == "value" else list(keys) for name in columns]
+
+    def _values(self, keys: Sequence[bytes]) -> list[bytes]:
+        with self._environment.get().begin() as transaction:
+            values = list(map(transaction.get, keys))
+        if None in values:
+            raise ReadFailed(
+                f"{self.path} has no key {keys[values.index(None)]!r}; if it was written to, open "
+                "it again"
+            )
+        return values
+
+    def identity(self) -> tuple[Any, ...]:
+        """Return place, size and time of change, the last write, and the keys."""
+        digest = blake2b(self._keys.blob, digest_size=16)
+        digest.update(self._keys.ends.tobytes())
+        return (
+            paths_stamped([data_file(self.path)]),
+            self._last_write,
+            digest.hexdigest(),
+        )
+
+    def close(self) -> None:
+        """Close the environment."""
+        self._environment.take()  # closed when its last user lets it go
+
+
+def data_file(path: str) -> str:
+    """Return the file that holds the data: in the folder, or the path itself."""
+    inner = os.path.join(path, "data.mdb")
+    return inner if os.path.isdir(path) else path
+
+
+def _opened(path: str) -> Any:
+    lmdb = needed("lmdb", "an LMDB environment", "lmdb")
+    if not os.path.exists(data_file(path)):
+        raise NoData(f"{data_file(path)} does not exist; give the path of an LMDB environment")
+    place = os.path.realpath(path)
+    environment = _open.get(place)
+    if environment is not None:
+        if _opened_by[place] == os.getpid():
+            return environment
+        environment.close()
+    try:
+        environment = lmdb.open(
+            place,
+            subdir=os.path.isdir(place),
+            readonly=True,
+            lock=False,
+            readahead=False,  # rows come at random
+            create=False,
+        )
+    except lmdb.Error as error:
+        raise BadData(f"{path} is no LMDB environment, or damaged: {error}") from error
+    _open[place], _opened_by[place] = environment, os.getpid()
+    return environment

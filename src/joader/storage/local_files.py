@@ -1,0 +1,144 @@
+"""Files in folders of this machine (or mounted there): listed, stamped, read whole or in part."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from joader.errors import NoData, ReadFailed
+from joader.storage.in_flight import InFlight
+from joader.storage.per_process import PerProcess
+
+# Descriptors kept open for reads of parts; files beyond are opened for each read. Far below the
+# usual limit of 1024 a process.
+MAX_OPEN = 256
+LOCAL_IN_FLIGHT = 16
+
+Part: TypeAlias = tuple[str, int, int]  # name of a file, first byte, number of bytes
+
+
+class LocalFiles:
+    """Files below a root; names are relative to it, or absolute."""
+
+    # The first read of an index, and the most that one grows to: a page, as disks have it.
+    least_bytes, most_bytes = 4096, 1 << 20
+
+    def __init__(self, root: str, in_flight: int = LOCAL_IN_FLIGHT) -> None:
+        """Look at nothing yet."""
+        self.root = os.path.abspath(root)
+        self._reads = InFlight(in_flight)
+        self._open = PerProcess(_Descriptors)
+
+    @property
+    def where(self) -> str:
+        """The root as the system knows it, whatever links lead to it."""
+        return os.path.realpath(self.root)
+
+    def path(self, name: str) -> str:
+        """Return the full path of a file."""
+        return os.path.join(self.root, name)
+
+    def read_whole(self, names: Sequence[str]) -> list[bytes]:
+        """Return the content of files."""
+        return self._reads.map(self._whole, names)
+
+    def read_parts(self, parts: Sequence[Part]) -> list[bytes]:
+        """Return parts of files."""
+        return self._reads.map(self._part, parts)
+
+    def stamps(self, names: Sequence[str]) -> list[tuple[int, str | int]]:
+        """Return size and time of change of each file."""
+        return self._reads.map(self._stamp, names)
+
+    def close(self) -> None:
+        """Close files that were kept open."""
+        opened = self._open.take()
+        if opened is not None:
+            opened.close()
+        self._reads.close()
+
+    def _stamp(self, name: str) -> tuple[int, str | int]:
+        path = self.path(name)
+        try:
+            stat = os.stat(path)
+        except OSError as error:
+            raise NoData(f"{path} cannot be looked at: {error.strerror}; is it gone?") from error
+        return stat.st_size, stat.st_mtime_ns
+
+    def _whole(self, name: str) -> bytes:
+        try:
+            with open(self.path(name), "rb", buffering=0) as file:
+                return file.readall()
+        except OSError as error:
+            raise _failed(self.path(name), error) from error
+
+    def _part(self, part: Part) -> bytes:
+        name, start, size = part
+        path = self.path(name)
+        try:
+            body = self._open.get().use(path, lambda file: os.pread(file, size, start))
+            if len(body) < size:  # one call gives at most 2 GiB
+                body = self._open.get().use(path, lambda file: _read_on(file, start, size, body))
+        except OSError as error:
+            raise _failed(path, error) from error
+        if len(body) != size:
+            raise ReadFailed(
+                f"{path} ended after {len(body)} of {size} bytes from byte {start} on: it was cut "
+                "off or written anew after it was opened; open the storage again"
+            )
+        return body
+
+
+class _Descriptors:
+    """Open files, by path."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def use(self, path: str, read: Callable[[int], bytes]) -> bytes:
+        file = self._files.get(path)
+        if file is not None:
+            return read(file)
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        with self._lock:
+            keep = len(self._files) < MAX_OPEN and path not in self._files
+            if keep:
+                self._files[path] = file
+        try:
+            return read(file)
+        finally:
+            if not keep:
+                os.close(file)
+
+    def close(self) -> None:
+        with self._lock:
+            files, self._files = self._files, {}
+        for file in files.values():
+            os.close(file)
+
+
+def walk(folder: str) -> Iterator[str]:
+    """Yield all files below a folder, sorted as torchvision's ImageFolder does; hidden ones too."""
+    for place, _, names in sorted(os.walk(folder, followlinks=True)):
+        for name in sorted(names):
+            yield os.path.join(place, name)
+
+
+def _read_on(file: int, start: int, size: int, body: bytes) -> bytes:
+    parts = [body]
+    done = len(body)
+    while done < size:
+        more = os.pread(file, size - done, start + done)
+        if not more:
+            break
+        parts.append(more)
+        done += len(more)
+    return b"".join(parts)
+
+
+def _failed(path: str, error: OSError) -> ReadFailed:
+    return ReadFailed(
+        f"{path} cannot be read: {error.strerror or error}; it was there when the storage was "
+        "opened: bring it back, or open the storage again"
+    )

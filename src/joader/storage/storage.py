@@ -1,0 +1,125 @@
+"""What every storage is: rows 0 to n-1 with named columns, read many at a time as they are stored.
+
+Reading is fetching only: encoded images come as bytes. Preparing (decoding, resizing) is another
+room's work, so that the two can be balanced.
+
+A storage is also a map-style dataset: `storage[row]` is a *sample*, the value of its one sample
+column, or a tuple of those of several, in their order. So it can be given to `joader.DataLoader`
+or torch's as it is.
+
+Invariants, which one test suite checks for every kind: a storage is fixed when it is opened, rows
+keep their numbers; it can be pickled and opens its handles again in each process when they are
+first used, after a fork too; threads may read at the same time; values given out are the reader's
+own, never views of shared memory. `fingerprint()` looks at sizes and times of change and reads no
+content; it is the same in every process, and another once the data has changed.
+Not here: choosing the kind (opening.py), tables with names and versions (catalog).
+"""
+
+import json
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from joader.errors import BadArgument, BadRows, UnknownColumn, UnknownRow
+
+Rows: TypeAlias = npt.NDArray[np.int64]
+Values: TypeAlias = (
+    list[Any] | npt.NDArray[Any]
+)  # of one column, in the order of the rows asked for
+
+
+class Storage(ABC):
+    """Stored rows with named columns.
+
+    Each kind sets `columns` (name to type: "bytes", "str", a NumPy dtype, or None where only
+    reading tells) and `length`, and gives `fetch` and `identity`.
+    """
+
+    columns: Mapping[str, str | None]
+    length: int
+    sample_columns: tuple[str, ...]
+
+    def choose(self, columns: Sequence[str] | None, default: Sequence[str]) -> None:
+        """Set which columns make a sample: those the user named, or else the kind's own."""
+        self.sample_columns = tuple(default if columns is None else self._known(columns))
+        if not self.sample_columns:
+            raise BadArgument(f"columns is empty; a sample needs one or more of {self._names()}")
+
+    @abstractmethod
+    def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
+        """Return the values of each column; rows and columns were checked before."""
+
+    @abstractmethod
+    def identity(self) -> tuple[Any, ...]:
+        """Return what tells this content from any other: plain values that need no full read."""
+
+    def read(self, rows: Any, columns: Sequence[str] | None = None) -> dict[str, Values]:
+        """Return, for each column asked for (None: those of a sample), the values of these rows."""
+        names = self.sample_columns if columns is None else tuple(self._known(columns))
+        return dict(zip(names, self.fetch(self._checked(rows), names), strict=True))
+
+    def fingerprint(self) -> str:
+        """Return the name of the content, the same in every process until the data changes."""
+        plain = json.dumps([type(self).__name__, self.length, *self.identity()])
+        return blake2b(plain.encode(), digest_size=16).hexdigest()
+
+    def close(self) -> None:  # noqa: B027 - most kinds have nothing to close
+        """Give back open files and memory maps; reading opens them again."""
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return self.length
+
+    def __getitem__(self, row: int) -> Any:
+        """Return one sample."""
+        try:
+            number = operator.index(row)
+        except TypeError as error:
+            raise BadRows(f"row is {row!r}; a row is an integer") from error
+        values = self.fetch(self._checked([number]), self.sample_columns)
+        return values[0][0] if len(values) == 1 else tuple(value[0] for value in values)
+
+    def __getitems__(self, rows: Sequence[int]) -> list[Any]:
+        """Return many samples, read together."""
+        values = self.fetch(self._checked(rows), self.sample_columns)
+        return list(values[0]) if len(values) == 1 else list(zip(*values, strict=True))
+
+    def __repr__(self) -> str:
+        """Say what is stored."""
+        return f"{type(self).__name__}({self.length} rows, columns {self._names()})"
+
+    def __enter__(self) -> "Storage":
+        """Close at the end of the block."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close."""
+        self.close()
+
+    def _names(self) -> str:
+        return ", ".join(map(repr, self.columns))
+
+    def _known(self, columns: Sequence[str]) -> Iterable[str]:
+        if isinstance(columns, str):
+            raise BadArgument(f"columns is {columns!r}; give a list of names: [{columns!r}]")
+        for name in columns:
+            if name not in self.columns:
+                raise UnknownColumn(f"there is no column {name!r}; the columns are {self._names()}")
+        return columns
+
+    def _checked(self, rows: Any) -> Rows:
+        """Return rows as an array of numbers that the storage has."""
+        numbers = np.asarray(rows)
+        if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+            raise BadRows(
+                f"rows are {numbers.dtype} of shape {numbers.shape}; give a flat array of integers"
+            )
+        if numbers.size and not (numbers.min() >= 0 and numbers.max() < self.length):
+            wrong = numbers[(numbers < 0) | (numbers >= self.length)][0]
+            raise UnknownRow(f"row {wrong} of a storage of {self.length} rows, numbered from 0")
+        return numbers.astype(np.int64, copy=False)

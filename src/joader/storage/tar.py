@@ -1,0 +1,119 @@
+"""Tar shards in WebDataset's layout, any row at any time.
+
+Columns: one for each extension, and `__key__`. Values are the members' bytes, None where a row has
+no such member; only `cls` is a number, as in WebDataset. The shards are indexed once
+(tar_index.py); after that a value is one read at a known place.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from joader.errors import BadData, NoData
+from joader.storage.folder import EXTENSIONS
+from joader.storage.names import Names
+from joader.storage.places import files_of, stamped
+from joader.storage.storage import Rows, Storage, Values
+from joader.storage.tar_index import MISSING, TarIndex, indexed
+
+KEY = "__key__"
+NUMBER = "cls"
+
+
+class TarShards(Storage):
+    """The samples of tars, shard after shard; of a sample, images come first."""
+
+    def __init__(
+        self,
+        shards: Sequence[str],
+        *,
+        columns: Sequence[str] | None = None,
+        in_flight: int | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Index the shards, or load their indexes."""
+        if not shards:
+            raise NoData("the list of tars is empty; give one or more")
+        self.files, self.shards = files_of(shards, in_flight, settings)
+        stamps = self.files.stamps(self.shards)
+        indexes = [
+            indexed(self.files, name, size, change)
+            for name, (size, change) in zip(self.shards, stamps, strict=True)
+        ]
+        lengths = [len(index.keys) for index in indexes]
+        self.length = sum(lengths)
+        if not self.length:
+            raise NoData(
+                f"{', '.join(shards[:3])}: no samples; members are named key.extension, as in "
+                "WebDataset"
+            )
+        self._keys = _joined([index.keys for index in indexes])
+        self._shard = np.repeat(np.arange(len(indexes), dtype=np.int32), lengths)
+        names = dict.fromkeys(name for index in indexes for name in index.columns)
+        self._places = {name: _column(indexes, name) for name in names}
+        kinds = {name: "int64" if name == NUMBER else "bytes" for name in names}
+        self.columns = {**kinds, KEY: "str"}
+        self.choose(columns, sorted(names, key=lambda name: not f".{name}".endswith(EXTENSIONS)))
+
+    def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
+        """Read members, those of all columns together."""
+        parts = [
+            (self.shards[shard], start, size)
+            for name in columns
+            if name != KEY
+            for shard, (start, size) in zip(
+                self._shard[rows].tolist(), self._places[name][rows].tolist(), strict=True
+            )
+        ]
+        there = [part for part in parts if part[2] != MISSING]
+        bodies: list[Any] = self.files.read_parts(there)
+        if len(there) < len(parts):
+            found = iter(bodies)
+            bodies = [next(found) if part[2] != MISSING else None for part in parts]
+        values: list[Values] = []
+        for name in columns:
+            if name == KEY:
+                values.append([self._keys[row] for row in rows.tolist()])
+                continue
+            mine, bodies = bodies[: len(rows)], bodies[len(rows) :]
+            values.append(self._numbers(rows, mine) if name == NUMBER else mine)
+        return values
+
+    def _numbers(self, rows: Rows, bodies: list[bytes | None]) -> Values:
+        try:
+            numbers = [None if body is None else int(body) for body in bodies]
+        except ValueError as error:
+            wrong = next(n for n, body in enumerate(bodies) if not _is_number(body))
+            raise BadData(
+                f"{self._keys[int(rows[wrong])]}.cls holds {bodies[wrong]!r}; a class is an integer"
+            ) from error
+        return numbers if None in numbers else np.array(numbers, np.int64)
+
+    def identity(self) -> tuple[Any, ...]:
+        """Return the digest of places, sizes and times of change."""
+        return (stamped(self.files, self.shards),)
+
+    def close(self) -> None:
+        """Close the shards."""
+        self.files.close()
+
+
+def _joined(parts: Sequence[Names]) -> Names:
+    shifts = np.cumsum([0, *(len(part.blob) for part in parts)])
+    ends = [part.ends + shift for part, shift in zip(parts, shifts[:-1], strict=True)]
+    return Names(b"".join(part.blob for part in parts), np.concatenate(ends))
+
+
+def _column(indexes: Sequence[TarIndex], name: str) -> Any:
+    """Put the places of a column one after the other; a shard may have none."""
+    return np.concatenate(
+        [
+            index.columns.get(name, np.full((len(index.keys), 2), MISSING, np.int64))
+            for index in indexes
+        ]
+    )
+
+
+def _is_number(body: bytes | None) -> bool:
+    return body is None or body.strip().lstrip(b"+-").isdigit()

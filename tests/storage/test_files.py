@@ -1,0 +1,149 @@
+"""Lists of files, and class folders."""
+
+import os
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from joader.errors import BadArgument, NoData, ReadFailed
+from joader.storage import FileList, ImageFolder, Storage, Values, open_storage
+from tests.storage.contract import ROWS, StorageContract, body
+
+NAMES = [f"b/{row:03}.bin" for row in range(ROWS // 2)] + [
+    f"{row:03} ä.bin" for row in range(ROWS // 2, ROWS)
+]
+
+
+def write(folder: Path, names: list[str]) -> None:
+    for row, name in enumerate(names):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(body(row))
+
+
+class TestFileList(StorageContract):
+    def write(self, folder: Path) -> Any:
+        write(folder, NAMES)
+        return [folder / name for name in NAMES]
+
+    def change(self, folder: Path) -> Any:
+        (folder / NAMES[3]).write_bytes(b"longer than before" * 10)
+        return [folder / name for name in NAMES]
+
+    def expected(self) -> dict[str, Values]:
+        return {"image": list(map(body, range(ROWS))), "path": self.paths}
+
+    def sample_columns(self) -> list[str]:
+        return ["image"]
+
+    @pytest.fixture(autouse=True)
+    def _where(self, folder: Path) -> None:
+        self.paths: Values = [str(folder / name) for name in NAMES]
+
+    def refused(self, folder: Path) -> list[Any]:
+        return [str(folder / "nowhere"), str(folder), str(folder / "*.jpg")]
+
+
+class TestListWithLabels(TestFileList):
+    def open(self, what: Any, **options: Any) -> Storage:
+        return open_storage(what, labels=list(range(len(what))), **options)
+
+    def expected(self) -> dict[str, Values]:
+        return {**super().expected(), "label": np.arange(ROWS)}
+
+    def sample_columns(self) -> list[str]:
+        return ["image", "label"]
+
+    def refused(self, folder: Path) -> list[Any]:
+        return []
+
+
+class TestImageFolder(StorageContract):
+    names: ClassVar = [
+        *(f"ant/{row:03}.jpg" for row in range(15)),
+        *(f"bee/x/{row}.PNG" for row in range(10, 25)),
+        *(f"bee/y/{row}.jpeg" for row in range(10, 20)),
+    ]
+
+    def write(self, folder: Path) -> Any:
+        write(folder, self.names)
+        (folder / "ant" / "notes.txt").write_text("no image")
+        (folder / "README").write_text("no class")
+        return str(folder)
+
+    def change(self, folder: Path) -> Any:
+        os.utime(folder / self.names[7], ns=(1, 1))
+        return str(folder)
+
+    def expected(self) -> dict[str, Values]:
+        labels = np.array([0] * 15 + [1] * 25)
+        return {"image": list(map(body, range(ROWS))), "label": labels, "path": self.names}
+
+    def sample_columns(self) -> list[str]:
+        return ["image", "label"]
+
+    def refused(self, folder: Path) -> list[Any]:
+        (folder / "empty").mkdir()
+        (folder / "classes" / "empty").mkdir(parents=True)
+        return [str(folder / "empty"), str(folder / "classes")]
+
+
+def torchvision_order(root: str) -> list[tuple[str, int]]:
+    """Return what torchvision.datasets.folder.make_dataset returns, in its own words."""
+    classes = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
+    found = []
+    for number, name in enumerate(classes):
+        for place, _, names in sorted(os.walk(os.path.join(root, name), followlinks=True)):
+            images = [file for file in sorted(names) if file.lower().endswith((".jpg", ".png"))]
+            found += [(os.path.relpath(f"{place}/{file}", root), number) for file in images]
+    return found
+
+
+def test_rows_and_labels_are_those_of_torchvision(tmp_path: Path) -> None:
+    names = ["a-b/1.jpg", "a/10.jpg", "a/9.jpg", "a/z/1.png", "a/B/1.png", "a/b.jpg", "Z/1.JPG"]
+    write(tmp_path, names)
+    storage = ImageFolder(str(tmp_path))
+    columns = storage.read(range(len(names)), ["path", "label"])
+    paths, labels = columns["path"], columns["label"]
+    assert list(zip(paths, labels, strict=True)) == torchvision_order(str(tmp_path))
+    assert storage.classes == ("Z", "a", "a-b")
+
+
+def test_a_class_without_images_is_named(tmp_path: Path) -> None:
+    write(tmp_path, ["a/1.jpg"])
+    (tmp_path / "b").mkdir()
+    with pytest.raises(NoData, match=r"1 of 2 classes .* have no images: b; put images"):
+        ImageFolder(str(tmp_path))
+
+
+def test_a_folder_without_subfolders_is_a_list_of_its_files(tmp_path: Path) -> None:
+    write(tmp_path, ["2.jpg", "1.jpg"])
+    storage = open_storage(tmp_path)
+    assert isinstance(storage, FileList)
+    assert storage.read([0, 1], ["path"]) == {"path": ["1.jpg", "2.jpg"]}
+
+
+def test_a_file_that_is_gone_is_named_when_it_is_read(tmp_path: Path) -> None:
+    write(tmp_path, ["1.jpg", "2.jpg"])
+    storage = open_storage(tmp_path)
+    (tmp_path / "2.jpg").unlink()
+    with pytest.raises(ReadFailed, match=r"2\.jpg cannot be read: No such file"):
+        storage[1]
+    with pytest.raises(NoData, match=r"2\.jpg cannot be looked at"):
+        storage.fingerprint()
+
+
+def test_a_label_for_each_file_is_needed(tmp_path: Path) -> None:
+    write(tmp_path, ["1.jpg", "2.jpg"])
+    for labels in ([1], [0.5, 0.7]):
+        with pytest.raises(BadArgument, match="one integer for each of the 2 files"):
+            open_storage([tmp_path / "1.jpg", tmp_path / "2.jpg"], labels=labels)
+
+
+def test_names_that_are_no_text_are_read_too(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"\xff\xfe.jpg")).write_bytes(b"odd")
+    storage = open_storage(tmp_path)
+    assert storage[0] == b"odd"
+    storage.fingerprint()
