@@ -117,7 +117,11 @@ def run(side: str, jobs: int, workers: int, options: argparse.Namespace) -> floa
             daemon = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "joader.daemon.main", f"--socket={folder}/daemon.sock"),
-                    *(f"--memory={options.memory}", f"--workers={len(os.sched_getaffinity(0))}", "--idle=0"),
+                    *(
+                        f"--memory={options.memory}",
+                        f"--workers={len(os.sched_getaffinity(0))}",
+                        "--idle=0",
+                    ),
                 ],
                 env=environment,
                 stderr=subprocess.DEVNULL,
