@@ -32,7 +32,7 @@ class Odd:
             sample = globals()[what](self.argument)
             if sample is not None:
                 return sample() if callable(sample) else sample
-        return np.full((8, 8), row, np.uint8), row
+        return np.full((8, 8), row % 251, np.uint8), row
 
 
 class Unfriendly(Exception):
@@ -175,6 +175,13 @@ def changes_surroundings(_: str) -> None:
 
 def leaks(_: str) -> None:
     LEAK.append(np.ones(1 << 20, np.uint8))
+    time.sleep(0.005)
+
+
+def keeps_once(_: str) -> None:
+    if not LEAK:
+        LEAK.append(np.ones(100 << 20, np.uint8))
+    time.sleep(0.005)
 
 
 def returns_other_shapes(_: str) -> Any:

@@ -227,3 +227,19 @@ def test_a_batch_that_cannot_be_made_names_rows_and_forms(what: str) -> None:
 def stacked(samples: list[Any]) -> Any:
     np.stack([sample[0] for sample in samples])
     return np.array([sample[1] for sample in samples])
+
+
+# What becomes of it under on_error.
+
+
+def test_rows_that_hang_or_crash_can_be_skipped_or_replaced() -> None:
+    odd = Odd(ROWS, {BAD: "sleeps", 9: "reads_address_zero"})
+    good = [row for row in range(ROWS) if row not in odd.odd]
+    with loader(odd, shuffle=True, timeout=3, on_error="skip") as batches:
+        assert sorted(row for _, rows in batches for row in rows.tolist()) == good
+        assert batches.stats().skipped == 2
+    with loader(odd, timeout=3, on_error="replace") as batches:
+        got = [row for _, rows in batches for row in rows.tolist()]
+        assert len(got) == ROWS
+        assert set(got) == set(good)
+        assert batches.stats().replaced == 2

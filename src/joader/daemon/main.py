@@ -13,6 +13,7 @@ from joader.config import DaemonConfig, default_config, size_in_bytes
 from joader.daemon.daemon import Daemon
 from joader.daemon.door import Door
 from joader.daemon.lifecycle import start_lock
+from joader.daemon.log_size import keep_short
 from joader.errors import JoaderError
 
 log = logging.getLogger("joader.daemon")
@@ -79,6 +80,7 @@ async def end_when_idle(daemon: Daemon, door: Door) -> None:
     loop = asyncio.get_running_loop()
     while not daemon.stop.is_set():
         await asyncio.sleep(min(1.0, idle_s / 4) if idle_s else 1.0)
+        keep_short(sys.stderr.fileno())
         if daemon.clients:
             continue
         if not door.visible:  # its folder was cleaned away, or another daemon has taken its name
