@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from joader.errors import BadMessage, ConnectionLost
 from joader.messages import Cook, NextBatch, Stop, ToWorker, packed, unpacked
-from joader.wire import Channel, Stream, frame
+from joader.wire import Allowance, Channel, Stream, frame
 
 MESSAGES = [Cook(7, "photos", 3, 64, 128, 9), Stop(), Cook(2**40, "é", 0, -1, 0, 2**62)]
 
@@ -54,3 +54,35 @@ def test_a_channel_tells_when_the_other_side_is_gone_or_silent() -> None:
 @settings(derandomize=True, deadline=None)
 def test_arrays_travel_as_they_are(values: list[int]) -> None:
     assert unpacked(packed(values)).tolist() == values
+
+
+def test_a_message_takes_memory_as_it_comes_not_as_it_announces_itself() -> None:
+    allowance = Allowance(1000)
+    streams = [Stream[object](ToWorker, 900, allowance) for _ in range(2)]
+    announced = (800).to_bytes(4, "big")
+    for stream in streams:
+        assert list(stream.feed(announced)) == []
+    assert allowance.taken_bytes == 8
+    assert list(streams[0].feed(b"x" * 700)) == []
+    with pytest.raises(BadMessage, match="of the daemon's own memory; at most 1000"):
+        list(streams[1].feed(b"x" * 700))
+    streams[0].close()
+    assert list(streams[1].feed(b"x" * 700)) == []
+    streams[1].close()
+    assert allowance.taken_bytes == 0
+
+
+def test_what_was_read_is_free_again() -> None:
+    allowance = Allowance(1000)
+    stream: Stream[object] = Stream(ToWorker, 900, allowance)
+    for _ in range(100):
+        assert list(stream.feed(b"".join(map(frame, MESSAGES)))) == MESSAGES
+    assert allowance.taken_bytes == 0
+    with pytest.raises(BadMessage):
+        list(stream.feed(b"\x00\x00\x00\x02\xc1\xc1"))
+    assert allowance.taken_bytes == 0
+
+
+def test_what_is_no_array_is_refused() -> None:
+    with pytest.raises(BadMessage, match="9 bytes are no array"):
+        unpacked(b"123456789")

@@ -23,13 +23,21 @@ Rows, positions and offsets are int64 arrays, as bytes. A layout is named by a n
 daemon gives it; the first batch with a new number brings the layout itself.
 """
 
+from typing import Annotated
+
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from joader.errors import BadMessage
+
 PROTOCOL = 3
 
 Packed = bytes
+# What a peer may say at all; which of it makes sense the engine knows.
+Natural = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Word = Annotated[int, msgspec.Meta(ge=0)]  # msgpack ends at 2**64 - 1
+Text = Annotated[str, msgspec.Meta(max_length=1 << 16)]
 
 
 class Hello(msgspec.Struct, frozen=True, tag=True):
@@ -51,28 +59,28 @@ class Welcome(msgspec.Struct, frozen=True, tag=True):
 class Environment(msgspec.Struct, frozen=True):
     """Where a job's code runs: its interpreter, import path and folder."""
 
-    interpreter: str
-    path: tuple[str, ...]
-    folder: str
+    interpreter: Text
+    path: Annotated[tuple[Text, ...], msgspec.Meta(max_length=1 << 12)]
+    folder: Text
 
 
 class Register(msgspec.Struct, frozen=True, tag=True):
     """Describe a job: see `engine.values.Join`."""
 
-    name: str
-    recipe: str
+    name: Text
+    recipe: Text
     rows: Packed
-    row_limit: int
-    batch_size: int
-    order: str
-    seed: int
+    row_limit: Natural
+    batch_size: Natural
+    order: Text
+    seed: Word
     fresh: bool
     environment: Environment
     code_time: float = 0.0  # when the job's own modules were last changed
     own: bytes = b""  # the job's own part, cloudpickled; empty: it takes samples as they are
-    team: str = ""  # of a rank: its job, and which rank of how many it is
-    rank: int = 0
-    world_size: int = 1
+    team: Text = ""  # of a rank: its job, and which rank of how many it is
+    rank: Natural = 0
+    world_size: Natural = 1
     drop_last: bool = False
     timeout_s: float = 120.0  # how long a batch may take, and so a row
 
@@ -100,16 +108,16 @@ class StartPass(msgspec.Struct, frozen=True, tag=True):
     `key` is where the pass's randomness comes from; it is the same when a pass goes on elsewhere.
     """
 
-    number: int
-    epoch: int
-    key: int
+    number: Natural
+    epoch: Natural
+    key: Word
     done: Packed = b""
 
 
 class NextBatch(msgspec.Struct, frozen=True, tag=True):
     """Ask for the next `count` samples as one batch; in the order "told", for these positions."""
 
-    count: int
+    count: Natural
     positions: Packed = b""
 
 
@@ -157,8 +165,8 @@ class RecipeBody(msgspec.Struct, frozen=True, tag=True):
 class TooBig(msgspec.Struct, frozen=True, tag=True):
     """Say how many bytes a prepared sample needs."""
 
-    sample: int
-    size_bytes: int
+    sample: Natural
+    size_bytes: Natural
 
 
 class PutAt(msgspec.Struct, frozen=True, tag=True):
@@ -172,9 +180,9 @@ class PutAt(msgspec.Struct, frozen=True, tag=True):
 class Cooked(msgspec.Struct, frozen=True, tag=True):
     """Say that a sample is in its slot, and how it lies there."""
 
-    sample: int
+    sample: Natural
     layout: bytes
-    size_bytes: int
+    size_bytes: Natural
 
 
 class Spoiled(msgspec.Struct, frozen=True, tag=True):
@@ -264,4 +272,6 @@ def packed(values: ArrayLike) -> Packed:
 
 def unpacked(data: Packed) -> NDArray[np.int64]:
     """Return the array again; it is read-only."""
+    if len(data) % 8:
+        raise BadMessage(f"{len(data)} bytes are no array of 8-byte integers")
     return np.frombuffer(data, "<i8").astype(np.int64, copy=False)

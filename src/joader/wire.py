@@ -1,7 +1,8 @@
 """Messages as bytes: msgpack behind a length of four bytes, in both directions.
 
 A reader feeds what it received to a `Stream` and gets whole messages back. No pickle: what a peer
-sends can at worst be refused.
+sends can at worst be refused. A message takes memory as its bytes come, not as it announces itself,
+and an `Allowance` bounds what all streams of a process hold at a time.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from joader.errors import BadMessage, ConnectionLost
+from joader.errors import BadArgument, BadMessage, ConnectionLost
 
 T = TypeVar("T")
 _LENGTH_BYTES = 4
@@ -24,34 +25,81 @@ _encoder = msgspec.msgpack.Encoder()
 def frame(message: msgspec.Struct) -> bytes:
     """Return a message as it travels."""
     body = _encoder.encode(message)
+    if len(body) > MOST_BYTES:
+        raise BadArgument(
+            f"{type(message).__name__} would be a message of {len(body)} bytes; at most "
+            f"{MOST_BYTES} are allowed. Give the dataset the path of its data, not the data"
+        )
     return len(body).to_bytes(_LENGTH_BYTES, "big") + body
+
+
+class Allowance:
+    """Bytes that what clients send may take, all of them together."""
+
+    def __init__(self, most_bytes: int) -> None:
+        """Start with nothing taken."""
+        self.most_bytes = most_bytes
+        self.taken_bytes = 0
+
+    def take(self, count: int) -> None:
+        """Take so many bytes; BadMessage where they are not left. Negative: give them back."""
+        if count > 0 and self.taken_bytes + count > self.most_bytes:
+            raise BadMessage(
+                f"what clients have sent would take {self.taken_bytes + count} bytes of the "
+                f"daemon's own memory; at most {self.most_bytes} are allowed. Give the daemon "
+                "more memory (joader up --memory), or run fewer or smaller jobs"
+            )
+        self.taken_bytes += count
 
 
 class Stream(Generic[T]):
     """Bytes in, messages of one union out."""
 
-    def __init__(self, kinds: Any) -> None:
-        """Accept messages of these kinds."""
+    def __init__(
+        self, kinds: Any, most_bytes: int = MOST_BYTES, allowance: Allowance | None = None
+    ) -> None:
+        """Accept messages of these kinds, up to a size, and count what is held."""
         self._decoder: msgspec.msgpack.Decoder[T] = msgspec.msgpack.Decoder(kinds)
+        self._most_bytes = most_bytes
+        self._allowance = allowance or Allowance(2 * MOST_BYTES)
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[T]:
         """Yield the messages that are complete with these bytes."""
-        self._buffer += data
-        while len(self._buffer) >= _LENGTH_BYTES:
-            length = int.from_bytes(self._buffer[:_LENGTH_BYTES], "big")
-            if length > MOST_BYTES:
-                raise BadMessage(f"a message of {length} bytes; at most {MOST_BYTES} are allowed")
-            end = _LENGTH_BYTES + length
-            if len(self._buffer) < end:
-                return
-            body = bytes(self._buffer[_LENGTH_BYTES:end])
-            del self._buffer[:end]
-            try:
-                message = self._decoder.decode(body)
-            except msgspec.DecodeError as error:
-                raise BadMessage(f"a message that nobody expects: {error}") from error
+        self.put(data)
+        while (message := self.take()) is not None:
             yield message
+
+    def put(self, data: bytes) -> None:
+        """Keep what was received; BadMessage where there is no room for it."""
+        self._allowance.take(len(data))
+        self._buffer += data
+
+    def take(self) -> T | None:
+        """Return the next message, if it is complete."""
+        if len(self._buffer) < _LENGTH_BYTES:
+            return None
+        length = int.from_bytes(self._buffer[:_LENGTH_BYTES], "big")
+        if length > self._most_bytes:
+            raise BadMessage(f"a message of {length} bytes; at most {self._most_bytes} are allowed")
+        end = _LENGTH_BYTES + length
+        if len(self._buffer) < end:
+            return None
+        try:
+            with memoryview(self._buffer) as view, view[_LENGTH_BYTES:end] as body:
+                return self._decoder.decode(body)
+        except msgspec.ValidationError as error:
+            raise BadMessage(f"a message that nobody expects: {error}") from error
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise BadMessage(f"a message that cannot be read: {error}") from error
+        finally:
+            del self._buffer[:end]
+            self._allowance.take(-end)
+
+    def close(self) -> None:
+        """Drop what is not complete."""
+        self._allowance.take(-len(self._buffer))
+        self._buffer = bytearray()
 
 
 class Mail:

@@ -19,8 +19,8 @@ from hashlib import blake2b
 from typing import Any
 
 from joader.config import DaemonConfig
-from joader.daemon.door import Door
-from joader.daemon.session import Session
+from joader.daemon.door import Door, most_clients, turn_away
+from joader.daemon.session import MOST_OWED, Session
 from joader.engine import Engine
 from joader.engine import values as engine
 from joader.errors import BadMessage, JoaderError
@@ -39,7 +39,6 @@ from joader.messages import (
     NeedBody,
     NextBatch,
     PutAt,
-    Refused,
     Register,
     Registered,
     Spoiled,
@@ -54,7 +53,7 @@ from joader.messages import (
     unpacked,
 )
 from joader.version import __version__
-from joader.wire import Stream, frame
+from joader.wire import Allowance, Stream, frame
 from joader.workers.pool import Pool
 
 Record = Callable[[list[engine.Event], list[engine.Instruction]], None]
@@ -62,7 +61,11 @@ Record = Callable[[list[engine.Event], list[engine.Instruction]], None]
 log = logging.getLogger("joader.daemon")
 
 _TOUCH_STEP_BYTES = 256 * 2**20
+_ACCEPT_AGAIN_S = 0.1
 _HELLO_S = 5.0
+_HELLO_BYTES = 1024
+# What clients send takes as much memory as the budget at most, but this is always allowed.
+_LEAST_ALLOWANCE_BYTES = 256 * 2**20
 # How long batches that were asked for may take after SIGTERM.
 _DRAIN_S = 10.0
 
@@ -89,9 +92,12 @@ class Daemon:
             config.worker_growth_bytes,
         )
         self.sessions: dict[int, Session] = {}
+        self.allowance = Allowance(max(_LEAST_ALLOWANCE_BYTES, config.memory_bytes))
         self.clients = 0
         self.stop = asyncio.Event()
         self._draining = False
+        self._broken = False
+        self._most_clients = most_clients(config.workers)
         self.idle_since = asyncio.get_running_loop().time()
         self._jobs_made = 0
         self._past = {"delivered": 0, "prepared": 0, "hits": 0, "shared": 0}  # of jobs that left
@@ -113,7 +119,17 @@ class Daemon:
             if not accepting.done():
                 accepting.cancel()
                 break
-            sock, _ = accepting.result()
+            try:
+                sock, _ = accepting.result()
+            except OSError as error:  # no descriptors; the client waits in the queue
+                log.warning("nobody can be let in now: %s", error)
+                await asyncio.sleep(_ACCEPT_AGAIN_S)
+                continue
+            if self.clients + len(self._tasks) >= self._most_clients:
+                turn_away(
+                    sock, f"the daemon has {self._most_clients} clients; it can serve no more"
+                )
+                continue
             task = asyncio.ensure_future(self._handshake(sock))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -155,7 +171,7 @@ class Daemon:
             pid, uid, _ = struct.unpack("3i", credentials)
             if uid != os.getuid():
                 raise BadMessage(f"user {uid} may not use the daemon of user {os.getuid()}")
-            stream: Stream[Hello] = Stream(Hello)
+            stream: Stream[Hello] = Stream(Hello, _HELLO_BYTES)
             hello: Hello | None = None
             async with asyncio.timeout(_HELLO_S):
                 while hello is None:
@@ -166,7 +182,6 @@ class Daemon:
             if hello.protocol != PROTOCOL:
                 reason = f"this daemon (joader {__version__}) speaks protocol {PROTOCOL}, the "
                 reason += f"client {hello.protocol}; end it with `joader down` and start again"
-                await loop.sock_sendall(sock, frame(Refused(reason)))
                 raise BadMessage(reason)
             welcome = frame(Welcome(PROTOCOL, __version__, os.getpid(), self.arena.size_bytes))
             descriptor = self.arena.read_only_descriptor()
@@ -176,10 +191,12 @@ class Daemon:
                 os.close(descriptor)
             self.clients += 1
             await loop.connect_accepted_socket(
-                lambda: Session(pid, self._from_client, self._ended), sock
+                lambda: Session(pid, self._from_client, self._ended, self.allowance), sock
             )
-        except (BadMessage, OSError, TimeoutError):
-            sock.close()
+        except TimeoutError:
+            turn_away(sock, f"no hello came in {_HELLO_S:.0f} s")
+        except (JoaderError, OSError) as error:
+            turn_away(sock, str(error))
 
     # Messages in.
 
@@ -200,16 +217,21 @@ class Daemon:
                     self._from_job(session, session.job, message)
         except JoaderError as error:
             session.refuse(str(error))
+        except Exception:
+            log.exception("job %s, process %d: %.200r", session.job, session.pid, message)
+            session.refuse("the daemon failed on a message: a bug, please report it with its log")
 
     def _from_job(self, session: Session, job: int, message: Any) -> None:
         match message:
             case StartPass():
+                self._tell(engine.Begin(job, message.epoch, unpacked(message.done)))
                 session.epoch, session.delivered = message.epoch, len(message.done) // 8
                 session.number, session.key, session.owed = message.number, message.key, 0
-                self._tell(engine.Begin(job, message.epoch, unpacked(message.done)))
                 self._end_if_drained(session)
             case NextBatch() if self._draining:
                 pass  # it will ask the next daemon
+            case NextBatch() if session.owed == MOST_OWED:
+                raise BadMessage(f"{MOST_OWED} batches were asked for and not read; read them")
             case NextBatch():
                 session.owed += 1
                 now = asyncio.get_running_loop().time()
@@ -227,6 +249,12 @@ class Daemon:
     def _register(self, session: Session, message: Register) -> None:
         if session.job is not None:
             raise BadMessage("a connection serves one job")
+        if session.waiting_for_body is not None:
+            raise BadMessage("Register again, before the body that was asked for")
+        session.keep(len(message.rows) + len(message.own))
+        self._join_or_ask(session, message)
+
+    def _join_or_ask(self, session: Session, message: Register) -> None:
         if not self.pool.knows(message.recipe):
             session.waiting_for_body = message
             session.send(NeedBody())
@@ -237,9 +265,9 @@ class Daemon:
         session.rank, session.world_size = message.rank, message.world_size
         session.timeout_s = message.timeout_s
         self.sessions[session.job] = session
-        if message.own:
-            self.pool.learn(session.job, message.environment, message.own, message.code_time)
         try:
+            if message.own:
+                self.pool.learn(session.job, message.environment, message.own, message.code_time)
             self._tell(
                 engine.Join(
                     session.job,
@@ -257,8 +285,8 @@ class Daemon:
                     message.drop_last,
                 )
             )
-        except JoaderError:
-            del self.sessions[session.job]  # it never joined
+        except Exception:
+            self.sessions.pop(session.job, None)  # it never joined
             self.pool.forget(session.job)
             raise
         session.send(Registered(session.job))
@@ -269,12 +297,17 @@ class Daemon:
         if spec is None:
             raise BadMessage("a body that nobody asked for")
         session.waiting_for_body = None
-        self.pool.learn(spec.recipe, spec.environment, message.body, spec.code_time)
-        self._register(session, spec)
+        if not self.pool.knows(spec.recipe):  # else another job was faster
+            session.keep(len(message.body))
+            self.pool.learn(spec.recipe, spec.environment, message.body, spec.code_time)
+        session.recipe = spec.recipe
+        self._join_or_ask(session, spec)
 
     def _ended(self, session: Session) -> None:
         self.clients -= 1
         self.idle_since = asyncio.get_running_loop().time()
+        if self._broken:
+            return
         if session.job is not None and self.sessions.pop(session.job, None) is not None:
             self._note_totals(session.job)
             self._tell(engine.Leave(session.job))
@@ -316,15 +349,34 @@ class Daemon:
 
     def _tell(self, event: engine.Event) -> None:
         """Let the engine take an event in; it says what follows at the end of this turn."""
+        if self._broken:
+            return
         self.engine.take(event)
         self._events += 1
         if self._record is not None:
             self._untold.append(event)
         if self._events == 1:
             asyncio.get_running_loop().call_soon(self._do)
+        if self.engine.refuses:
+            self._do()  # the engine knows that job no more: nothing may come between
+
+    def _end_in_disorder(self) -> None:
+        """End at once: what should have been done now is not known any more.
+
+        Jobs go on with the next daemon from what they have.
+        """
+        log.exception("a bug in joader, please report it; the daemon ends, and jobs start another")
+        self._broken = True
+        self._end_sessions()
 
     def _do(self) -> None:
         """Do what follows from the events of this turn."""
+        try:
+            self._carry_out()
+        except Exception:
+            self._end_in_disorder()
+
+    def _carry_out(self) -> None:
         self._events = 0
         instructions = self.engine.say()
         if self._record is not None:

@@ -1,32 +1,49 @@
-"""Where clients knock: the listening socket, and its name in the file system.
+"""Where clients knock: the listening socket, its name in the file system, how many may come in.
 
 The name is removed before the socket is closed, and only if it is still ours: as long as somebody
 answers there no other daemon takes the name, and a name taken after ours was removed is another's.
+Only a socket is ever removed: what else stands in its place is somebody's data.
 """
 
 import os
+import resource
 import socket
+import stat
 from pathlib import Path
 
 from joader.daemon.lifecycle import connected
-from joader.errors import BadArgument
+from joader.errors import BadArgument, NoDaemon, WorldError
+from joader.messages import Refused
+from joader.wire import frame
+
+_MOST_CLIENTS = 1000
+_LEAST_CLIENTS = 8
+_OF_A_CLIENT = 2  # descriptors: its socket, and its process
+_OF_A_WORKER = 6  # its socket, process and desk; while it is started the other ends, and a pipe
+_OF_THE_DAEMON = 32
 
 
 class Door:
     """A listening socket, for the user only; a dead daemon's name is taken over."""
 
     def __init__(self, path: Path) -> None:
-        """Listen; BadArgument where another daemon does."""
+        """Listen at this path; BadArgument where a daemon does."""
         other = connected(path)
         if other is not None:
             other.close()
             raise BadArgument(f"a daemon listens at {path} already; `joader status` shows it")
-        path.unlink(missing_ok=True)
         self.path = path
         self.listener = socket.socket(socket.AF_UNIX)
         before = os.umask(0o177)
         try:
+            _clear(path)
             self.listener.bind(os.fspath(path))
+        except OSError as error:
+            self.listener.close()
+            raise NoDaemon(
+                f"no socket can be made at {path}: {error}; make room there, or set "
+                "JOADER_RUNTIME to another folder"
+            ) from error
         finally:
             os.umask(before)
         self._identity = self._found()
@@ -55,3 +72,50 @@ class Door:
         except OSError:
             return None
         return found.st_ino, found.st_ctime_ns
+
+
+def _clear(path: Path) -> None:
+    """Remove the name of a daemon that is gone."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise BadArgument(
+            f"{path} is not a socket; remove it, or set JOADER_ADDRESS or JOADER_RUNTIME to "
+            "another place"
+        )
+    path.unlink()
+
+
+def turn_away(sock: socket.socket, reason: str) -> None:
+    """Say why somebody cannot come in, as far as that can be said at once, and close."""
+    try:
+        sock.setblocking(False)
+        sock.send(frame(Refused(reason)))
+    except OSError:
+        pass
+    finally:
+        sock.close()
+
+
+def most_clients(workers: int) -> int:
+    """Return how many clients the process's file descriptors are enough for.
+
+    As many descriptors as the system lets us have are taken first.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = _OF_THE_DAEMON + _OF_A_WORKER * workers
+    wanted = needed + _OF_A_CLIENT * _MOST_CLIENTS
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    count = _MOST_CLIENTS
+    if soft != resource.RLIM_INFINITY:
+        count = min(count, (soft - needed) // _OF_A_CLIENT)
+    if count < _LEAST_CLIENTS:
+        raise WorldError(
+            f"{soft} file descriptors are too few for {workers} workers and their clients; allow "
+            f"at least {needed + _OF_A_CLIENT * _LEAST_CLIENTS} (ulimit -n), or use fewer workers"
+        )
+    return count

@@ -2,9 +2,14 @@
 
 A session ends when its socket closes or its process dies (pidfd), whichever is first: a forked
 child of a job may keep the socket open long after the job is gone.
+
+What a client may cost the daemon is bounded. It is read a few messages a turn, and not while it
+does not read its answers; after the end nothing it said is looked at. What it sends counts against
+the allowance of all clients from its arrival until it is done with; its code, until the end.
 """
 
 import asyncio
+import errno
 import os
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +18,14 @@ import msgspec
 
 from joader.errors import BadMessage
 from joader.messages import FromClient, Refused, Register
-from joader.wire import Mail, Stream
+from joader.wire import MOST_BYTES, Allowance, Mail, Stream
+
+# Messages of one client in one turn of the loop.
+_TURN = 64
+# Batches that a client may have asked for and not got; ours ask for four at most.
+MOST_OWED = 256
+# How long a client that is to be gone may take to read why.
+_LINGER_S = 5.0
 
 
 class Session(asyncio.Protocol):
@@ -24,6 +36,7 @@ class Session(asyncio.Protocol):
         pid: int,
         on_message: Callable[["Session", Any], None],
         on_end: Callable[["Session"], None],
+        allowance: Allowance,
     ) -> None:
         """Hand messages and the end of the session to these."""
         self.pid = pid
@@ -40,10 +53,15 @@ class Session(asyncio.Protocol):
         self.known_layouts: set[int] = set()
         self._on_message = on_message
         self._on_end = on_end
-        self._stream: Stream[FromClient] = Stream(FromClient)
+        self._allowance = allowance
+        self._kept_bytes = 0
+        self._stream: Stream[FromClient] = Stream(
+            FromClient, min(MOST_BYTES, allowance.most_bytes), allowance
+        )
         self._transport: asyncio.Transport | None = None
         self._mail = Mail()
         self._pidfd = -1
+        self._full = False  # it does not read its answers
         self._ended = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -52,21 +70,37 @@ class Session(asyncio.Protocol):
         self._transport = transport
         try:
             self._pidfd = os.pidfd_open(self.pid)
-        except OSError:  # it is gone already; its socket will tell
-            return
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                self.refuse(f"the daemon has no file descriptors left to watch you: {error}")
+            return  # else it is gone already, or of another pid namespace; its socket will tell
         asyncio.get_running_loop().add_reader(self._pidfd, self.end)
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what the client says."""
+        """Take in what the client says."""
         try:
-            for message in self._stream.feed(data):
-                self._on_message(self, message)
+            self._stream.put(data)
         except BadMessage as error:
             self.refuse(str(error))
+        self._read_on()
+
+    def pause_writing(self) -> None:
+        """Listen to the client no more until it has read its answers."""
+        self._full = True
+
+    def resume_writing(self) -> None:
+        """Listen again."""
+        self._full = False
+        self._read_on()
 
     def connection_lost(self, error: Exception | None) -> None:
         """End with the connection."""
         self.end()
+
+    def keep(self, count: int) -> None:
+        """Count bytes of the client that are kept until it ends."""
+        self._allowance.take(count)
+        self._kept_bytes += count
 
     def send(self, *messages: msgspec.Struct) -> None:
         """Send messages; to a client that is gone they are lost."""
@@ -83,10 +117,37 @@ class Session(asyncio.Protocol):
         if self._ended:
             return
         self._ended = True
+        loop = asyncio.get_running_loop()
         if self._pidfd >= 0:
-            asyncio.get_running_loop().remove_reader(self._pidfd)
+            loop.remove_reader(self._pidfd)
             os.close(self._pidfd)
         if self._transport is not None:
             self._mail.flush()
             self._transport.close()
+            loop.call_later(_LINGER_S, self._transport.abort)
+        self._stream.close()
+        self.waiting_for_body = None
+        self._allowance.take(-self._kept_bytes)
         self._on_end(self)
+
+    def _read_on(self) -> None:
+        """Pass on some of what the client said; the rest comes in the next turn, after others."""
+        try:
+            for _ in range(_TURN):
+                if self._ended or self._full:
+                    break
+                message = self._stream.take()
+                if message is None:
+                    break
+                self._on_message(self, message)
+            else:
+                asyncio.get_running_loop().call_soon(self._read_on)
+                self._listen(False)
+                return
+        except BadMessage as error:
+            self.refuse(str(error))
+        self._listen(not self._full)
+
+    def _listen(self, wanted: bool) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            (self._transport.resume_reading if wanted else self._transport.pause_reading)()

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from joader.cache import Cache, ExpectedUse, Policy
+from joader.cache import Cache, ExpectedUse, Policy, round_up
+from joader.engine.instances import EXTRA_BASE
 from joader.engine.limits import Limits
 from joader.engine.planner import Planner
 from joader.engine.reader import Reader, Stats
@@ -48,6 +49,9 @@ ORDERS = ("shared", "seeded", "given", "told")
 TURN = 8
 # Up to so many samples of a delivery are noted as read one by one: arrays cost more.
 FEW = 4
+MOST_RANKS = 1 << 16
+# Positions that a job may have told and not got, beyond one batch: each takes about 100 bytes here.
+MOST_TOLD = 1 << 22
 
 
 class Engine:
@@ -67,6 +71,7 @@ class Engine:
         self._readers: dict[Job, Reader] = {}
         self._recipes = Recipes(seed, make_sampler)
         self._out: list[Instruction] = []
+        self.refuses = False  # a job was refused, and is known no more; `say` tells
         self._supply = Supply(self._cache, self._readers, self._out)
         self._teams = Teams()
         self._planner = Planner(self._cache)
@@ -102,6 +107,7 @@ class Engine:
         self._pump()
         said = self._out.copy()
         self._out.clear()
+        self.refuses = False
         return said
 
     def stats(self, job: Job) -> Stats:
@@ -145,12 +151,7 @@ class Engine:
     def _join(self, event: Join) -> None:
         if event.job in self._readers:
             raise JobExists(f"job {event.job} has joined already")
-        if event.batch_size < 1:
-            raise BadArgument(f"batch size is {event.batch_size}; it is at least 1")
-        if event.order not in ORDERS:
-            raise BadArgument(f"order is {event.order!r}; there are {', '.join(ORDERS)}")
-        if event.seed < 0:
-            raise BadArgument(f"seed is {event.seed}; a seed is an integer >= 0")
+        self._check_join(event)
         rows = JobRows(event.rows, event.row_limit)
         recipe = self._recipes.open(event.recipe, event.row_limit)
 
@@ -164,11 +165,41 @@ class Engine:
         new = reader(event.job, event.batch_size, bool(event.team) or event.order == "told")
         if event.team:
             step_size = event.batch_size * event.world_size
-            self._teams.join(event, new, lambda lead: reader(lead, step_size, False))
+            try:
+                self._teams.join(event, new, lambda lead: reader(lead, step_size, False))
+            except BadArgument:
+                if not recipe.in_use:
+                    self._recipes.close(recipe)
+                raise
             new.lead = self._teams.lead_of(event.job)
         recipe.readers += 1
         self._readers[event.job] = new
         self._admit(recipe)
+
+    def _check_join(self, event: Join) -> None:
+        """Refuse what no job can mean, before anything is made of it."""
+        if event.batch_size < 1:
+            raise BadArgument(f"batch size is {event.batch_size}; it is at least 1")
+        if event.order not in ORDERS:
+            raise BadArgument(f"order is {event.order!r}; there are {', '.join(ORDERS)}")
+        if event.seed < 0:
+            raise BadArgument(f"seed is {event.seed}; a seed is an integer >= 0")
+        if not 0 <= event.row_limit <= EXTRA_BASE:
+            raise BadArgument(
+                f"a dataset of {event.row_limit} rows; at least 0 and at most {EXTRA_BASE} are "
+                "supported"
+            )
+        if not 1 <= event.world_size <= MOST_RANKS:
+            raise BadArgument(f"{event.world_size} ranks; at least 1 and at most {MOST_RANKS}")
+        batch = (
+            event.batch_size if event.order == "told" else min(event.batch_size, event.rows.size)
+        )
+        least_bytes = self._limits.share_batches * round_up(1) * batch
+        if least_bytes > self._cache.capacity_bytes:
+            raise BadArgument(
+                f"two batches of {batch} samples take {least_bytes} bytes at least, and the budget "
+                f"is {self._cache.capacity_bytes}; give it more, or use smaller batches"
+            )
 
     def _admit(self, recipe: Recipe) -> None:
         """Admit the recipe's new jobs once their samples' size is known, or refuse them."""
@@ -189,11 +220,13 @@ class Engine:
 
     def _refuse(self, reader: Reader, reason: str) -> None:
         self._out.append(Refuse(reader.job, reason))
+        self.refuses = True
         self._leave(Leave(reader.job))
 
     def _begin(self, event: Begin) -> None:
         reader = self._reader(event.job)
         place = self._teams.find(event.job)
+        (place[0].lead if place else reader).check_begin(event.epoch, event.done)
         together = place[0].begin(place[1], event) if place else None
         self._begin_pass(reader, event)
         if place and together:
@@ -300,11 +333,22 @@ class Engine:
         if reader.told:
             if event.positions is None or event.positions.size != event.count:
                 raise BadArgument(f"job {event.job} did not say which {event.count} it wants")
+            if reader.wanted and reader.wanted + event.count > MOST_TOLD:
+                raise BadArgument(
+                    f"job {event.job} wants {reader.wanted + event.count} samples ahead; at most "
+                    f"{MOST_TOLD}, or one batch"
+                )
             reader.tell(event.positions)
         reader.note_want(event.count, event.now)
 
     def _release(self, event: Release) -> None:
-        reader, samples = self._reader(event.job), event.samples.tolist()
+        reader = self._reader(event.job)
+        if event.samples.size > reader.held_count:
+            raise BadArgument(
+                f"job {event.job} releases {event.samples.size} samples and holds "
+                f"{reader.held_count}; release each once"
+            )
+        samples = event.samples.tolist()
         reader.let_go(samples)
         self._supply.release(reader.job, samples)
 

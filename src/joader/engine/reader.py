@@ -133,18 +133,21 @@ class Reader:
         asked = len(self.samples)
         return min(len(self.positions), self.look_ahead - self.held_count) - asked
 
+    def check_begin(self, epoch: int, done: Array) -> None:
+        """Refuse a pass that cannot be."""
+        if epoch < 0:
+            raise BadArgument(f"a pass begins in epoch {epoch}; epochs count from 0")
+        count = self.rows.rows.size
+        if not self.told and done.size and not (int(done.min()) >= 0 and int(done.max()) < count):
+            raise BadArgument(
+                f"a pass resumes after positions {done.min()} to {done.max()}; the job has {count}"
+            )
+
     def numbers_of_pass(self, epoch: int, done: Array) -> Array:
         """Return the numbers to draw in a pass, in order where the order is its own."""
         numbers = self.rows.numbers
         if self.told:
             return np.empty(0, np.int64)
-        if epoch < 0:
-            raise BadArgument(f"job {self.job} begins epoch {epoch}; epochs count from 0")
-        if done.size and not (int(done.min()) >= 0 and int(done.max()) < numbers.size):
-            raise BadArgument(
-                f"job {self.job} resumes from positions {done.min()} to {done.max()}; "
-                f"it has {numbers.size}"
-            )
         left = np.ones(numbers.size, np.bool_)
         left[done] = False
         if self.seed is None:

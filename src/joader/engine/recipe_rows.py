@@ -52,7 +52,7 @@ class JobRows:
 
 
 def _are_distinct(rows: Array, row_limit: int) -> bool:
-    if row_limit > 64 * rows.size:  # a map of all rows would be mostly empty
+    if row_limit > 8 * rows.size:  # a map of all rows would take more than a copy of these
         ordered = np.sort(rows)
         return not np.any(ordered[1:] == ordered[:-1])
     seen = np.zeros(row_limit, np.bool_)

@@ -25,7 +25,7 @@ from functools import partial
 
 import msgspec
 
-from joader.errors import WorldError
+from joader.errors import BadMessage, WorldError
 from joader.memory import Arena
 from joader.messages import (
     Cook,
@@ -72,7 +72,7 @@ class Crew:
         seconds a row of a recipe, or an own part of a job, may take.
         """
         self.environment = environment
-        self.started = time.time()
+        self._started = time.time(), time.monotonic()
         self.queue: deque[Order] = deque()
         self.hands: list[Hand] = []
         self.ended = False
@@ -88,6 +88,16 @@ class Crew:
         self._held: dict[int, list[Finish]] = {}  # by source, which no worker has yet
         self._suspects: set[int] = set()
         self._hand_of: dict[int, Hand] = {}  # by sample
+
+    @property
+    def started(self) -> float:
+        """When it was started, by the clock that files are dated with; rather too early.
+
+        If that clock was set since, what it said then and what it would say now are both right for
+        some files. A crew that seems too old is replaced, one that seems too new runs old code.
+        """
+        wall, steady = self._started
+        return min(wall, time.time() - (time.monotonic() - steady))
 
     def note_hand(self, sample: int, hand: Hand | None) -> None:
         """Note who has a sample in hand."""
@@ -142,7 +152,9 @@ class Crew:
         hand = self._hand_of.get(order.sample)
         if hand is not None:
             known = hand.busy[order.sample]
-            hand.busy[order.sample] = msgspec.structs.replace(known, offset=order.offset)
+            hand.busy[order.sample] = msgspec.structs.replace(
+                known, offset=order.offset, size_bytes=order.size_bytes
+            )
             hand.send(order)
 
     def forget(self, name: str | int, belongs: Callable[[Order], bool]) -> list[int]:
@@ -192,6 +204,8 @@ class Crew:
         order = hand.busy.get(message.sample)
         if order is None:
             return  # nobody waits for it any more
+        if isinstance(message, Cooked) and not 0 < message.size_bytes <= order.size_bytes:
+            raise BadMessage(f"{message.size_bytes} bytes in a slot of {order.size_bytes}")
         if not isinstance(message, TooBig):
             hand.drop(message.sample)
             self._cleared(message.sample, hand)
@@ -240,7 +254,7 @@ class Crew:
         number = min(set(range(self._size)) - {hand.number for hand in self.hands}, default=0)
         try:
             hand = Hand(self, number, self.environment, self._arena, self._threads, self._size)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise WorldError(
                 f"no worker can be started with {self.environment.interpreter} in the folder "
                 f"{self.environment.folder}: {error}; start the job again from a folder and an "
@@ -303,11 +317,9 @@ class Crew:
         """Replace a worker that died, and say which samples went with it."""
         code, notes, trace = hand.bury()
         self.hands.remove(hand)
-        if self.ended:
-            return
         self._replace(hand)
         for sample in hand.busy:
-            del self._hand_of[sample]
+            self.note_hand(sample, None)
         for sample, reason in hand.overdue.items():
             order = hand.busy.pop(sample, None)
             if order is not None:
@@ -352,5 +364,7 @@ class Crew:
         """Tell all workers to end; return them, to be waited for."""
         self.ended = True
         for hand in self.hands:
+            if hand.transport is None:
+                hand.kill()
             hand.send(Stop())
         return list(self.hands)

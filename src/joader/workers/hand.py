@@ -8,6 +8,7 @@ Not here: who gets what (crew.py), what takes too long (watch.py).
 """
 
 import asyncio
+import logging
 import os
 import signal
 import socket
@@ -29,6 +30,8 @@ Order = Cook | Finish
 _ONE_THREAD = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB")
 # How long a worker has to say where its code is before it is killed.
 _LAST_WORDS_S = 0.3
+
+log = logging.getLogger("joader.daemon")
 
 
 class Owner(Protocol):
@@ -123,8 +126,10 @@ class Hand(asyncio.Protocol):
             for message in self._stream.feed(data):
                 self.done += 1
                 self.crew.reported(self, message)
-        except BadMessage:
+        except BadMessage as error:
+            log.warning("worker %d is killed, for what it said: %s", self.process.pid, error)
             self.kill()
+            return
         self.crew.feed()
 
     def connection_lost(self, error: Exception | None) -> None:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from joader.errors import WorldError
 from joader.memory import Arena
 from joader.messages import Cook, Cooked, Environment, Finish, PutAt, Spoiled
 from joader.workers.crew import Crew, Report
@@ -18,6 +19,8 @@ from joader.workers.hand import Hand, Order
 # How long a row of a job that is gone may go on before its worker is replaced.
 GRACE_S = 2.0
 _END_S = 1.0
+# Workers that no job uses are kept for so long: the next job finds them warm.
+KEEP_S = 60.0
 # How often workers are looked at: for what takes too long, and for what they keep in memory.
 WATCH_S = 0.5
 
@@ -53,6 +56,7 @@ class Pool:
         self._threads = threads
         self._on_report = on_report
         self._on_lost = on_lost
+        self._closing = False
         self._limit_of = limit_of
         self._growth_bytes = worker_growth_bytes or usual_growth(size)
         self._watching: asyncio.TimerHandle | None = None
@@ -83,12 +87,16 @@ class Pool:
                 self._threads,
                 lambda name: self._code[name].body,
                 self._reported,
-                self._on_lost,
+                self._lost,
                 self._limit_of,
                 self._growth_bytes,
             )
-            for _ in range(self._size):
-                crew.start()
+            try:
+                for _ in range(self._size):
+                    crew.start()
+            except WorldError:
+                self._leaving += crew.end()
+                raise
             self._newest[environment] = crew
             self._crews.append(crew)
             if self._watching is None:
@@ -114,6 +122,7 @@ class Pool:
 
         gone = known.crew.forget(name, belongs)
         asyncio.get_running_loop().call_later(GRACE_S, kill_stuck)
+        asyncio.get_running_loop().call_later(KEEP_S, self._dismiss, known.crew)
         self._end_unused()
         return tuple(gone)
 
@@ -153,6 +162,7 @@ class Pool:
 
     async def close(self) -> None:
         """End all workers: ask, then kill."""
+        self._closing = True
         if self._watching is not None:
             self._watching.cancel()
         hands = self._leaving
@@ -175,6 +185,18 @@ class Pool:
                 crew.ready(message.sample, offset, message.layout)
             elif isinstance(message, Spoiled):
                 crew.gone(message.sample)
+
+    def _lost(self, samples: tuple[int, ...], reason: str, blamed: bool) -> None:
+        if not self._closing:
+            self._on_lost(samples, reason, blamed)
+
+    def _dismiss(self, crew: Crew) -> None:
+        """Keep a crew for its environment no longer, unless some code needs it."""
+        if self._newest.get(crew.environment) is crew and all(
+            code.crew is not crew for code in self._code.values()
+        ):
+            del self._newest[crew.environment]
+            self._end_unused()
 
     def _end_unused(self) -> None:
         """End crews that newer code has replaced, once nobody needs them."""

@@ -1,0 +1,101 @@
+"""A client that does what a list of steps says, on a raw socket."""
+
+import contextlib
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+from joader.messages import (
+    PROTOCOL,
+    BatchReady,
+    GiveBack,
+    Hello,
+    NeedBody,
+    NextBatch,
+    Registered,
+    ToClient,
+    packed,
+)
+from joader.wire import Channel, frame
+from tests.fuzz.talk import Step, encoded
+
+_READ_S = 0.05
+_ANSWER_S = 20.0
+
+
+class Client:
+    """One connection. Whatever the daemon does to it is right, but for silence after a Register."""
+
+    def __init__(self, path: Path) -> None:
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(_ANSWER_S)
+        self.socket.connect(os.fspath(path))
+        self.channel: Channel[object] = Channel(self.socket, ToClient)
+        self.batches: list[BatchReady] = []
+        self.batch_size, self.positions = 1, b""
+
+    def greet(self) -> None:
+        self.socket.sendall(frame(Hello(PROTOCOL, os.getpid())))
+        _, descriptors, _, _ = socket.recv_fds(self.socket, 4096, 1)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+    def do(self, steps: list[Step]) -> None:
+        """Take the steps until the daemon hangs up, and leave."""
+        if not (steps and steps[0] == ("no hello",)):
+            self.greet()
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            for step in steps:
+                self.take(step)
+
+    def take(self, step: Step) -> None:
+        match step:
+            case ("say", fields):
+                self.socket.sendall(encoded(fields))
+            case ("join", fields, body):
+                self.join(fields, body)
+            case ("many", fields, count):
+                self.socket.settimeout(_READ_S)  # who does not read may not be listened to, either
+                self.socket.sendall(encoded(fields) * count)
+            case ("flip", fields, place, mask):
+                data = bytearray(encoded(fields))
+                data[place % len(data)] ^= mask
+                self.socket.sendall(data)
+            case ("cut", fields, count):
+                self.socket.sendall(encoded(fields)[:-count])
+            case ("lie", length, data):
+                self.socket.sendall(length.to_bytes(4, "big") + data)
+            case ("bytes", data):
+                self.socket.sendall(data)
+            case ("next",):
+                self.socket.sendall(frame(NextBatch(self.batch_size, self.positions)))
+                self.read()
+            case ("read",):
+                self.read()
+            case ("give back",):
+                for batch in self.batches:
+                    self.socket.sendall(frame(GiveBack(batch.samples)))
+                self.batches.clear()
+
+    def join(self, fields: dict[str, Any], body: bytes) -> None:
+        if fields.get("order") == "told" and fields["batch_size"] in (1, 4, 8):
+            self.positions = packed(range(fields["batch_size"]))
+        self.batch_size = fields["batch_size"] if fields["batch_size"] in (1, 4, 8) else 1
+        self.socket.sendall(encoded({"type": "Register", **fields}))
+        answer = self.channel.receive(_ANSWER_S)
+        if isinstance(answer, NeedBody):
+            self.socket.sendall(encoded({"type": "Body", "body": body}))
+            answer = self.channel.receive(_ANSWER_S)
+        assert isinstance(answer, Registered) or type(answer).__name__ == "Refused"
+
+    def read(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            while True:
+                answer = self.channel.receive(_READ_S)
+                if isinstance(answer, BatchReady):
+                    self.batches.append(answer)
+                    return
+
+    def close(self) -> None:
+        self.socket.close()
