@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,6 +20,20 @@ class Holder:
         return self.held
 
 
+class Slotted:
+    __slots__ = ("held",)
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+
+def _by_value(lock: Any) -> Any:
+    """Return a function of a script, which travels with the globals it uses."""
+    script: dict[str, Any] = {"__name__": "__main__", "LOCK": lock}
+    exec("def read(row):\n    return LOCK", script)
+    return script["read"]
+
+
 def test_what_can_travel_does() -> None:
     assert pickled(Holder(lambda row: row), "dataset")
 
@@ -31,6 +46,12 @@ def test_what_can_travel_does() -> None:
         (lambda lock: Holder(1, {"x": lambda: lock}), r"more\['x'\]\.lock is a"),
         (lambda lock: Holder(Holder(lock).read), r"held\.__self__\.held is a"),
         (lambda lock: lock, r"dataset is a _thread\.lock"),
+        (lambda lock: Holder(partial(print, lock)), r"held\.args\[0\] is a _thread\.lock"),
+        (lambda lock: Holder(Slotted(lock)), r"held\.held is a _thread\.lock"),
+        (lambda lock: Holder(type("Local", (), {"lock": lock})), r"held\.lock is a _thread\.lock"),
+        (lambda lock: Holder(type("Local", (), {"lock": lock})()), r"held\.__class__\.lock is a"),
+        (lambda lock: Holder(number for number in [1]), r"held is a builtins\.generator"),
+        (lambda lock: Holder(_by_value(lock)), r"held \(its global LOCK\) is a _thread\.lock"),
     ],
 )
 def test_what_cannot_is_named(make: Any, way: str) -> None:

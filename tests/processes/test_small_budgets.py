@@ -54,6 +54,16 @@ def test_a_budget_for_less_than_two_batches_is_refused_with_the_number(small_nod
     assert sorted(rows_of(Blocks(60, 16), batch_size=4)) == list(range(60))
 
 
+def test_a_batch_larger_than_the_dataset_needs_room_for_the_dataset_alone(
+    small_node: Node,
+) -> None:
+    small_node.up("1MiB")
+    assert sorted(rows_of(Blocks(3, 16), batch_size=10**12)) == [0, 1, 2]
+    batches = [[0, 1], [2, 2, 2, 1, 0]]  # a sampler may ask for more than there is
+    with loader(Blocks(3, 16), batch_size=1, batch_sampler=batches) as some:
+        assert [rows.tolist() for _, rows in some] == batches
+
+
 def test_64_jobs_on_a_small_budget_are_served_or_refused_and_none_hangs(small_node: Node) -> None:
     """Each needs two batches of 4 x 16 KiB; 4 MiB are for about half of them."""
     small_node.up("4MiB")

@@ -1,6 +1,7 @@
 """What a loader's arguments may be, checked before anything is done with them."""
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 from joader.errors import BadArgument
@@ -24,6 +25,7 @@ def check(
     on_error: str,
     counts: Mapping[str, object],
     functions: Mapping[str, object],
+    names: Mapping[str, object],
 ) -> bool:
     """Say what is wrong with a loader's arguments; return whether to shuffle."""
     if batch_size is not None and (
@@ -36,13 +38,16 @@ def check(
         raise BadArgument(f"order is {order!r}; there are {', '.join(ORDERS)}")
     if seed is not None and checked_seed(seed) >= 2**64:
         raise BadArgument(f"seed is {seed!r}; a seed is an integer below 2**64")
-    if not timeout >= 0:
+    if not isinstance(timeout, Real) or not timeout >= 0:
         raise BadArgument(f"timeout is {timeout!r}; it is above 0, and 120 s by default")
     if on_error not in ON_ERROR:
         raise BadArgument(f"on_error is {on_error!r}; there are {', '.join(ON_ERROR)}")
     for name, count in counts.items():
         if count is not None and (not isinstance(count, int) or count < 0):
             raise BadArgument(f"{name} is {count!r}; it is an integer >= 0")
+    for name, text in names.items():
+        if text is not None and not isinstance(text, str):
+            raise BadArgument(f"{name} is {text!r}; it is a text, or None")
     for name, function in functions.items():
         if function is not None and not callable(function):
             raise BadArgument(f"{name} is {function!r}; it is a function, or None")

@@ -121,6 +121,7 @@ class DataLoader:
             timeout=timeout,
             on_error=on_error,
             counts={"num_workers": num_workers, "prefetch_factor": prefetch_factor},
+            names={"key": key, "job": job},
             functions={
                 "collate_fn": collate_fn,
                 "batch_transform": batch_transform,
@@ -361,7 +362,9 @@ class DataLoader:
 
     @property
     def _most_at_once(self) -> int:
-        return SINGLES if self._singly and not self._rank else self.batch_size or 1
+        if self._rank:
+            return self.batch_size or 1
+        return min(SINGLES if self._singly else self.batch_size or 1, max(1, len(self._rows)))
 
     # What a pass asks of its loader.
 

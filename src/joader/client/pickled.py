@@ -5,13 +5,15 @@ would be a long search for the user, so it is searched here: by trying the parts
 """
 
 from collections.abc import Iterator
+from functools import partial
+from types import FunctionType
 from typing import Any
 
 import cloudpickle
 
 from joader.errors import BadArgument
 
-_DEEPEST = 8
+_DEEPEST = 16
 
 
 def pickled(code: Any, what: str) -> bytes:
@@ -43,15 +45,25 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"[{key!r}]", part) for key, part in value.items())
     elif isinstance(value, list | tuple | set | frozenset):
         yield from ((f"[{number}]", part) for number, part in enumerate(value))
-    closure = getattr(value, "__closure__", None)
-    if closure:
-        cells = zip(value.__code__.co_freevars, closure, strict=True)
+    elif isinstance(value, partial):
+        yield ".func", value.func
+        yield from ((f".args[{number}]", part) for number, part in enumerate(value.args))
+        yield from ((f".keywords[{name!r}]", part) for name, part in value.keywords.items())
+    elif isinstance(value, FunctionType):
+        cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
         yield from ((f".{name}", cell.cell_contents) for name, cell in cells)
+        known = (name for name in value.__code__.co_names if name in value.__globals__)
+        yield from ((f" (its global {name})", value.__globals__[name]) for name in known)
+    elif isinstance(value, type):
+        yield from ((f".{name}", part) for name, part in vars(value).items())
     bound = getattr(value, "__self__", None)
     if bound is not None and not isinstance(bound, type):
         yield ".__self__", bound
     if not isinstance(value, type):
         yield from ((f".{name}", part) for name, part in getattr(value, "__dict__", {}).items())
+        slots = (name for kind in type(value).__mro__ for name in vars(kind).get("__slots__", ()))
+        yield from ((f".{name}", getattr(value, name)) for name in slots if hasattr(value, name))
+        yield ".__class__", type(value)
 
 
 def _travels(value: Any) -> bool:

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from joader.errors import BadArgument
+from joader.sampling.rows import ROW_LIMIT
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 
@@ -152,12 +153,17 @@ def _refuse_stream(dataset: Any, path: str) -> None:
 
 def _length(dataset: Any, path: str) -> int:
     try:
-        return len(dataset)
+        length = len(dataset)
     except (TypeError, ValueError, OverflowError, NotImplementedError) as error:
         raise BadArgument(
             f"{path} is a {_name(dataset)} whose length cannot be had: {error}; define __len__ to "
             "return its number of rows (0 is allowed)"
         ) from error
+    if length > ROW_LIMIT:
+        raise BadArgument(
+            f"{path} is a {_name(dataset)} of {length} rows; at most {ROW_LIMIT} can be read"
+        )
+    return length
 
 
 def _indices(subset: Any, path: str) -> Rows | None:

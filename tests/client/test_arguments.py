@@ -1,0 +1,51 @@
+"""Arguments that cannot be are refused with the value and what is allowed, before anything runs."""
+
+from typing import Any
+
+import pytest
+
+import joader
+from joader.errors import BadArgument
+
+
+class Length:
+    """A dataset that says it is so long."""
+
+    def __init__(self, length: Any) -> None:
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length  # type: ignore[no-any-return]
+
+    def __getitem__(self, row: int) -> int:
+        return row
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"timeout": "soon"}, "timeout is 'soon'; it is above 0"),
+        ({"timeout": None}, "timeout is None"),
+        ({"timeout": float("nan")}, "timeout is nan"),
+        ({"key": 5}, "key is 5; it is a text, or None"),
+        ({"job": b"x"}, "job is b'x'; it is a text, or None"),
+        ({"batch_size": 0}, "batch_size is 0"),
+        ({"prepare": "Decode"}, "prepare is 'Decode'; it is a function of a sample"),
+    ],
+)
+def test_what_cannot_be_is_said(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadArgument, match=said):
+        joader.DataLoader([1, 2, 3], **given)
+
+
+@pytest.mark.parametrize(
+    ("length", "said"),
+    [
+        (2**40, r"of 1099511627776 rows; at most 4294967296"),
+        (-1, "whose length cannot be had"),
+        ("x", "whose length cannot be had"),
+    ],
+)
+def test_a_length_that_cannot_be_is_said(length: Any, said: str) -> None:
+    with pytest.raises(BadArgument, match=said):
+        joader.DataLoader(Length(length))
