@@ -1,5 +1,8 @@
 """The engine on paper: exactly once, in plan order, within the budget, and nobody is forgotten."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -502,3 +505,42 @@ def test_the_pace_of_a_job_is_known_soon_and_does_not_depend_on_its_batches() ->
         on.want(1, 50, now=1000.0 + step)
     assert reader.pace_known
     assert reader.pace == pytest.approx(50.0, rel=0.01)
+
+
+def test_what_no_job_can_mean_is_refused_and_changes_nothing() -> None:
+    engine = Engine(2**16)
+    good = Join(1, "photos", np.arange(4), 4, 2)
+    changes: tuple[dict[str, Any], ...] = (
+        {"row_limit": -1, "rows": np.empty(0, np.int64)},
+        {"row_limit": 2**40},
+        {"batch_size": 2**40, "order": "told"},
+        {"world_size": 2**40, "team": "t"},
+        {"world_size": 0},
+        {"team": "t", "rank": 2, "world_size": 2},
+        {"seed": -1},
+        {"order": "mine"},
+    )
+    for change in changes:
+        with pytest.raises(BadArgument):
+            engine.handle(replace(good, **change))
+    engine.handle(good)
+    for event in (
+        Begin(1, -1),
+        Begin(1, 0, np.array([4])),
+        Begin(1, 0, np.array([-1])),
+        Release(1, np.arange(100)),
+        Want(1, 1),
+    ):
+        with pytest.raises(BadArgument):
+            engine.handle(event)
+    assert [type(i) for i in engine.handle(Begin(1), Want(1, 2))] == [Prepare]
+
+
+def test_a_rank_that_begins_where_it_cannot_has_not_begun() -> None:
+    engine = Engine(2**16)
+    for rank in range(2):
+        engine.handle(Join(rank, "photos", np.arange(8), 8, 2, team="t", rank=rank, world_size=2))
+    engine.handle(Begin(0), Want(0, 2))
+    with pytest.raises(BadArgument):
+        engine.handle(Begin(1, 0, np.array([99])))
+    assert engine.waits_for_ranks(0)[0] == "of 2 ranks of job 't' rank 1 is yet to begin the pass"

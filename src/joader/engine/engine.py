@@ -50,6 +50,8 @@ TURN = 8
 # Up to so many samples of a delivery are noted as read one by one: arrays cost more.
 FEW = 4
 MOST_RANKS = 1 << 16
+# Larger batches are refused before they are planned, not when the size of samples is known.
+LARGE_BATCH = 1 << 20
 # Positions that a job may have told and not got, beyond one batch: each takes about 100 bytes here.
 MOST_TOLD = 1 << 22
 
@@ -195,7 +197,7 @@ class Engine:
             event.batch_size if event.order == "told" else min(event.batch_size, event.rows.size)
         )
         least_bytes = self._limits.share_batches * round_up(1) * batch
-        if least_bytes > self._cache.capacity_bytes:
+        if batch > LARGE_BATCH and least_bytes > self._cache.capacity_bytes:
             raise BadArgument(
                 f"two batches of {batch} samples take {least_bytes} bytes at least, and the budget "
                 f"is {self._cache.capacity_bytes}; give it more, or use smaller batches"
