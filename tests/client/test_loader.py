@@ -25,6 +25,7 @@ class Rows:
         ({"batch_size": True}, "batch_size is True"),
         ({"order": "best"}, "order is 'best'; there are shared, seeded"),
         ({"timeout": -1}, "timeout is -1"),
+        ({"fallback": "never"}, "fallback is 'never'; it is True or False"),
         ({"on_error": "ignore"}, "on_error is 'ignore'; there are raise, skip, replace"),
     ],
 )

@@ -106,6 +106,6 @@ def test_a_sample_larger_than_the_budget_says_what_to_do(shared_node: Node, phot
         pytest.raises(
             (RowFailed, joader.errors.Refusal), match=r"the budget is.*joader up --memory"
         ),
-        loader(Files(photos), prepare=[Decode()], batch_size=1) as batches,
+        loader(Files(photos), prepare=[Decode()], batch_size=1, fallback=False) as batches,
     ):
         list(batches)

@@ -110,7 +110,7 @@ class Deadly(Squares):
     def __getitem__(self, row):
         os.kill(os.getppid(), 9)
         time.sleep(60)
-for batch in joader.DataLoader(Deadly(4), batch_size=2):
+for batch in joader.DataLoader(Deadly(4), batch_size=2, fallback=False):
     pass
 """
     job = node.job(script)

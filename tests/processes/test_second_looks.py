@@ -156,7 +156,8 @@ say([rows, list(it)])
 
 def test_a_job_that_is_refused_leaves_nothing_in_the_daemon(node: Node) -> None:
     node.up("256KiB")
-    assert "Refusal" in read(node, data={"length": 60, "side": 128}, batch_size=32).error()
+    data = {"length": 60, "side": 128}
+    assert "Refusal" in read(node, data=data, batch_size=32, fallback=False).error()
     assert "seed is -1" in read(node, data={"length": 6}, batch_size=2, seed=-1).error()
     wait_until(lambda: node.status()["memory"]["used_bytes"] == 0)
     assert sorted(read(node, data={"length": 9}, batch_size=2).result()[1]) == list(range(9))

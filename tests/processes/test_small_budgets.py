@@ -50,7 +50,7 @@ def test_datasets_of_hardly_any_rows(
 def test_a_budget_for_less_than_two_batches_is_refused_with_the_number(small_node: Node) -> None:
     small_node.up("256KiB")
     with pytest.raises(Refusal, match="give it at least"):
-        rows_of(Blocks(60, 16), batch_size=12)
+        rows_of(Blocks(60, 16), batch_size=12, fallback=False)
     assert sorted(rows_of(Blocks(60, 16), batch_size=4)) == list(range(60))
 
 
@@ -72,7 +72,8 @@ def test_64_jobs_on_a_small_budget_are_served_or_refused_and_none_hangs(small_no
     all_here = threading.Barrier(64)  # nobody leaves before all have come
 
     def read(number: int) -> None:
-        with loader(Blocks(48, 16), shuffle=True, key=f"data{number % 4}") as batches:
+        key = f"data{number % 4}"
+        with loader(Blocks(48, 16), shuffle=True, key=key, fallback=False) as batches:
             rows: list[int] = []
             try:
                 for _, some in batches:

@@ -73,10 +73,12 @@ CASES: dict[str, Any] = {
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("batch_size", [3, None])
-def test_batches_are_those_of_torch(case: str, batch_size: int | None) -> None:
+@pytest.mark.parametrize("address", [None, "/nowhere/daemon.sock"])
+def test_batches_are_those_of_torch(case: str, batch_size: int | None, address: str | None) -> None:
     dataset = Made(CASES[case])
-    loader = joader.DataLoader(dataset, batch_size)
+    loader = joader.DataLoader(dataset, batch_size, address=address)
     ours = list(loader)
+    assert bool(loader.stats().fallback) == bool(address)
     theirs = list(torch_data.DataLoader(dataset, batch_size))
     assert len(ours) == len(theirs)
     for mine, other in zip(ours, theirs, strict=True):
@@ -169,3 +171,23 @@ def test_numpy_batches_can_be_asked_for() -> None:
     single = joader.DataLoader(Made(lambda row: np.ones(2) * row), None, as_numpy=True)
     assert isinstance(next(iter(single)), np.ndarray)
     single.close()
+
+
+class Drawn(Made):
+    """Rows with random numbers of torch's, and the worker they were made in."""
+
+    def __getitem__(self, row: int) -> Any:
+        info = torch_data.get_worker_info()
+        return torch.rand(()), -1 if info is None else info.id
+
+
+def test_a_job_that_loads_by_itself_keeps_its_random_numbers() -> None:
+    torch.manual_seed(3)
+    untouched = torch.rand(2)
+    torch.manual_seed(3)
+    loader = joader.DataLoader(Drawn(len), 3, address="/nowhere/daemon.sock")
+    numbers, workers = (torch.cat(parts) for parts in zip(*loader, strict=True))
+    assert torch.equal(torch.rand(2), untouched)
+    assert len(numbers.unique()) == len(numbers)
+    assert (workers == 0).all()
+    assert torch_data.get_worker_info() is None

@@ -100,10 +100,10 @@ def test_a_row_that_kills_its_worker_is_tried_twice_then_reported(node: Node) ->
 
 def test_what_does_not_fit_the_budget_is_refused_with_the_number_needed(node: Node) -> None:
     node.up("256KiB")
-    error = read(node, data={"length": 60, "side": 128}, batch_size=32).error()
+    error = read(node, data={"length": 60, "side": 128}, batch_size=32, fallback=False).error()
     assert "Refusal" in error
     assert "give it at least" in error
-    large = read(node, data={"length": 4, "side": 1024}, batch_size=1).error()
+    large = read(node, data={"length": 4, "side": 1024}, batch_size=1, fallback=False).error()
     assert "and the budget is 262144" in large
 
 

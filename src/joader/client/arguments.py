@@ -23,6 +23,7 @@ def check(
     seed: int | None,
     timeout: float,
     on_error: str,
+    fallback: bool,
     counts: Mapping[str, object],
     functions: Mapping[str, object],
     names: Mapping[str, object],
@@ -42,6 +43,8 @@ def check(
         raise BadArgument(f"timeout is {timeout!r}; it is above 0, and 120 s by default")
     if on_error not in ON_ERROR:
         raise BadArgument(f"on_error is {on_error!r}; there are {', '.join(ON_ERROR)}")
+    if not isinstance(fallback, bool):
+        raise BadArgument(f"fallback is {fallback!r}; it is True or False")
     for name, count in counts.items():
         if count is not None and (not isinstance(count, int) or count < 0):
             raise BadArgument(f"{name} is {count!r}; it is an integer >= 0")

@@ -34,33 +34,34 @@ from joader.messages import (
 from joader.wire import Channel, Stream, frame
 
 T = TypeVar("T", bound=msgspec.Struct)
-_HANDSHAKE_S = 30.0
+HANDSHAKE_S = 30.0
 
 
 class Connection:
     """A channel to the daemon and the memory it shares."""
 
-    def __init__(self, address: str | None = None, *, start: bool = True) -> None:
+    def __init__(
+        self, address: str | None = None, *, start: bool = True, answer_s: float = HANDSHAKE_S
+    ) -> None:
         """Connect, starting a daemon if there is none and `start` says so."""
-        path = Path(address) if address else socket_path()
-        sock = connect_or_start(path) if start else connected(path)
-        if sock is None:
-            raise NoDaemon(
-                f"no daemon listens at {path}; `joader up -d` starts one, and so does the first job"
-            )
-        sock.settimeout(_HANDSHAKE_S)
+        path, sock = _found(address, start)
+        self._answer_s = answer_s
+        sock.settimeout(answer_s)
         self._pid = os.getpid()
         try:
             sock.sendall(frame(Hello(PROTOCOL, self._pid)))
             welcome, descriptor = _welcome(sock)
-        except TimeoutError as error:
+        except BaseException as error:
             sock.close()
-            raise NoDaemon(
-                f"the daemon at {path} has not answered in {_HANDSHAKE_S:.0f} s"
-            ) from error
-        except OSError as error:
-            sock.close()
-            raise ConnectionLost(f"the daemon at {path} went away: {error}") from error
+            if isinstance(error, TimeoutError):
+                raise NoDaemon(
+                    f"the daemon at {path} has not answered in {answer_s:.0f} s"
+                ) from error
+            if isinstance(error, OSError):
+                raise ConnectionLost(f"the daemon at {path} went away: {error}") from error
+            if isinstance(error, BadMessage):
+                raise NoDaemon(f"what listens at {path} is no daemon we know: {error}") from error
+            raise
         self.daemon_pid = welcome.pid
         try:
             self._arena = Arena.attach(descriptor, welcome.arena_bytes)
@@ -87,11 +88,17 @@ class Connection:
     def register(self, spec: Register, body: Callable[[], Body]) -> int:
         """Make the job known and return its number; the code is sent only where it is new."""
         self.batch_size = spec.batch_size
-        self._channel.send(spec)
-        answer = self._wait((NeedBody, Registered), _HANDSHAKE_S)
-        if isinstance(answer, NeedBody):
-            self._channel.send(body())
-            answer = self._wait((Registered,), _HANDSHAKE_S)
+        try:
+            self._channel.send(spec)
+            answer = self._wait((NeedBody, Registered), self._answer_s)
+            if isinstance(answer, NeedBody):
+                self._channel.send(body())
+                answer = self._wait((Registered,), self._answer_s)
+        except TimeoutError as error:
+            self.close()
+            raise NoDaemon(
+                f"the daemon (process {self.daemon_pid}) has not answered in {self._answer_s:.0f} s"
+            ) from error
         assert isinstance(answer, Registered)
         return answer.job
 
@@ -147,6 +154,22 @@ class Connection:
         if not isinstance(message, kinds):
             raise OurError(f"the daemon answered {type(message).__name__}; please report this")
         return message
+
+
+def _found(address: str | None, start: bool) -> tuple[Path, socket.socket]:
+    """Return where the daemon listens, and a socket to it."""
+    try:
+        path = Path(address) if address else socket_path()
+        sock = connect_or_start(path) if start else connected(path)
+    except NoDaemon:
+        raise
+    except OSError as error:  # no folder, no room in it, not ours to write to
+        raise NoDaemon(f"no daemon can be found or started: {error}") from error
+    if sock is None:
+        raise NoDaemon(
+            f"no daemon listens at {path}; `joader up -d` starts one, and so does the first job"
+        )
+    return path, sock
 
 
 def _welcome(sock: socket.socket) -> tuple[Welcome, int]:

@@ -11,6 +11,7 @@ class LoaderStats:
 
     `skipped` and `replaced`: rows that could not be prepared, by what `on_error` made of them.
     `repeated`: rows that ranks read again so that all take equally many steps.
+    `fallback`: rows that the job prepared itself, as there was no daemon for it.
     """
 
     delivered: int
@@ -22,6 +23,7 @@ class LoaderStats:
     skipped: int = 0
     replaced: int = 0
     repeated: int = 0
+    fallback: int = 0
 
 
 @dataclass
@@ -35,8 +37,9 @@ class Counts:
     skipped: int = 0
     replaced: int = 0
     repeated: int = 0
+    fallback: int = 0
 
-    def note(self, batch: BatchReady, wait_s: float, replaced: int) -> None:
+    def note(self, batch: BatchReady, wait_s: float, replaced: int, alone: bool) -> None:
         """Count a batch, in which so many of the rows that failed were replaced."""
         self.delivered += len(batch.layouts)
         self.prepared += batch.prepared
@@ -45,6 +48,7 @@ class Counts:
         self.skipped += len(batch.failed) - replaced
         self.replaced += replaced
         self.repeated += batch.repeated
+        self.fallback += len(batch.layouts) if alone else 0
 
     def stats(self, epoch: int) -> LoaderStats:
         """Return the figures as they are now."""
@@ -58,4 +62,5 @@ class Counts:
             self.skipped,
             self.replaced,
             self.repeated,
+            self.fallback,
         )

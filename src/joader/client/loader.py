@@ -5,6 +5,7 @@ over it is a `Pass` (passing.py), in an order from a `Source` (source.py). Each 
 pass. All arguments of torch's loader are taken; what they mean here is said in docs/torch.md.
 """
 
+import logging
 import os
 import sys
 import weakref
@@ -18,10 +19,11 @@ from typing import Any
 import msgspec
 
 from joader.client import collating, samplers, torch_loader
+from joader.client.alone import Alone
 from joader.client.arguments import check, check_dataset, steps_of
 from joader.client.code_time import code_time
 from joader.client.collating import Slots
-from joader.client.connection import Connection
+from joader.client.connection import HANDSHAKE_S, Connection
 from joader.client.counts import Counts, LoaderStats
 from joader.client.fingerprint import fingerprint
 from joader.client.passing import Pass
@@ -30,7 +32,7 @@ from joader.client.progress import Progress, restored
 from joader.client.ranks import find_rank
 from joader.client.source import Drawn, Source, Told, key_from
 from joader.client.unwrapped import unwrap
-from joader.errors import BadArgument, ConnectionLost
+from joader.errors import BadArgument, ConnectionLost, WorldError
 from joader.memory import Ring
 from joader.messages import BatchReady, Body, Environment, Register, packed
 from joader.workers.parts import OwnPart, SharedPart
@@ -41,14 +43,18 @@ CONNECT_TRIES = 3
 AHEAD, TOLD_AHEAD = 2, 4
 # With batch_size=None samples are asked for one by one, so many at a time.
 SINGLES = 16
+# The daemon answers within this time however short `timeout` is, or else counts as gone.
+LEAST_ANSWER_S = 5.0
 _FOR_EVER_S = 1e8  # of infinity sockets know nothing
 # What was looked at when the loader was made: as in torch's, it cannot be changed any more.
 FIXED = {
     *("dataset", "batch_size", "sampler", "batch_sampler", "drop_last", "persistent_workers"),
     *("worker_init_fn", "prepare", "transform", "seed", "order", "deterministic", "key", "job"),
-    "on_error",
+    *("on_error", "fallback"),
 }
 _OF_PASSES = {"_source", "_latest", "_idle", "_ring"}
+
+log = logging.getLogger("joader")
 
 
 class DataLoader:
@@ -67,6 +73,7 @@ class DataLoader:
     `job`: the job's name; processes of one launcher that name it are its ranks.
     `on_error`: what becomes of a row that cannot be prepared: "raise" (default) ends the pass,
     "skip" leaves it out of its batch, "replace" repeats another row of the pass in its stead.
+    `fallback`: where there is no daemon for the job, it loads by itself; False: it raises.
     """
 
     multiprocessing_context: Any = None  # torch's is a property that would check it
@@ -108,6 +115,7 @@ class DataLoader:
         address: str | None = None,
         as_numpy: bool = False,
         on_error: str = "raise",
+        fallback: bool = True,
     ) -> None:
         """Look at the dataset; nothing is started before the first `iter()`."""
         shuffle = check(
@@ -120,6 +128,7 @@ class DataLoader:
             seed=seed,
             timeout=timeout,
             on_error=on_error,
+            fallback=fallback,
             counts={"num_workers": num_workers, "prefetch_factor": prefetch_factor},
             names={"key": key, "job": job},
             functions={
@@ -143,7 +152,7 @@ class DataLoader:
         self.prepare, self.transform, self.batch_transform = prepare, transform, batch_transform
         self.order, self.deterministic, self.key = order, deterministic, key
         self.job, self.address, self.as_numpy = job, address, as_numpy
-        self.on_error = on_error
+        self.on_error, self.fallback = on_error, fallback
         # They copy these into loaders of torch, which would start processes, or raise.
         self.num_workers, self.prefetch_factor, self.persistent_workers = 0, None, False
         self.timeout = 0.0
@@ -247,9 +256,9 @@ class DataLoader:
     def __iter__(self) -> Iterator[Any]:
         """Begin a pass."""
         source = self._new_source()
-        connection = self._free_connection()
-        if connection is None:
-            connection = self.connect(source.largest() if isinstance(source, Told) else 0)
+        connection = self._free_connection() or self.connect(
+            source.largest() if isinstance(source, Told) else 0
+        )
         self._source, self._resume = source, None
         self._epoch = source.epoch + 1
         ahead = TOLD_AHEAD if self._told else AHEAD
@@ -259,9 +268,10 @@ class DataLoader:
         self._latest = weakref.ref(latest)  # a pass that was broken off must go when it is dropped
         return latest
 
-    def _free_connection(self) -> Connection | None:
+    def _free_connection(self) -> Connection | Alone | None:
         """Return a connection that no pass needs; of a rank, that of the pass before."""
-        connection, self._idle = self._idle, None
+        connection: Connection | Alone | None = self._idle
+        self._idle = None
         latest = self._latest() if self._latest else None
         if connection is None and self._rank and latest is not None:
             connection = latest.hand_over()
@@ -368,14 +378,32 @@ class DataLoader:
 
     # What a pass asks of its loader.
 
-    def connect(self, batch_size: int = 0) -> Connection:
-        """Register with the daemon, starting one if there is none."""
-        for _ in range(CONNECT_TRIES - 1):
-            with suppress(ConnectionLost):  # one that was ending let us in
-                return self._registered(Connection(self.address), batch_size)
-        return self._registered(Connection(self.address), batch_size)
+    def connect(self, batch_size: int = 0) -> Connection | Alone:
+        """Register with the daemon, starting one if there is none; without one, go on alone."""
+        try:
+            for _ in range(CONNECT_TRIES - 1):
+                with suppress(ConnectionLost):  # one that was ending let us in
+                    return self._registered(batch_size)
+            return self._registered(batch_size)
+        except WorldError as error:
+            return self.alone(error)
 
-    def _registered(self, connection: Connection, batch_size: int) -> Connection:
+    def alone(self, error: WorldError) -> Alone:
+        """Say why, and go on without a daemon; raise the error where that is not allowed."""
+        if self._rank or not self.fallback:
+            raise error
+        log.warning(
+            "no daemon serves this job, so it loads by itself, alone and not ahead of time: %s. "
+            "No row is lost; the next pass tries the daemon again (`joader status`). "
+            "fallback=False raises instead",
+            str(error).partition("\n")[0].rstrip(":."),
+        )
+        own, rows = OwnPart(self._transform), (self._rows, self._row_limit)
+        return Alone(self._shared, own, *rows, self._order, self.seed)
+
+    def _registered(self, batch_size: int) -> Connection:
+        answer_s = max(LEAST_ANSWER_S, min(HANDSHAKE_S, self.timeout_s))
+        connection = Connection(self.address, answer_s=answer_s)
         path = tuple(os.path.abspath(entry) for entry in sys.path)
         environment = Environment(sys.executable, path, os.getcwd())
         rank = self._rank
@@ -400,9 +428,11 @@ class DataLoader:
         connection.register(spec, lambda: Body(pickled(self._shared, "dataset")))
         return connection
 
-    def keep(self, connection: Connection) -> None:
+    def keep(self, connection: Connection | Alone) -> None:
         """Keep the connection of a pass that has ended for the next: it is the same job."""
-        if self._idle is None:
+        if isinstance(connection, Alone):
+            connection.close()  # the next tries the daemon again
+        elif self._idle is None:
             self._idle = connection
         elif self._idle is not connection:
             connection.close()
@@ -411,9 +441,9 @@ class DataLoader:
         """Return the row of the base dataset that a position stands for."""
         return int(self._rows[position])
 
-    def count(self, batch: BatchReady, wait_s: float, replaced: int) -> None:
+    def count(self, batch: BatchReady, wait_s: float, replaced: int, alone: bool) -> None:
         """Count a batch that was yielded, with so many of its rows replaced."""
-        self._counts.note(batch, wait_s, replaced)
+        self._counts.note(batch, wait_s, replaced, alone)
 
     def collated(self, slots: Slots) -> Any:
         """Copy a batch out of shared memory."""

@@ -5,20 +5,31 @@ the slots back, and only then yields: what a user does to a batch reaches nobody
 
 Its `Source` is the authority on what was yielded; the daemon's knowledge is a copy. So a daemon
 that goes away costs a pause: the pass registers with another one, says what was yielded, and goes
-on. What was on its way is drawn again; nothing is lost or repeated.
+on. What was on its way is drawn again; nothing is lost or repeated. Where there is no other, or the
+daemon refuses the job or does not answer, the pass goes on in the process itself (alone.py). Not so
+where the user's own code hangs: it would hang here, too.
 """
 
 import logging
 import time
 from typing import Any, Protocol
 
+from joader.client.alone import Alone
 from joader.client.collating import Slots
 from joader.client.connection import Connection
 from joader.client.failures import Mender
 from joader.client.forms import forms
 from joader.client.source import Source
 from joader.daemon.lifecycle import log_path
-from joader.errors import BadArgument, ConnectionLost, NoDaemon, Overdue, RowFailed
+from joader.errors import (
+    BadArgument,
+    ConnectionLost,
+    NoDaemon,
+    Overdue,
+    Refusal,
+    RowFailed,
+    WorldError,
+)
 from joader.messages import AskWhy, BatchReady, GiveBack, Why, unpacked
 
 # Daemons lost in a row, without a batch between them, before the pass gives up.
@@ -51,11 +62,15 @@ class Owner(Protocol):
         """What becomes of rows that cannot be prepared."""
         ...
 
-    def connect(self, batch_size: int = 0) -> Connection:
-        """Register with the daemon, starting one if there is none."""
+    def connect(self, batch_size: int = 0) -> Connection | Alone:
+        """Register with the daemon, starting one if there is none; without one, go on alone."""
         ...
 
-    def keep(self, connection: Connection) -> None:
+    def alone(self, error: WorldError) -> Alone:
+        """Say why, and go on without a daemon; raise the error where that is not allowed."""
+        ...
+
+    def keep(self, connection: Connection | Alone) -> None:
         """Keep a connection for the next pass."""
         ...
 
@@ -71,7 +86,7 @@ class Owner(Protocol):
         """Apply the batch transform."""
         ...
 
-    def count(self, batch: BatchReady, wait_s: float, replaced: int) -> None:
+    def count(self, batch: BatchReady, wait_s: float, replaced: int, alone: bool) -> None:
         """Count a batch that was yielded, with so many of its rows replaced."""
         ...
 
@@ -83,7 +98,9 @@ class Owner(Protocol):
 class Pass:
     """An iterator over the batches of one pass."""
 
-    def __init__(self, loader: Owner, connection: Connection, source: Source, ahead: int) -> None:
+    def __init__(
+        self, loader: Owner, connection: Connection | Alone, source: Source, ahead: int
+    ) -> None:
         """Begin, asking for `ahead` batches at a time.
 
         Ranks begin with the first batch: who only calls iter() takes part in no pass.
@@ -93,6 +110,7 @@ class Pass:
         self.source = source
         self._ahead = ahead
         self._losses = 0
+        self._patient, self._granted = 0, False  # of the batch waited for: see _more_time
         self._over = ""  # why it goes no further
         self._number = 0  # of the pass on its connection, once it has begun
         self._mender = Mender(loader.on_error, equal_steps=not loader.goes_on_elsewhere)
@@ -113,21 +131,24 @@ class Pass:
             self._check()
             started = time.perf_counter()
             batch = self._batch()
-            slots = self._slots(batch)
-            if slots is None:
-                self._loader.count(batch, time.perf_counter() - started, 0)
-                self._note(batch)
-                continue
+            alone = isinstance(self.connection, Alone)
             wait_s = time.perf_counter() - started
+            slots = self._slots(batch)
             try:
-                data = self._loader.collated(slots)
-            except Exception as error:  # of the user's collate_fn, or of torch's
-                error.add_note(forms(self._rows(batch, len(slots.layouts)), slots.layouts))
-                raise
+                data = None if slots is None else self._collated(batch, slots)
             finally:  # a batch that cannot be collated is over, too: the next is another
                 self._note(batch)
-            self._loader.count(batch, wait_s, len(slots.layouts) - len(batch.layouts))
-            return self._loader.finished(data)
+            replaced = 0 if slots is None else len(slots.layouts) - len(batch.layouts)
+            self._loader.count(batch, wait_s, replaced, alone)
+            if slots is not None:
+                return self._loader.finished(data)
+
+    def _collated(self, batch: BatchReady, slots: Slots) -> Any:
+        try:
+            return self._loader.collated(slots)
+        except Exception as error:  # of the user's collate_fn, or of torch's
+            error.add_note(forms(self._rows(batch, len(slots.layouts)), slots.layouts))
+            raise
 
     def _check(self) -> None:
         """Raise where there is no next batch; begin the pass if it has not begun."""
@@ -171,7 +192,7 @@ class Pass:
         positions = zip(numbers, self.source.positions(batch).tolist(), strict=True)
         return [(position, reasons[n]) for n, position in positions if n in reasons]
 
-    def hand_over(self) -> Connection:
+    def hand_over(self) -> Connection | Alone:
         """Leave the connection to another pass; this one is over."""
         self._over = "was ended by the next one, as ranks read one at a time"
         return self.connection
@@ -213,8 +234,7 @@ class Pass:
     def _batch(self) -> BatchReady:
         """Return the next batch of this pass, from another daemon if need be."""
         deadline = time.monotonic() + self._loader.timeout_s
-        patient = 0
-        granted = False
+        self._patient, self._granted = 0, False
         while True:
             try:
                 if self.connection.lost:
@@ -226,19 +246,12 @@ class Pass:
                 # What is left of a pass broken off goes back.
                 self.connection.layouts(batch)
                 self.connection.send(GiveBack(batch.samples))
-            except TimeoutError as error:
-                text, why = self._why_nothing_came()
-                if 0 < why.more_s <= self._loader.timeout_s and not granted:
-                    granted = True  # the row is given up before long, and is the culprit
-                    deadline = time.monotonic() + why.more_s + _GIVING_UP_S
-                    continue
-                patient += 1
-                if not why.patience or patient > MOST_PATIENCE:
-                    raise Overdue(text) from error
-                log.warning("%s", text)
-                deadline = time.monotonic() + self._loader.timeout_s
+            except TimeoutError:
+                deadline = time.monotonic() + self._more_time()
             except ConnectionLost as error:
                 self._note_loss(error)
+            except Refusal as error:
+                self._go_on_alone(error)
 
     def _note_loss(self, error: ConnectionLost) -> None:
         self.connection.lost = True
@@ -250,33 +263,59 @@ class Pass:
                 "pass of several ranks; start the job again from its last state_dict()"
             ) from error
         if self._losses > MOST_LOSSES:
-            raise NoDaemon(
+            given_up = NoDaemon(
                 f"{self._losses} daemons went away in the middle of this pass, the last was "
                 f"process {self.connection.daemon_pid}; state_dict() holds what was yielded. Their "
                 f"log: {log_path()}"
-            ) from error
+            )
+            given_up.__cause__ = error
+            self._go_on_alone(given_up)
 
     def _go_on_elsewhere(self) -> None:
         """Register with the daemon that runs now, starting one if there is none, and go on."""
         gone = self.connection.daemon_pid
         self.connection = self._loader.connect(self.connection.batch_size)
-        log.warning(
-            "the daemon (process %d) is gone; the pass goes on with process %d",
-            gone,
-            self.connection.daemon_pid,
-        )
+        if isinstance(self.connection, Connection):
+            log.warning(
+                "the daemon (process %d) is gone; the pass goes on with process %d",
+                gone,
+                self.connection.daemon_pid,
+            )
         self._begin()
 
-    def _why_nothing_came(self) -> tuple[str, Why]:
-        """Say what is missing, with the daemon's answer."""
+    def _go_on_alone(self, error: WorldError) -> None:
+        """Go on without a daemon, or raise the error."""
+        alone = self._loader.alone(error)
+        self.connection.close()
+        self.connection = alone
+        self._begin()
+
+    def _more_time(self) -> float:
+        """Ask what a late batch waits for; return how long to wait on, or raise Overdue."""
+        assert isinstance(self.connection, Connection)
         pid = self.connection.daemon_pid
-        silence = f"no batch came from the daemon (process {pid}) in {self._loader.timeout_s} s"
+        timeout_s = self._loader.timeout_s
+        silence = f"no batch came from the daemon (process {pid}) in {timeout_s} s"
         try:
             why = self.connection.ask(AskWhy(), Why, _WHY_S)
-        except (TimeoutError, ConnectionLost):
-            return f"{silence}, and it does not answer; see {log_path()}", Why("")
-        advice = "See `joader status`, or give a larger timeout="
-        return f"{silence}: {why.text}. {advice}", why
+        except TimeoutError:
+            self._go_on_alone(Overdue(f"{silence}, and it does not answer; see {log_path()}"))
+            return timeout_s
+        except ConnectionLost as error:
+            self._note_loss(error)
+            return timeout_s
+        except Refusal as error:
+            self._go_on_alone(error)
+            return timeout_s
+        if 0 < why.more_s <= timeout_s and not self._granted:
+            self._granted = True  # the row is given up before long, and is the culprit
+            return why.more_s + _GIVING_UP_S
+        text = f"{silence}: {why.text}. See `joader status`, or give a larger timeout="
+        self._patient += 1
+        if not why.patience or self._patient > MOST_PATIENCE:
+            raise Overdue(text)
+        log.warning("%s", text)
+        return timeout_s
 
     def _raise(self, batch: BatchReady) -> None:
         """Raise the first failure of a batch, as the user's own code did; the pass is over."""

@@ -15,7 +15,6 @@ import socket
 import struct
 import threading
 from collections.abc import Callable
-from hashlib import blake2b
 from typing import Any
 
 from joader.config import DaemonConfig
@@ -55,6 +54,7 @@ from joader.messages import (
 from joader.version import __version__
 from joader.wire import Allowance, Stream, frame
 from joader.workers.pool import Pool
+from joader.workers.randomness import key_of
 
 Record = Callable[[list[engine.Event], list[engine.Instruction]], None]
 
@@ -453,8 +453,7 @@ class Daemon:
     def _key(self, job: int, position: int) -> int:
         """Return where the random numbers of a position of a job's pass start."""
         session = self.sessions.get(job)
-        name = struct.pack("<2Q", session.key if session else 0, position)
-        return int.from_bytes(blake2b(name, digest_size=8).digest()) >> 1
+        return key_of(session.key if session else 0, position)
 
     def _why(self, job: int) -> Why:
         """Say in words what a job's next batch waits for."""

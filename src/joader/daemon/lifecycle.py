@@ -8,6 +8,7 @@ miss one that is just connecting. The lock goes with its holder's process, so no
 import fcntl
 import os
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ from joader.config import runtime_folder
 from joader.errors import NoDaemon
 
 _START_S = 20.0
+_QUEUE_S = 30
 
 
 @contextmanager
@@ -35,11 +37,19 @@ def start_lock(path: Path) -> Iterator[None]:
 def connected(path: Path) -> socket.socket | None:
     """Return a socket to a daemon that listens there, or None."""
     sock = socket.socket(socket.AF_UNIX)
+    # A daemon that hangs accepts nobody, and when its queue is full connect() would wait for ever.
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("2l", _QUEUE_S, 0))
     try:
         sock.connect(os.fspath(path))
     except (FileNotFoundError, ConnectionRefusedError):
         sock.close()
         return None
+    except BlockingIOError as error:
+        sock.close()
+        raise NoDaemon(f"the daemon at {path} has accepted nobody for {_QUEUE_S} s") from error
+    except OSError:
+        sock.close()
+        raise
     return sock
 
 

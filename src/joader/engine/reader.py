@@ -24,7 +24,7 @@ from joader.engine.recipes import Recipe
 from joader.engine.sizes import Sizes
 from joader.engine.values import Job
 from joader.errors import BadArgument
-from joader.sampling import Sampler, SeededSampler
+from joader.sampling import Sampler
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,19 +145,9 @@ class Reader:
 
     def numbers_of_pass(self, epoch: int, done: Array) -> Array:
         """Return the numbers to draw in a pass, in order where the order is its own."""
-        numbers = self.rows.numbers
         if self.told:
             return np.empty(0, np.int64)
-        left = np.ones(numbers.size, np.bool_)
-        left[done] = False
-        if self.seed is None:
-            return numbers[left].astype(np.int64)
-        # What is left of a seeded pass keeps its order, so that a resumed job reads as if it had
-        # never stopped.
-        seeded = SeededSampler(self.seed)
-        seeded.add(self.job, numbers, epoch)
-        order = seeded.draw({self.job: numbers.size})[self.job]
-        return np.asarray(order[left[self.rows.positions(order)]])
+        return self.rows.left(done, epoch, self.seed)
 
     def tell(self, positions: Array) -> None:
         """Plan these positions next; one may come again, so each gets a ticket in their stead."""

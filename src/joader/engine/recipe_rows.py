@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joader.errors import BadArgument, BadRows
+from joader.sampling import SeededSampler
 
 NUMBER_LIMIT = 1 << 32
 Array = NDArray[np.int64]
@@ -44,6 +45,21 @@ class JobRows:
             return numbers
         places = np.searchsorted(self.numbers, numbers.astype(np.uint32), sorter=self._order)
         return self._order[places].astype(np.int64)
+
+    def left(self, done: Array, epoch: int = 0, seed: int | None = None) -> Array:
+        """Return the numbers of a pass without these positions; with a seed, in its order.
+
+        What is left of a seeded pass keeps its order: a resumed job reads as if it had never
+        stopped.
+        """
+        left = np.ones(self.numbers.size, np.bool_)
+        left[done] = False
+        if seed is None:
+            return self.numbers[left].astype(np.int64)
+        seeded = SeededSampler(seed)
+        seeded.add("job", self.numbers, epoch)
+        order = seeded.draw({"job": self.numbers.size})["job"]
+        return np.asarray(order[left[self.positions(order)]])
 
     def samples(self, base: int, numbers: Array) -> Array:
         """Return the distinct samples of these numbers."""

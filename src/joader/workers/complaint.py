@@ -12,7 +12,7 @@ MOST_CHARACTERS = 20_000
 _MOST_FRAMES = 60
 
 
-def complaint(error: BaseException, step: str, own_file: str) -> str:
+def complaint(error: BaseException, step: str, own_file: str, where: str = "worker process") -> str:
     """Say in which step and on which file an error arose, with its traceback."""
     try:
         told = _traceback(error, own_file)
@@ -21,7 +21,7 @@ def complaint(error: BaseException, step: str, own_file: str) -> str:
         told = f"{type(error).__name__} (it cannot be shown: {type(second).__name__})\n"
         named = ""
     file = f", on the file {named}" if named else ""
-    return f"{step} failed in worker process {os.getpid()}{file}:\n{bounded(told)}"
+    return f"{step} failed in {where} {os.getpid()}{file}:\n{bounded(told)}"
 
 
 def bounded(text: str) -> str:

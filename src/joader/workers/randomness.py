@@ -6,9 +6,19 @@ worker they are still fresh, but no longer repeatable, as threads draw from them
 """
 
 import random
+import struct
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
 
 import numpy as np
+
+
+def key_of(pass_key: int, position: int) -> int:
+    """Return where the random numbers of one position of a pass start."""
+    name = struct.pack("<2Q", pass_key, position)
+    return int.from_bytes(blake2b(name, digest_size=8).digest()) >> 1
 
 
 def start_random_numbers(key: int) -> None:
@@ -19,3 +29,22 @@ def start_random_numbers(key: int) -> None:
     if torch_random is not None:
         # Not torch.manual_seed: it also queues a seed for every GPU, with a traceback each time.
         torch_random.default_generator.manual_seed(key)
+
+
+@contextmanager
+def kept_random_numbers() -> Iterator[None]:
+    """Leave the global generators, and torch's get_worker_info(), as they were before the block."""
+    python, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002 - as above
+    torch_random = sys.modules.get("torch.random")
+    torch_state = torch_random.default_generator.get_state() if torch_random else None
+    torch_worker = sys.modules.get("torch.utils.data._utils.worker")
+    worker_info = torch_worker._worker_info if torch_worker else None
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(legacy)  # noqa: NPY002 - as above
+        if torch_random is not None:
+            torch_random.default_generator.set_state(torch_state)
+        if torch_worker is not None:
+            torch_worker.__dict__["_worker_info"] = worker_info
