@@ -2,15 +2,18 @@
 
 JOADER_ADDRESS   the daemon's socket (a path), instead of the user's own
 JOADER_RUNTIME   the folder for socket, lock and log, instead of the user's runtime folder
+JOADER_IDLE_S    after how many seconds without a job a daemon ends that a job started; 0: never
 JOADER_CACHE     the folder for what can be made again (indexes), instead of the user's cache folder
 """
 
+import math
 import os
+import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from joader.errors import BadArgument
+from joader.errors import BadArgument, NoDaemon
 
 # Longest path a Unix socket takes, less the closing zero.
 _SOCKET_PATH_BYTES = 107
@@ -27,11 +30,23 @@ def runtime_folder() -> Path:
         folder = Path(os.environ["XDG_RUNTIME_DIR"]) / "joader"
     else:
         folder = Path("/tmp") / f"joader-{os.getuid()}"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if folder.stat().st_uid != os.getuid():
-        raise BadArgument(
-            f"{folder} belongs to another user; set JOADER_RUNTIME to a folder of your own"
-        )
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.stat() if named else folder.lstat()
+    except OSError as error:
+        raise NoDaemon(
+            f"{folder}, the folder for the daemon's socket, cannot be made: {error}; set "
+            "JOADER_RUNTIME to a folder of your own"
+        ) from error
+    wrong = ""
+    if stat.S_ISLNK(found.st_mode):  # in /tmp anybody may have put it there
+        wrong = "is a symbolic link"
+    elif found.st_uid != os.getuid():
+        wrong = "belongs to another user"
+    elif found.st_mode & 0o022:
+        wrong = f"can be written by others (mode {stat.S_IMODE(found.st_mode):04o})"
+    if wrong:
+        raise NoDaemon(f"{folder} {wrong}; set JOADER_RUNTIME to a folder of your own")
     return folder
 
 
@@ -67,13 +82,6 @@ class DaemonConfig:
     worker_growth_bytes: int = 0  # a worker that grows by more is replaced; 0: by its share
 
 
-def default_config() -> DaemonConfig:
-    """Return a quarter of the memory that is free now, at most 8 GiB, and a worker a core."""
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    idle_s = float(os.environ.get("JOADER_IDLE_S", "60"))
-    return DaemonConfig(min(free // 4, 8 * 2**30), len(os.sched_getaffinity(0)), idle_s=idle_s)
-
-
 def size_in_bytes(text: str) -> int:
     """Read sizes as people write them: 8GiB, 500MB, 1.5g, 4096."""
     word = text.strip().lower().removesuffix("b")
@@ -85,6 +93,6 @@ def size_in_bytes(text: str) -> int:
         value = float(word.removesuffix(unit) if unit else word)
     except ValueError:
         value = -1.0
-    if factor is None or not value > 0:
+    if factor is None or not 1 <= value * factor < math.inf:
         raise BadArgument(f"{text!r} is no size; write for example 8GiB or 500MB")
     return int(value * factor)

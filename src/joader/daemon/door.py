@@ -46,32 +46,33 @@ class Door:
             ) from error
         finally:
             os.umask(before)
-        self._identity = self._found()
+        # While it is held, no other file has its number.
+        self._name = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
         self.listener.listen(128)
         self.listener.setblocking(False)
 
     @property
     def visible(self) -> bool:
         """Whether clients can find it."""
-        return self._identity is not None and self._found() == self._identity
+        if self._name < 0:
+            return False
+        try:
+            return os.path.samestat(self.path.lstat(), os.fstat(self._name))
+        except OSError:
+            return False
 
     def hide(self) -> None:
         """Remove the name, if it is still ours."""
         if self.visible:
             self.path.unlink(missing_ok=True)
-        self._identity = None
+        if self._name >= 0:
+            os.close(self._name)
+            self._name = -1
 
     def close(self) -> None:
         """Remove the name and stop to listen."""
         self.hide()
         self.listener.close()
-
-    def _found(self) -> tuple[int, int] | None:
-        try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_ino, found.st_ctime_ns
 
 
 def _clear(path: Path) -> None:

@@ -26,7 +26,11 @@ _QUEUE_S = 30
 @contextmanager
 def start_lock(path: Path) -> Iterator[None]:
     """Hold the lock of a socket's daemon."""
-    descriptor = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(f"{path}.lock", flags, 0o600)
+    except OSError as error:
+        raise _no_place(path, error) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -47,9 +51,17 @@ def connected(path: Path) -> socket.socket | None:
     except BlockingIOError as error:
         sock.close()
         raise NoDaemon(f"the daemon at {path} has accepted nobody for {_QUEUE_S} s") from error
-    except OSError:
+    except OSError as error:
         sock.close()
-        raise
+        raise _no_place(path, error) from error
+    # It will be sent code, and what it sends is unpickled: it has to be the user's own.
+    _, user, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    if user != os.getuid():
+        sock.close()
+        raise NoDaemon(
+            f"the daemon at {path} is of user {user}, and this is user {os.getuid()}; set "
+            "JOADER_RUNTIME to a folder of your own"
+        )
     return sock
 
 
@@ -71,7 +83,11 @@ def connect_or_start(path: Path) -> socket.socket:
 
 def start(path: Path, arguments: list[str]) -> int:
     """Start a daemon in the background and wait until it listens; the lock must be held."""
-    with log_path().open("ab") as log:
+    try:
+        log = log_path().open("ab")
+    except OSError as error:
+        raise _no_place(path, error) from error
+    with log:
         process = subprocess.Popen(
             [sys.executable, "-m", "joader.daemon.main", f"--socket={path}", *arguments],
             stdin=subprocess.DEVNULL,
@@ -93,6 +109,14 @@ def start(path: Path, arguments: list[str]) -> int:
     process.kill()
     tail = log_path().read_text(errors="replace")[-2000:]
     raise NoDaemon(f"no daemon could be started at {path}; the end of {log_path()}:\n{tail}")
+
+
+def _no_place(path: Path, error: OSError) -> NoDaemon:
+    """Say that the folder of the socket is of no use."""
+    return NoDaemon(
+        f"no daemon can be had at {path}: {error}; make room there and see that it is yours to "
+        "write, or set JOADER_RUNTIME to another folder"
+    )
 
 
 def _absolute(paths: str) -> str:

@@ -9,12 +9,13 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from joader.config import DaemonConfig, default_config, size_in_bytes
+from joader.config import DaemonConfig, size_in_bytes
 from joader.daemon.daemon import Daemon
 from joader.daemon.door import Door
 from joader.daemon.lifecycle import start_lock
 from joader.daemon.log_size import keep_short
-from joader.errors import JoaderError
+from joader.daemon.machine import check_memory, default_config
+from joader.errors import BadArgument, JoaderError
 
 log = logging.getLogger("joader.daemon")
 
@@ -23,27 +24,51 @@ def main() -> None:
     """Serve until told to end, or until idle."""
     parser = argparse.ArgumentParser(prog="joader.daemon")
     parser.add_argument("--socket", type=Path, required=True)
-    parser.add_argument("--memory", type=size_in_bytes)
+    parser.add_argument("--memory", type=_size)
     parser.add_argument("--workers", type=int)
     parser.add_argument("--threads-per-worker", type=int, default=1)
     parser.add_argument("--idle", type=float, help="seconds without clients; 0: never ends")
-    parser.add_argument("--worker-growth", type=size_in_bytes, help="replace a larger worker")
+    parser.add_argument("--worker-growth", type=_size, help="replace a larger worker")
     options = parser.parse_args()
+    try:
+        _be_daemon(options)
+    except JoaderError as error:
+        sys.exit(f"joader: {error}")
+
+
+def _be_daemon(options: argparse.Namespace) -> None:
     config = default_config()
     config = replace(
         config,
         memory_bytes=options.memory or config.memory_bytes,
-        workers=options.workers or config.workers,
+        workers=config.workers if options.workers is None else options.workers,
         threads_per_worker=options.threads_per_worker,
         idle_s=config.idle_s if options.idle is None else options.idle,
         worker_growth_bytes=options.worker_growth or 0,
     )
+    _check(config)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
     log.setLevel(logging.INFO)
+    asyncio.run(serve(options.socket, config))
+
+
+def _check(config: DaemonConfig) -> None:
+    """Refuse what no daemon can be started with."""
+    check_memory(config.memory_bytes)
+    if config.workers < 1 or config.threads_per_worker < 1:
+        raise BadArgument(
+            f"{config.workers} workers with {config.threads_per_worker} threads each; give at "
+            "least one of both"
+        )
+    if not 0 <= config.idle_s < float("inf"):
+        raise BadArgument(f"--idle={config.idle_s}; give seconds, 0 for a daemon that stays")
+
+
+def _size(text: str) -> int:
     try:
-        asyncio.run(serve(options.socket, config))
-    except JoaderError as error:
-        sys.exit(f"joader: {error}")
+        return size_in_bytes(text)
+    except BadArgument as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 async def serve(path: Path, config: DaemonConfig) -> None:

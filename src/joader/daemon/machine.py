@@ -1,0 +1,118 @@
+"""What the daemon may use of this machine: memory and cores, as far as its cgroups let it.
+
+A container sees the memory and the cores of the whole machine; what it may use stands in the files
+of its cgroup and of every cgroup above that. Version 2 and version 1 are read, also side by side.
+Every function takes the folder in which /proc and /sys lie, so that tests can bring their own.
+"""
+
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from joader.config import DaemonConfig
+from joader.errors import BadArgument, WorldError
+
+_ROOT = Path("/")
+_MOST_BYTES = 8 * 2**30
+_IDLE_S = 60.0
+
+
+def default_config(root: Path = _ROOT) -> DaemonConfig:
+    """Return a quarter of the memory that is free now, at most 8 GiB, and a worker a core."""
+    return DaemonConfig(min(free_bytes(root) // 4, _MOST_BYTES), cores(root), idle_s=_idle_s())
+
+
+def check_memory(asked_bytes: int, root: Path = _ROOT) -> None:
+    """Refuse a budget that is not there: else a kill in the middle of a pass would tell."""
+    free = free_bytes(root)
+    if asked_bytes > free:
+        raise WorldError(
+            f"{asked_bytes} bytes of memory are more than the {free} that are free here now "
+            "(for the machine and every cgroup around this process); give less with --memory, or "
+            "make room"
+        )
+
+
+def free_bytes(root: Path = _ROOT) -> int:
+    """Return how much memory can be taken: the least that machine and cgroups leave."""
+    found = _meminfo(root)
+    free = [found["MemAvailable"] if "MemAvailable" in found else found["MemFree"]]
+    if _text(root / "proc/sys/vm/overcommit_memory") == "2":
+        # Pages are then refused beyond this, and for shared memory that is a bus error.
+        free.append(found["CommitLimit"] - found["Committed_AS"])
+    for folder in _cgroups(root, "memory"):
+        limit = _number(folder / "memory.max", folder / "memory.limit_in_bytes")
+        used = _number(folder / "memory.current", folder / "memory.usage_in_bytes")
+        if limit is not None and used is not None:
+            free.append(limit - used + _reclaimable(folder))
+    return max(0, min(free))
+
+
+def cores(root: Path = _ROOT) -> int:
+    """Return how many cores can be kept busy: those we may run on, or the quota rounded up."""
+    count = float(len(os.sched_getaffinity(0)))
+    for folder in _cgroups(root, "cpu"):
+        words = _text(folder / "cpu.max").split()
+        if not words:
+            words = [_text(folder / f"cpu.cfs_{name}_us") for name in ("quota", "period")]
+        if len(words) == 2 and all(word.isdecimal() for word in words) and int(words[1]):
+            count = min(count, int(words[0]) / int(words[1]))
+    return max(1, math.ceil(count))
+
+
+def _cgroups(root: Path, controller: str) -> Iterator[Path]:
+    """Return the folders of our cgroups that may limit this, from our own to the outermost.
+
+    Without a cgroup namespace a container is told a path that it does not see; what it does see at
+    the top of the tree is its own.
+    """
+    tree = root / "sys/fs/cgroup"
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        _, names, path = line.split(":", 2)
+        tops = [tree / names] if controller in names.split(",") else []
+        if tops:
+            tops.append(tree / controller)
+        if not names:
+            tops = [tree, tree / "unified"]
+        for top in tops:
+            own = top / path.lstrip("/")
+            for folder in [own, *own.parents]:
+                if folder.is_relative_to(top) and folder.is_dir():
+                    yield folder
+
+
+def _reclaimable(folder: Path) -> int:
+    """Return the bytes of cached files, which count as used but are given up for others."""
+    lines = [line.split() for line in _text(folder / "memory.stat").splitlines()]
+    values = {words[0]: int(words[1]) for words in lines if len(words) == 2}
+    return values.get("total_inactive_file", values.get("inactive_file", 0))
+
+
+def _meminfo(root: Path) -> dict[str, int]:
+    lines = [line.split() for line in _text(root / "proc/meminfo").splitlines()]
+    return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if len(words) == 3}
+
+
+def _number(*paths: Path) -> int | None:
+    """Return the number in the first file that has one; "max" is none."""
+    found = (_text(path) for path in paths)
+    return next((int(text) for text in found if text.isdecimal()), None)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _idle_s() -> float:
+    text = os.environ.get("JOADER_IDLE_S", "") or str(_IDLE_S)
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < math.inf:
+        raise BadArgument(f"JOADER_IDLE_S is {text!r}; give seconds, 0 for a daemon that stays")
+    return value
