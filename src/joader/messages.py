@@ -13,6 +13,8 @@
     worker  → daemon   TooBig           the slot is too small, or there is none …
     daemon  → worker   PutAt            … so here is another
     worker  → daemon   Cooked, Spoiled
+    daemon  → worker   HandBack         it is long at something: who waits behind it …
+    worker  → daemon   NotBegun         … goes to another
     daemon  → client   BatchReady       where the samples of the next batch lie
     client  → daemon   GiveBack         copied: the slots may be used again
     daemon  → client   Refused          why this job cannot be served
@@ -185,6 +187,16 @@ class Cooked(msgspec.Struct, frozen=True, tag=True):
     size_bytes: Natural
 
 
+class HandBack(msgspec.Struct, frozen=True, tag=True):
+    """Ask a worker for what it has not begun: it is long at something, and others need not wait."""
+
+
+class NotBegun(msgspec.Struct, frozen=True, tag=True):
+    """Answer HandBack: the worker has nothing to do with these samples any more."""
+
+    samples: tuple[int, ...]
+
+
 class Spoiled(msgspec.Struct, frozen=True, tag=True):
     """Say that a sample cannot be prepared: the step and the original traceback."""
 
@@ -261,8 +273,8 @@ FromClient = (
     Register | Body | StartPass | NextBatch | GiveBack | TakeBackPlan | AskWhy | AskStatus | Stop
 )
 ToClient = Registered | NeedBody | BatchReady | Refused | Why | Status
-ToWorker = Cook | Finish | RecipeBody | OwnBody | PutAt | Stop
-FromWorker = Cooked | TooBig | Spoiled
+ToWorker = Cook | Finish | RecipeBody | OwnBody | PutAt | HandBack | Stop
+FromWorker = Cooked | TooBig | Spoiled | NotBegun
 
 
 def packed(values: ArrayLike) -> Packed:

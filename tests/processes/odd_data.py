@@ -178,6 +178,10 @@ def leaks(_: str) -> None:
     time.sleep(0.005)
 
 
+def rests_shortly(_: str) -> None:
+    time.sleep(0.01)
+
+
 def keeps_once(_: str) -> None:
     if not LEAK:
         LEAK.append(np.ones(100 << 20, np.uint8))

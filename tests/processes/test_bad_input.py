@@ -50,7 +50,7 @@ def the_others_go_on(shared_node: Node) -> Iterator[None]:
     yield
     beside.join(30)
     assert sorted(got) == list(range(200))
-    assert len(shared_node.workers()) <= 2
+    wait_until(lambda: len(shared_node.workers()) <= 2)
 
 
 # What hangs.

@@ -89,6 +89,7 @@ class Daemon:
             self._from_worker,
             self._lost,
             self._limit_of,
+            self._has_neighbours,
             config.worker_growth_bytes,
         )
         self.sessions: dict[int, Session] = {}
@@ -344,6 +345,10 @@ class Daemon:
         of its readers would wait, so that an impatient job does not spoil it for another."""
         readers = (s for s in self.sessions.values() if name in (s.recipe, s.job))
         return max((session.timeout_s for session in readers), default=math.inf)
+
+    def _has_neighbours(self, name: str | int) -> bool:
+        """Tell whether there are jobs that read neither this recipe nor have this own part."""
+        return any(name not in (s.recipe, s.job) for s in self.sessions.values())
 
     # Instructions out.
 

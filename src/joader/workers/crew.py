@@ -12,16 +12,19 @@ the next worker as if nothing had been. What takes longer than the jobs that rea
 up: its worker is killed, and the sample has failed. A worker whose own memory grows without end
 is replaced between two rows.
 
+Code that is long at a row, or that kills workers, gets a crew of its own where others
+run here too (`on_offence`); who waits behind such a row is taken back from its worker.
+
 A crew's processes keep the modules they have imported, so it serves code that is older than it.
-All of it runs on the daemon's event loop. Not here: one process (hand.py).
+All of it runs on the daemon's event loop. Not here: one process (hand.py), what is wrong with it
+(watch.py).
 """
 
 import asyncio
 import logging
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
-from functools import partial
 
 import msgspec
 
@@ -32,21 +35,20 @@ from joader.messages import (
     Cooked,
     Environment,
     Finish,
-    FromWorker,
     PutAt,
     Spoiled,
     Stop,
     TooBig,
 )
 from joader.workers.desk import Note
-from joader.workers.hand import Hand, Order
+from joader.workers.hand import Hand, Order, Report, code_of
+from joader.workers.watch import Watch
 
 AHEAD = 4
 # After a worker that ended before it did anything: starting the next at once would be a busy loop.
 _PAUSE_S = 1.0
-_SOON_S = 0.1
-
-Report = Cooked | TooBig | Spoiled
+# A worker may die for reasons that are nobody's; code that was at work each time is the reason.
+MOST_DEATHS = 2
 
 log = logging.getLogger("joader.daemon")
 
@@ -64,12 +66,15 @@ class Crew:
         on_report: Callable[[Report, int], None],
         on_lost: Callable[[tuple[int, ...], str, bool], None],
         limit_of: Callable[[str | int], float],
+        on_offence: Callable[["Crew", str | int], bool],
+        on_back: Callable[[list[Order]], None],
         most_growth_bytes: int,
     ) -> None:
         """Start without processes.
 
         `on_lost` is told samples, why, and whether they are to blame; `limit_of` says how many
-        seconds a row of a recipe, or an own part of a job, may take.
+        seconds a row of a recipe, or an own part of a job, may take; `on_offence` whether code
+        that holds others up runs elsewhere from now on; `on_back` gets what workers hand back.
         """
         self.environment = environment
         self._started = time.time(), time.monotonic()
@@ -82,11 +87,12 @@ class Crew:
         self._code_of = code_of
         self._on_report = on_report
         self._on_lost = on_lost
-        self._limit_of = limit_of
-        self._most_growth_bytes = most_growth_bytes
-        self._late: dict[tuple[int, int], float] = {}  # (process, sample) to since when, as seen
+        self._watch = Watch(limit_of, most_growth_bytes)
+        self._on_offence = on_offence
+        self._on_back = on_back
         self._held: dict[int, list[Finish]] = {}  # by source, which no worker has yet
         self._suspects: set[int] = set()
+        self._deaths: Counter[str | int] = Counter()  # by whose code was at work
         self._hand_of: dict[int, Hand] = {}  # by sample
 
     @property
@@ -157,10 +163,20 @@ class Crew:
             )
             hand.send(order)
 
+    def give_away(self, belongs: Callable[[Order], bool]) -> list[Order]:
+        """Return what no worker has yet of the orders that belong; they are another crew's now."""
+        orders = [order for order in self.queue if belongs(order)]
+        self.queue = deque(order for order in self.queue if not belongs(order))
+        for source, held in list(self._held.items()):
+            orders += [order for order in held if belongs(order)]
+            self._held[source] = [order for order in held if not belongs(order)]
+        return orders
+
     def forget(self, name: str | int, belongs: Callable[[Order], bool]) -> list[int]:
         """Drop code, and what no worker has yet of the orders that belong; return their samples."""
         gone = [order.sample for order in self.queue if belongs(order)]
         self._suspects.difference_update(gone)
+        self._deaths.pop(name, None)
         for hand in self.hands:
             hand.unlearn(name)
         self.queue = deque(order for order in self.queue if not belongs(order))
@@ -199,7 +215,21 @@ class Crew:
 
     # Reports out.
 
-    def reported(self, hand: Hand, message: FromWorker) -> None:
+    def handed_back(self, hand: Hand, samples: tuple[int, ...]) -> None:
+        """Take back what a worker has not begun, and let others do it."""
+        orders = [order for sample in samples if (order := hand.drop(sample)) is not None]
+        self._on_back(orders)
+        self._let_leave(hand)
+
+    def take_back(self, orders: list[Order]) -> None:
+        """Queue orders that were in a worker's hands before all others."""
+        for order in reversed(orders):
+            if isinstance(order, Cook) or order.layout:
+                self.queue.appendleft(order)
+            else:
+                self.finish(order)
+
+    def reported(self, hand: Hand, message: Report) -> None:
         """Note that a worker has reported, and pass it on."""
         order = hand.busy.get(message.sample)
         if order is None:
@@ -240,12 +270,7 @@ class Crew:
         hand = self._hand_of.get(sample)
         if hand is None:
             return None
-        now, slow = time.monotonic(), []
-        for note in hand.at_work():
-            limit_s = self._limit(hand.busy[note.sample])
-            if now - note.since >= limit_s / 2:
-                slow.append(note.since + limit_s - now)
-        return max(_SOON_S, min(slow)) if slow else None
+        return self._watch.acts_in_s(hand)
 
     # Processes.
 
@@ -263,51 +288,16 @@ class Crew:
         self.hands.append(hand)
 
     def watch(self) -> None:
-        """Give up what takes longer than allowed, and let workers go that have grown too large."""
-        late: dict[tuple[int, int], float] = {}
-        for hand in self.hands:
-            pid = hand.process.pid
-            if not hand.overdue:
-                notes = self._overdue(hand)
-                late |= {(pid, note.sample): note.since for note in notes}
-                seen = [n for n in notes if self._late.get((pid, n.sample)) == n.since]
-                if seen:
-                    log.warning("worker %d is killed: %s took too long", pid, seen[0].step)
-                    hand.give_up_on(seen, partial(self._too_long, hand))
-            self._check_memory(hand)
-        self._late = late
-
-    def _overdue(self, hand: Hand) -> list[Note]:
-        now = time.monotonic()
-        return [n for n in hand.at_work() if now - n.since > self._limit(hand.busy[n.sample])]
-
-    def _limit(self, order: Order) -> float:
-        return self._limit_of(order.recipe if isinstance(order, Cook) else order.job)
-
-    def _too_long(self, hand: Hand, note: Note, trace: str) -> str:
-        limit_s = self._limit(hand.busy[note.sample]) if note.sample in hand.busy else 0.0
-        return (
-            f"{note.step} took more than {limit_s:g} s, which is the job's timeout, so its worker "
-            f"process {hand.process.pid} was killed. If it is slow and does not hang, give a "
-            f"larger timeout=.\n{trace}"
-        ).rstrip()
-
-    def _check_memory(self, hand: Hand) -> None:
-        """Replace a worker that has grown by more than it may since it had done its first rows."""
-        used_bytes = hand.private_bytes() if hand.done and not hand.leaving else 0
-        if not used_bytes:
-            return
-        if hand.private_bytes_at_first is None:
-            hand.private_bytes_at_first = used_bytes
-        grown_bytes = used_bytes - hand.private_bytes_at_first
-        if grown_bytes > self._most_growth_bytes:
-            log.warning(
-                "worker %d has grown by %d MiB since its first rows (at most %d are allowed): the "
-                "dataset keeps more and more; the worker is replaced",
-                *(hand.process.pid, grown_bytes >> 20, self._most_growth_bytes >> 20),
-            )
-            hand.leaving = True
-            self._let_leave(hand)
+        """Act on what is wrong with workers."""
+        self._watch.give_up_overdue(self.hands)
+        for hand in [hand for hand in self.hands if not hand.leaving]:
+            stuck = self._watch.stuck(hand)
+            if stuck and all(self._on_offence(self, code) for code in stuck):
+                hand.leave_alone()
+                self._start_again()
+            elif self._watch.has_grown(hand):
+                hand.leaving = True
+                self._let_leave(hand)
 
     def _let_leave(self, hand: Hand) -> None:
         if hand.leaving and not hand.busy and not hand.overdue:
@@ -317,7 +307,8 @@ class Crew:
         """Replace a worker that died, and say which samples went with it."""
         code, notes, trace = hand.bury()
         self.hands.remove(hand)
-        self._replace(hand)
+        if not hand.replaced:
+            self._replace(hand, notes)
         for sample in hand.busy:
             self.note_hand(sample, None)
         for sample, reason in hand.overdue.items():
@@ -334,6 +325,11 @@ class Crew:
         self._tell_lost([sample for sample in hand.busy if sample not in blamed], reason, False)
         if at_work:
             reason = f"{reason}\nIt was at: {', '.join(note.step for note in at_work)}. {trace}"
+        for note in at_work:
+            culprit = code_of(hand.busy[note.sample])
+            self._deaths[culprit] += 1
+            if self._deaths[culprit] >= MOST_DEATHS:
+                self._on_offence(self, culprit)
         self._tell_lost(blamed, reason.rstrip(), True)
 
     def _tell_lost(self, samples: list[int], reason: str, blamed: bool) -> None:
@@ -346,10 +342,11 @@ class Crew:
         if gone:
             self._on_lost(tuple(gone), reason, blamed)
 
-    def _replace(self, hand: Hand) -> None:
+    def _replace(self, hand: Hand, notes: list[Note]) -> None:
         """Start another worker; later, if this one came to nothing."""
-        idle = not hand.done and not hand.overdue and time.monotonic() - hand.started < _PAUSE_S
-        asyncio.get_running_loop().call_later(_PAUSE_S if idle else 0.0, self._start_again)
+        young = time.monotonic() - hand.started < _PAUSE_S
+        pause_s = _PAUSE_S if young and not hand.done and not notes else 0.0
+        asyncio.get_running_loop().call_later(pause_s, self._start_again)
 
     def _start_again(self) -> None:
         if self.ended:

@@ -20,11 +20,24 @@ from typing import Any, Protocol
 
 from joader.errors import BadMessage
 from joader.memory import Arena
-from joader.messages import Cook, Environment, Finish, FromWorker, OwnBody, RecipeBody
+from joader.messages import (
+    Cook,
+    Cooked,
+    Environment,
+    Finish,
+    FromWorker,
+    HandBack,
+    NotBegun,
+    OwnBody,
+    RecipeBody,
+    Spoiled,
+    TooBig,
+)
 from joader.wire import Mail, Stream
 from joader.workers.desk import SIGNAL, Desk, Note
 
 Order = Cook | Finish
+Report = Cooked | TooBig | Spoiled
 
 # One thread each: with a process a core, the threads of numeric libraries only fight for the cores.
 _ONE_THREAD = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB")
@@ -41,8 +54,12 @@ class Owner(Protocol):
         """Hand out what is queued."""
         ...
 
-    def reported(self, hand: "Hand", message: FromWorker) -> None:
+    def reported(self, hand: "Hand", message: Report) -> None:
         """Take a report."""
+        ...
+
+    def handed_back(self, hand: "Hand", samples: tuple[int, ...]) -> None:
+        """Take back what the worker has not begun."""
         ...
 
     def lost(self, hand: "Hand") -> None:
@@ -74,6 +91,7 @@ class Hand(asyncio.Protocol):
         self.since: dict[int, float] = {}
         self.alone = False  # it has a suspect in hand, and gets nothing beside it
         self.leaving = False  # it gets nothing more, and ends when it has nothing in hand
+        self.replaced = False  # another works in its stead
         self.overdue: dict[int, str] = {}  # what it is killed for, and what to say of it
         self.done = 0  # reports
         self.private_bytes_at_first: int | None = None
@@ -125,7 +143,10 @@ class Hand(asyncio.Protocol):
         try:
             for message in self._stream.feed(data):
                 self.done += 1
-                self.crew.reported(self, message)
+                if isinstance(message, NotBegun):
+                    self.crew.handed_back(self, message.samples)
+                else:
+                    self.crew.reported(self, message)
         except BadMessage as error:
             log.warning("worker %d is killed, for what it said: %s", self.process.pid, error)
             self.kill()
@@ -145,7 +166,7 @@ class Hand(asyncio.Protocol):
 
     def take(self, order: Order, body: bytes) -> None:
         """Hand out an order, with its code the first time."""
-        name = order.recipe if isinstance(order, Cook) else order.job
+        name = code_of(order)
         if name not in self.knows:
             self.knows.add(name)
             self._teach(name, body)
@@ -183,6 +204,11 @@ class Hand(asyncio.Protocol):
         return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
 
     # The end.
+
+    def leave_alone(self) -> None:
+        """Leave it what it is at, and ask it for the rest: another works in its stead."""
+        self.leaving = self.replaced = True
+        self.send(HandBack())
 
     def give_up_on(self, overdue: Iterable[Note], reason: Callable[[Note, str], str]) -> None:
         """Kill the process for what it is at; `reason` is told where the code was."""
@@ -229,3 +255,8 @@ class Hand(asyncio.Protocol):
             asyncio.get_running_loop().remove_reader(self._pidfd)
             os.close(self._pidfd)
             self._pidfd = -1
+
+
+def code_of(order: Order) -> str | int:
+    """Return whose code an order runs: a recipe's, or a job's own."""
+    return order.recipe if isinstance(order, Cook) else order.job

@@ -33,7 +33,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from secrets import randbits
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from joader.errors import ConnectionLost
 from joader.memory import Arena, Layout, Parcel, pack, read
@@ -41,6 +41,8 @@ from joader.messages import (
     Cook,
     Cooked,
     Finish,
+    HandBack,
+    NotBegun,
     OwnBody,
     PutAt,
     RecipeBody,
@@ -74,9 +76,8 @@ class Worker:
         self._channel = channel
         self._arena = arena
         self._code: dict[str | int, bytes] = {}  # by recipe, or by job
-        self._loaded: dict[str | int, Any] = {}
-        self._folders: dict[str | int, int] = {}  # descriptors of where their code begins
-        self._steps: dict[str | int, list[bytes]] = {}  # their names
+        self._loaded: dict[str | int, _Loaded] = {}
+        self._waiting: set[int] = set()  # not begun
         self._unplaced: dict[int, Parcel] = {}
         self._followers: dict[int, list[Finish]] = {}  # by their source, while it is in our hands
         self._recent: dict[int, tuple[int, Cooked]] = {}  # prepared last, with their offsets
@@ -98,15 +99,39 @@ class Worker:
                         self._learn(message.recipe, message.body)
                     case OwnBody():
                         self._learn(message.job, message.body)
+                    case HandBack():
+                        self._hand_back()
                     case Finish() if not message.layout:
                         with self._lock:
                             ready = self._when_ready(message)
                         if ready is not None:
-                            pool.submit(self.answer, ready)
+                            self._waiting.add(ready.sample)
+                            pool.submit(self._answer_in_turn, ready)
                     case _:
                         if isinstance(message, Cook):
                             self._followers[message.sample] = []
-                        pool.submit(self.answer, message)
+                        if isinstance(message, PutAt):
+                            pool.submit(self.answer, message)
+                        else:
+                            self._waiting.add(message.sample)
+                            pool.submit(self._answer_in_turn, message)
+
+    def _hand_back(self) -> None:
+        """Give back what was not begun: what is taken out of the set here, not in its turn."""
+        back = []
+        with self._lock:
+            for sample in list(self._waiting):
+                with suppress(KeyError):
+                    self._waiting.remove(sample)
+                    back += [sample, *(o.sample for o in self._followers.pop(sample, ()))]
+            self._channel.send(NotBegun(tuple(back)))
+
+    def _answer_in_turn(self, message: Cook | Finish) -> None:
+        try:
+            self._waiting.remove(message.sample)
+        except KeyError:
+            return  # handed back
+        self.answer(message)
 
     def answer(self, message: Cook | Finish | PutAt) -> None:
         """Do what is ordered and all own parts that wait for it, and report.
@@ -132,7 +157,7 @@ class Worker:
 
     def _is_quick(self, order: Cook | Finish | PutAt) -> bool:
         own = self._loaded.get(order.job) if isinstance(order, Finish) else None
-        return own is not None and own.built_in
+        return own is not None and bool(own.part.built_in)
 
     def _reply(self, message: Cook | Finish | PutAt) -> Cooked | TooBig | Spoiled:
         """Prepare, finish, or place what was too big."""
@@ -174,26 +199,28 @@ class Worker:
         return None  # its source could not be prepared, which was said
 
     def _cook(self, order: Cook) -> Cooked | TooBig:
-        shared = self._load(order.recipe)
+        loaded = self._load(order.recipe)
+        shared, begins = loaded.part, self._begins(loaded)
         slot = self._arena.slot(order.offset, order.size_bytes) if order.offset >= 0 else None
         start_random_numbers(order.key)
-        sample = pack(shared.prepare(order.row, slot, self._begins(order.recipe)))
+        sample = pack(shared.prepare(order.row, slot, begins))
         too_big = sample.layout.size_bytes > order.size_bytes
         if slot is not None and too_big and sample.lies_in(slot):
             # It will get another slot, and this one may be another's before that: nothing of the
             # sample may lie in it.
             start_random_numbers(order.key)
-            sample = pack(shared.prepare(order.row, None, self._begins(order.recipe)))
+            sample = pack(shared.prepare(order.row, None, begins))
         return self._placed(order.sample, sample, order.offset, order.size_bytes)
 
     def _finish(self, order: Finish) -> Cooked | TooBig:
-        own = self._load(order.job)
+        loaded = self._load(order.job)
+        own = loaded.part
         layout = Layout.from_bytes(order.layout)
         slot = self._arena.slot(order.source_offset, layout.size_bytes)
         sample = read(layout, slot, allow_pickle=True, lent=own.built_in)
         if not own.built_in:
             start_random_numbers(order.key)
-        finished = pack(own.finish(sample, order.key, self._begins(order.job)))
+        finished = pack(own.finish(sample, order.key, self._begins(loaded)))
         return self._placed(order.sample, finished, order.offset, order.size_bytes)
 
     def _placed(self, sample: int, parcel: Parcel, offset: int, room: int) -> Cooked | TooBig:
@@ -212,33 +239,48 @@ class Worker:
         parcel.write(self._arena.slot(offset, size))
         return Cooked(sample, parcel.layout.to_bytes(), max(1, size))
 
-    def _begins(self, name: str | int) -> Callable[[int], None] | None:
+    def _begins(self, loaded: "_Loaded") -> Callable[[int], None] | None:
         """Return who is to be told of each step of a part, if it has any."""
-        names, desk = self._steps[name], self._desk
+        names, desk = loaded.steps, self._desk
         return (lambda number: desk.step(names[number])) if names else None
 
     def _learn(self, name: str | int, body: bytes) -> None:
-        with self._loading:
-            self._code[name] = body
-            self._loaded.pop(name, None)
-            folder = self._folders.pop(name, None)
-            if folder is not None:
-                os.close(folder)
+        """Keep code; without a lock, as who listens must never wait for user code."""
+        self._code[name] = body
+        if not body:
+            forgotten = self._loaded.pop(name, None)
+            if forgotten is not None:
+                os.close(forgotten.folder)
 
-    def _load(self, name: str | int) -> Any:
-        with self._loading:
-            if name not in self._loaded:
-                # From the same user, checked by the daemon, and only in this process.
-                self._desk.step(LOADING)
-                part = pickle.loads(self._code[name])
-                if isinstance(part, SharedPart):
-                    part.start(self._number, self._workers, seed=randbits(63))
-                self._loaded[name] = part
-                self._steps[name] = step_names(part)
-                self._folders[name] = os.open(".", os.O_PATH | os.O_CLOEXEC)
-                self._desk.step(READING)
-            os.fchdir(self._folders[name])  # the row before may have gone elsewhere
-            return self._loaded[name]
+    def _load(self, name: str | int) -> "_Loaded":
+        """Return code ready to run, in the folder where it was loaded."""
+        loaded = self._loaded.get(name)
+        if loaded is None or loaded.body is not self._code[name]:
+            with self._loading:
+                loaded = self._loaded.get(name)
+                if loaded is None or loaded.body is not self._code[name]:
+                    loaded = self._loaded[name] = self._unpickled(self._code[name])
+        os.fchdir(loaded.folder)  # the row before may have gone elsewhere
+        return loaded
+
+    def _unpickled(self, body: bytes) -> "_Loaded":
+        self._desk.step(LOADING)
+        # From the same user, checked by the daemon, and only in this process.
+        part = pickle.loads(body)
+        if isinstance(part, SharedPart):
+            part.start(self._number, self._workers, seed=randbits(63))
+        folder = os.open(".", os.O_PATH | os.O_CLOEXEC)
+        self._desk.step(READING)
+        return _Loaded(body, part, step_names(part), folder)
+
+
+class _Loaded(NamedTuple):
+    """A recipe's or a job's code, ready to run."""
+
+    body: bytes
+    part: Any
+    steps: list[bytes]  # their names
+    folder: int  # a descriptor of where it was loaded
 
 
 def _after(order: Finish, source_offset: int, source: Cooked) -> Finish:

@@ -6,6 +6,7 @@ Not here: what one crew does with its rows (crew.py).
 """
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,8 +14,8 @@ from dataclasses import dataclass
 from joader.errors import WorldError
 from joader.memory import Arena
 from joader.messages import Cook, Cooked, Environment, Finish, PutAt, Spoiled
-from joader.workers.crew import Crew, Report
-from joader.workers.hand import Hand, Order
+from joader.workers.crew import Crew
+from joader.workers.hand import Hand, Order, Report, code_of
 
 # How long a row of a job that is gone may go on before its worker is replaced.
 GRACE_S = 2.0
@@ -23,6 +24,8 @@ _END_S = 1.0
 KEEP_S = 60.0
 # How often workers are looked at: for what takes too long, and for what they keep in memory.
 WATCH_S = 0.5
+
+log = logging.getLogger("joader.daemon")
 
 
 @dataclass
@@ -44,11 +47,13 @@ class Pool:
         on_report: Callable[[Report], None],
         on_lost: Callable[[tuple[int, ...], str, bool], None],
         limit_of: Callable[[str | int], float],
+        has_neighbours: Callable[[str | int], bool],
         worker_growth_bytes: int = 0,
     ) -> None:
         """Start nothing yet: `size` workers come with the first code of an environment.
 
-        `limit_of` says how many seconds a row of a recipe, or an own part of a job, may take.
+        `limit_of` says how many seconds a row of a recipe, or an own part of a job, may take, and
+        `has_neighbours` whether there are jobs that run none of this code.
         A worker that grows by more than `worker_growth_bytes` is replaced; 0: see `usual_growth`.
         """
         self._arena = arena
@@ -58,6 +63,7 @@ class Pool:
         self._on_lost = on_lost
         self._closing = False
         self._limit_of = limit_of
+        self._has_neighbours = has_neighbours
         self._growth_bytes = worker_growth_bytes or usual_growth(size)
         self._watching: asyncio.TimerHandle | None = None
         self._code: dict[str | int, _Code] = {}  # by recipe, or by job
@@ -80,29 +86,58 @@ class Pool:
         """Keep the code of a recipe or a job; what is newer than its workers gets new ones."""
         crew = self._newest.get(environment)
         if crew is None or code_time >= crew.started:
-            crew = Crew(
-                environment,
-                self._arena,
-                self._size,
-                self._threads,
-                lambda name: self._code[name].body,
-                self._reported,
-                self._lost,
-                self._limit_of,
-                self._growth_bytes,
-            )
-            try:
-                for _ in range(self._size):
-                    crew.start()
-            except WorldError:
-                self._leaving += crew.end()
-                raise
+            crew = self._new_crew(environment, self._size)
             self._newest[environment] = crew
-            self._crews.append(crew)
-            if self._watching is None:
-                self._watch()
         self._code[name] = _Code(crew, body)
         self._end_unused()
+
+    def _new_crew(self, environment: Environment, size: int) -> Crew:
+        crew = Crew(
+            environment,
+            self._arena,
+            size,
+            self._threads,
+            lambda name: self._code[name].body,
+            self._reported,
+            self._on_lost,
+            self._limit_of,
+            self._isolated,
+            self._taken_back,
+            self._growth_bytes,
+        )
+        try:
+            for _ in range(size):
+                crew.start()
+        except WorldError:
+            self._leaving += crew.end()
+            raise
+        self._crews.append(crew)
+        if self._watching is None:
+            self._watch()
+        return crew
+
+    def _isolated(self, crew: Crew, name: str | int) -> bool:
+        """Tell whether code that holds others up runs elsewhere now; see to it if it can be."""
+        code = self._code.get(name)
+        if code is not None and code.crew is crew and self._has_neighbours(name):
+            try:
+                code.crew = self._new_crew(crew.environment, self._size)
+            except WorldError as error:
+                log.error("%s", error)
+                return False
+            log.warning("a dataset or step is slow or crashes; it gets workers of its own")
+            self._taken_back(crew.give_away(lambda order: code_of(order) == name))
+        return code is None or code.crew is not crew
+
+    def _taken_back(self, orders: list[Order]) -> None:
+        """Let others do what workers have not begun."""
+        for crew in self._crews:
+            crew.take_back([o for o in orders if self._crew_of(o) is crew])
+        self.feed()
+
+    def _crew_of(self, order: Order) -> Crew | None:
+        code = self._code.get(code_of(order))
+        return code.crew if code else None
 
     def forget(self, name: str | int) -> tuple[int, ...]:
         """Drop the code of a recipe that no job reads any more, or of a job that is gone.
@@ -114,13 +149,14 @@ class Pool:
             return ()
 
         def belongs(order: Order) -> bool:
-            return (order.recipe if isinstance(order, Cook) else order.job) == name
+            return code_of(order) == name
 
         def kill_stuck() -> None:
             if name not in self._code:
-                known.crew.kill_stuck(belongs)
+                for crew in {id(crew): crew for crew in [*self._crews, known.crew]}.values():
+                    crew.kill_stuck(belongs)
 
-        gone = known.crew.forget(name, belongs)
+        gone = [sample for crew in self._crews for sample in crew.forget(name, belongs)]
         asyncio.get_running_loop().call_later(GRACE_S, kill_stuck)
         asyncio.get_running_loop().call_later(KEEP_S, self._dismiss, known.crew)
         self._end_unused()
