@@ -10,41 +10,33 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import replace
-from hashlib import blake2b
 from types import GenericAlias
 from typing import Any
-
-import msgspec
 
 from joader.client import collating, samplers, torch_loader
 from joader.client.alone import Alone
 from joader.client.arguments import check, check_dataset, steps_of
-from joader.client.code_time import code_time
 from joader.client.collating import Slots
-from joader.client.connection import HANDSHAKE_S, Connection
+from joader.client.connection import Connection
 from joader.client.counts import Counts, LoaderStats
 from joader.client.fingerprint import fingerprint
+from joader.client.job import Job
 from joader.client.passing import Pass
-from joader.client.pickled import pickled
 from joader.client.progress import Progress, restored
 from joader.client.ranks import find_rank
 from joader.client.source import Drawn, Source, Told, key_from
 from joader.client.unwrapped import unwrap
-from joader.errors import BadArgument, ConnectionLost, WorldError
+from joader.errors import BadArgument, WorldError
 from joader.memory import Ring
-from joader.messages import BatchReady, Body, Environment, Register, packed
+from joader.messages import BatchReady
 from joader.workers.parts import OwnPart, SharedPart
 
-CONNECT_TRIES = 3
 # Batches asked for at a time: one in hand and one in preparation; of a sampler's more, as only what
 # was asked for is known.
 AHEAD, TOLD_AHEAD = 2, 4
 # With batch_size=None samples are asked for one by one, so many at a time.
 SINGLES = 16
-# The daemon answers within this time however short `timeout` is, or else counts as gone.
-LEAST_ANSWER_S = 5.0
 _FOR_EVER_S = 1e8  # of infinity sockets know nothing
 # What was looked at when the loader was made: as in torch's, it cannot be changed any more.
 FIXED = {
@@ -139,7 +131,7 @@ class DataLoader:
         )
         check_dataset(dataset)
         base = unwrap(dataset)
-        self._rows, self._row_limit = base.rows, len(base.base)
+        self._rows = base.rows
         # Every argument is an attribute of the same name: frameworks make loaders again from them.
         self.dataset = dataset
         self.batch_size = None if batch_sampler is not None else batch_size
@@ -175,17 +167,28 @@ class DataLoader:
         self._told = self._rank is None and (chosen is not None or by_torch)
         self._order = "told" if self._told else order if shuffle else "given"
         self.collate_fn = collate_fn or torch_loader.collate_of(self._singly)
-        self._transform = steps_of(transform, "transform")
         with_torch = worker_init_fn is not None and torch_loader.loaded() is not None
-        self._shared = SharedPart(
-            base.base, steps_of(prepare, "prepare"), worker_init_fn, with_torch
-        )
-        alone = self._shared.steps.steps == () and worker_init_fn is None
-        self._key = key or fingerprint(base.base if alone else self._shared)
+        shared = SharedPart(base.base, steps_of(prepare, "prepare"), worker_init_fn, with_torch)
+        alone = shared.steps.steps == () and worker_init_fn is None
+        self._key = key or fingerprint(base.base if alone else shared)
         # In the daemon only the order "seeded" keeps a job's random numbers its own.
         private = order == "seeded" and self._order != "seeded" and not deterministic
         whose = self._rank.team if self._rank else _random_key()
-        self._recipe = f"{self._key} of {whose}" if private else self._key
+        self._job = Job(
+            self._name,
+            f"{self._key} of {whose}" if private else self._key,
+            key is not None,
+            base.rows,
+            len(base.base),
+            self._most_at_once,
+            self._order,
+            seed,
+            not deterministic,
+            drop_last,
+            shared,
+            OwnPart(steps_of(transform, "transform")),
+            self._rank,
+        )
         self._epoch = 0
         self._resume: dict[str, Any] | None = None
         self._passes: dict[int, int] = {}  # begun, by epoch
@@ -381,10 +384,7 @@ class DataLoader:
     def connect(self, batch_size: int = 0) -> Connection | Alone:
         """Register with the daemon, starting one if there is none; without one, go on alone."""
         try:
-            for _ in range(CONNECT_TRIES - 1):
-                with suppress(ConnectionLost):  # one that was ending let us in
-                    return self._registered(batch_size)
-            return self._registered(batch_size)
+            return self._job.connect(self.address, batch_size, self.timeout_s)
         except WorldError as error:
             return self.alone(error)
 
@@ -398,35 +398,7 @@ class DataLoader:
             "fallback=False raises instead",
             str(error).partition("\n")[0].rstrip(":."),
         )
-        own, rows = OwnPart(self._transform), (self._rows, self._row_limit)
-        return Alone(self._shared, own, *rows, self._order, self.seed)
-
-    def _registered(self, batch_size: int) -> Connection:
-        answer_s = max(LEAST_ANSWER_S, min(HANDSHAKE_S, self.timeout_s))
-        connection = Connection(self.address, answer_s=answer_s)
-        path = tuple(os.path.abspath(entry) for entry in sys.path)
-        environment = Environment(sys.executable, path, os.getcwd())
-        rank = self._rank
-        spec = Register(
-            self._name,
-            self._recipe if self.key is not None else f"{self._recipe} in {_digest(environment)}",
-            packed(self._rows),
-            self._row_limit,
-            max(batch_size, self._most_at_once),
-            self._order,
-            self.seed,
-            not self.deterministic,
-            environment,
-            code_time(),
-            pickled(OwnPart(self._transform), "transform") if self._transform.steps else b"",
-            rank.team if rank else "",
-            rank.number if rank else 0,
-            rank.world_size if rank else 1,
-            self.drop_last,
-            self.timeout_s,
-        )
-        connection.register(spec, lambda: Body(pickled(self._shared, "dataset")))
-        return connection
+        return self._job.alone()
 
     def keep(self, connection: Connection | Alone) -> None:
         """Keep the connection of a pass that has ended for the next: it is the same job."""
@@ -470,8 +442,3 @@ def _again(plain_class: type[DataLoader], state: dict[str, Any]) -> DataLoader:
 
 def _random_key() -> int:
     return int.from_bytes(os.urandom(8)) >> 1
-
-
-def _digest(environment: Environment) -> str:
-    """Name an environment: the same code may read other files in another folder."""
-    return blake2b(msgspec.json.encode(environment), digest_size=8).hexdigest()

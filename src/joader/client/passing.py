@@ -239,6 +239,7 @@ class Pass:
             try:
                 if self.connection.lost:
                     self._go_on_elsewhere()
+                    deadline = time.monotonic() + self._loader.timeout_s  # it may have to start
                 batch = self.connection.batch(max(0.0, deadline - time.monotonic()))
                 if batch.number == self._number:
                     self._losses = 0
