@@ -163,8 +163,8 @@ def _found(address: str | None, start: bool) -> tuple[Path, socket.socket]:
         sock = connect_or_start(path) if start else connected(path)
     except NoDaemon:
         raise
-    except OSError as error:  # no folder, no room in it, not ours to write to
-        raise NoDaemon(f"no daemon can be found or started: {error}") from error
+    except OSError as error:  # such as no process for it
+        raise NoDaemon(f"no daemon can be had: {error}") from error
     if sock is None:
         raise NoDaemon(
             f"no daemon listens at {path}; `joader up -d` starts one, and so does the first job"

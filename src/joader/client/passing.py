@@ -12,6 +12,7 @@ where the user's own code hangs: it would hang here, too.
 
 import logging
 import time
+from contextlib import suppress
 from typing import Any, Protocol
 
 from joader.client.alone import Alone
@@ -267,7 +268,7 @@ class Pass:
             given_up = NoDaemon(
                 f"{self._losses} daemons went away in the middle of this pass, the last was "
                 f"process {self.connection.daemon_pid}; state_dict() holds what was yielded. Their "
-                f"log: {log_path()}"
+                f"log: {_log()}"
             )
             given_up.__cause__ = error
             self._go_on_alone(given_up)
@@ -300,7 +301,7 @@ class Pass:
         try:
             why = self.connection.ask(AskWhy(), Why, _WHY_S)
         except TimeoutError:
-            self._go_on_alone(Overdue(f"{silence}, and it does not answer; see {log_path()}"))
+            self._go_on_alone(Overdue(f"{silence}, and it does not answer; see {_log()}"))
             return timeout_s
         except ConnectionLost as error:
             self._note_loss(error)
@@ -335,3 +336,10 @@ class Pass:
         """Leave the connection to the loader when a pass is broken off."""
         if hasattr(self, "_over"):
             self._give_connection_back()
+
+
+def _log() -> str:
+    """Name the daemon's log; where its folder is gone, that is no reason to stop."""
+    with suppress(NoDaemon):
+        return str(log_path())
+    return "its log"
