@@ -85,6 +85,7 @@ class Register(msgspec.Struct, frozen=True, tag=True):
     world_size: Natural = 1
     drop_last: bool = False
     timeout_s: float = 120.0  # how long a batch may take, and so a row
+    reads_for: Text = ""  # the loader: no two of its passes get the same random sample
 
 
 class NeedBody(msgspec.Struct, frozen=True, tag=True):

@@ -105,6 +105,17 @@ def test_fresh_instances_are_shared_between_jobs() -> None:
     assert on.prepared == 600
 
 
+def test_jobs_that_read_for_the_same_never_get_a_fresh_instance_twice() -> None:
+    on = world(slots=2000)
+    on.join(join(9, fresh=True))  # keeps the recipe, and what is prepared of it
+    for job, whom, expected in ((1, "a", 200), (2, "a", 400), (3, "b", 400), (4, "a", 600)):
+        on.join(join(job, fresh=True, reads_for=whom))
+        on.begin(job)
+        run(on, {job: 8})
+        on.leave(job)
+        assert on.prepared == expected
+
+
 def test_a_job_that_stops_reading_does_not_stop_another() -> None:
     on = world(slots=40)
     on.join(join(1))

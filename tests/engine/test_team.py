@@ -213,3 +213,20 @@ def test_when_a_rank_leaves_the_others_read_on() -> None:
     for _ in range(5):
         assert len(on.read(0, 4)) == 4
     assert len(on.read(0, 4)) == 1
+
+
+def test_what_is_fresh_to_a_team_is_fresh_to_each_of_its_ranks() -> None:
+    on = Ranks()
+    for number in range(2):
+        on.tell(rank(number + 1, number, 2, fresh=True))
+    for epoch in range(2):
+        for job in (1, 2):
+            on.tell(Begin(job, epoch))
+        for _ in range(7):
+            for job in (1, 2):
+                on.tell(Want(job, 4))
+            on.work()
+            for job in (1, 2):
+                while on.held.get(job):
+                    on.tell(Release(job, on.held[job].pop()))
+    assert on.prepared == 2 * 50

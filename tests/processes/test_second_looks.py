@@ -40,6 +40,23 @@ loader.close()
     assert delivered >= 250
 
 
+def test_random_code_is_fresh_also_where_old_iterators_are_kept(node: Node) -> None:
+    # As Lightning does: the last epoch's iterator is still there when the next begins.
+    node.up()
+    script = """
+class Random(Squares):
+    def __getitem__(self, row):
+        return np.random.default_rng().random(), row
+loader = joader.DataLoader(Random(100), batch_size=10, shuffle=True)
+kept, seen = [], []
+for epoch in range(3):
+    kept.append(iter(loader))
+    seen += [value for values, rows in kept[-1] for value in values.tolist()]
+say([len(seen), len(set(seen))])
+"""
+    assert node.job(script).result() == [[300, 300]]
+
+
 def test_a_module_that_was_edited_is_read_anew(node: Node) -> None:
     node.up()
     module = node.folder / "mine.py"

@@ -41,6 +41,7 @@ class Job:
     shared: SharedPart
     own: OwnPart
     rank: Rank | None
+    reads_for: str  # all passes of the loader, and all its ranks: no random sample comes twice
 
     def connect(self, address: str | None, batch_size: int, timeout_s: float) -> Connection:
         """Register with the daemon, starting one if there is none."""
@@ -75,6 +76,7 @@ class Job:
             self.rank.world_size if self.rank else 1,
             self.drop_last,
             timeout_s,
+            self.reads_for,
         )
         connection.register(spec, lambda: Body(pickled(self.shared, "dataset")))
         return connection

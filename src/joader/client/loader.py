@@ -188,6 +188,7 @@ class DataLoader:
             shared,
             OwnPart(steps_of(transform, "transform")),
             self._rank,
+            str(whose),
         )
         self._epoch = 0
         self._resume: dict[str, Any] | None = None

@@ -284,6 +284,7 @@ class Daemon:
                     message.rank,
                     message.world_size,
                     message.drop_last,
+                    message.reads_for,
                 )
             )
         except Exception:

@@ -71,6 +71,7 @@ class Engine:
         self._cache = Cache(capacity_bytes, ExpectedUse() if policy is None else policy)
         self._limits = limits or Limits()
         self._readers: dict[Job, Reader] = {}
+        self._joins = 0
         self._recipes = Recipes(seed, make_sampler)
         self._out: list[Instruction] = []
         self.refuses = False  # a job was refused, and is known no more; `say` tells
@@ -156,12 +157,14 @@ class Engine:
         self._check_join(event)
         rows = JobRows(event.rows, event.row_limit)
         recipe = self._recipes.open(event.recipe, event.row_limit)
+        self._joins += 1
+        reads_for = event.reads_for or event.team or f"join {self._joins}"
 
         def reader(job: Job, batch_size: int, told: bool) -> Reader:
             draws = event.order == "shared" and not told
             sampler = recipe.sampler if draws else SequentialSampler()
             seed = event.seed if event.order == "seeded" else None
-            limits, flags = self._limits, (event.fresh, event.own, told)
+            limits, flags = self._limits, (event.fresh, event.own, told, reads_for)
             return Reader(job, recipe, rows, batch_size, limits, sampler, seed, *flags)
 
         new = reader(event.job, event.batch_size, bool(event.team) or event.order == "told")
@@ -295,7 +298,6 @@ class Engine:
         if reader.in_pass:
             reader.sampler.remove(reader.job)
             self._cache.leave(reader.job)
-        self._supply.leave(reader.job)
         del self._readers[reader.job]
         reader.recipe.readers -= 1
         if reader.lead is not None:

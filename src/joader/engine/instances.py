@@ -1,6 +1,8 @@
 """Fresh instances: which preparations of a row there are, and which jobs have had each.
 
 For jobs whose dataset has random code a preparation is an *instance*: it serves each of them once.
+Jobs that read for the same (passes of one loader, ranks of one team) are one to this, also one
+after the other: what they have had is kept as long as the instance.
 The first instance of a row has the row's own number, its *home*; a further one, needed while the
 first is in use, has a number from EXTRA_BASE on, which is given to another when it is gone. So has
 a sample that is made for one job alone, its *own*, which no other ever gets. A job
@@ -12,17 +14,15 @@ Invariant: only instances that are here or in preparation are known. Not here: w
 
 from heapq import heappop, heappush
 
-from joader.engine.values import Job
-
 EXTRA_BASE = 1 << 31
 
 
 class Instances:
-    """Who has had which instance."""
+    """Who has had which instance, by whom they read for."""
 
     def __init__(self) -> None:
         """Start without any."""
-        self._had: dict[int, set[Job]] = {}
+        self._had: dict[int, set[str]] = {}
         self._home: dict[int, int] = {}  # of extra instances
         self._extras: dict[int, list[int]] = {}  # by home
         self._own: set[int] = set()
@@ -36,10 +36,10 @@ class Instances:
         """Return the number of the row a sample was prepared from."""
         return self._home.get(sample, sample)
 
-    def new_to(self, job: Job, home: int) -> int | None:
-        """Return an instance the job has not had, or the home where there is none yet."""
+    def new_to(self, whom: str, home: int) -> int | None:
+        """Return an instance they have not had, or the home where there is none yet."""
         for sample in self.all_of(home):
-            if job not in self._had.get(sample, ()):
+            if whom not in self._had.get(sample, ()):
                 return sample
         return None
 
@@ -69,14 +69,14 @@ class Instances:
         self._home[sample] = home
         return sample
 
-    def take(self, job: Job, sample: int) -> None:
-        """Note that the job asked for the instance."""
-        self._had.setdefault(sample, set()).add(job)
+    def take(self, whom: str, sample: int) -> None:
+        """Note that a job asked for the instance."""
+        self._had.setdefault(sample, set()).add(whom)
 
-    def put_back(self, job: Job, sample: int) -> None:
-        """Note that the job gave up the instance before it got it."""
+    def put_back(self, whom: str, sample: int) -> None:
+        """Note that a job gave up the instance before it got it."""
         if sample in self._had:  # what an own part was made from may be gone
-            self._had[sample].discard(job)
+            self._had[sample].discard(whom)
 
     def forget(self, sample: int) -> None:
         """Note that the instance is gone."""
@@ -90,8 +90,3 @@ class Instances:
                 if not self._extras[home]:
                     del self._extras[home]
             heappush(self._vacant, sample)
-
-    def leave(self, job: Job) -> None:
-        """Forget a job."""
-        for had in self._had.values():
-            had.discard(job)

@@ -51,6 +51,7 @@ class Reader:
     fresh: bool = False
     own: bool = False  # it has a part of its own
     told: bool = False  # what comes next is told with each want
+    reads_for: str = ""  # jobs that read for the same never get a fresh sample twice
     admitted: bool = False  # the size of its samples is known, and its share fits
     in_pass: bool = False
     epoch: int = 0

@@ -107,7 +107,7 @@ class Supply:
                 self._instances.forget(shared)
             return False
         if reader.fresh:
-            self._instances.take(reader.job, shared)
+            self._instances.take(reader.reads_for, shared)
         reader.samples.append(sample)
         return True
 
@@ -164,7 +164,7 @@ class Supply:
         if self._cache.has(sample):
             self._cache.release(reader.job, sample)
         if reader.fresh:
-            self._instances.put_back(reader.job, self._source.get(sample, sample))
+            self._instances.put_back(reader.reads_for, self._source.get(sample, sample))
         self._drop_if_own(sample)
 
     def give_up_all(self, reader: Reader) -> None:
@@ -189,10 +189,6 @@ class Supply:
         if maker is None:
             origin.job = job
         return maker
-
-    def leave(self, job: Job) -> None:
-        """Forget what a job has had; it has given up all it asked for."""
-        self._instances.leave(job)
 
     def drop(self, recipe: Recipe | None = None) -> None:
         """Drop all samples that nobody uses, or those of a recipe."""
@@ -353,7 +349,7 @@ class Supply:
         """Return a sample of the row that the job has never had."""
         if reader.private:
             return self._instances.add_own(home)
-        sample = self._instances.new_to(reader.job, home)
+        sample = self._instances.new_to(reader.reads_for, home)
         if sample is not None:
             return sample
         for stale in self._instances.all_of(home):

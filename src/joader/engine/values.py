@@ -40,6 +40,7 @@ class Join:
     rank: int = 0
     world_size: int = 1
     drop_last: bool = False  # matters to teams, whose last step is filled up otherwise
+    reads_for: str = ""  # what several jobs read for, if they do: see instances.py
 
 
 @dataclass(frozen=True, slots=True)
