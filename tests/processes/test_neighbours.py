@@ -2,6 +2,7 @@
 
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,6 +45,10 @@ class Beside:
 
 
 def test_code_that_kills_workers_again_and_again_gets_workers_of_its_own(own_node: Node) -> None:
+    assert own_node.daemon is not None
+    held = Path(f"/proc/{own_node.daemon.pid}/fd")
+    assert rows_of(Odd(1, {})) == [0]
+    before = len(list(held.iterdir()))
     odd = Odd(40, dict.fromkeys(range(0, 40, 7), "exits_at_once"))
     bad = Beside(odd, on_error="skip")
     assert sorted(rows_of(Odd(250, {-1: "rests_shortly"}))) == list(range(250))
@@ -53,6 +58,20 @@ def test_code_that_kills_workers_again_and_again_gets_workers_of_its_own(own_nod
     assert sorted(bad.rows) == [row for row in range(40) if row % 7]
     assert "it gets workers of its own" in own_node.log()
     wait_until(lambda: len(own_node.workers()) == 2)
+    wait_until(lambda: len(list(held.iterdir())) <= before)
+
+
+def test_workers_with_several_threads_name_the_row_too(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JOADER_RUNTIME", str(node.run))
+    node.up("64MiB", 1, "--threads-per-worker=3")
+    odd = Odd(30, {3: "sleeps", 11: "reads_address_zero", 20: "raises_chained"})
+    with loader(odd, shuffle=True, timeout=4, on_error="skip") as batches:
+        rows = sorted(row for _, some in batches for row in some.tolist())
+        assert rows == [row for row in range(30) if row not in odd.odd]
+        assert batches.stats().skipped == 3
+    assert sorted(rows_of(Odd(60, {}))) == list(range(60))
 
 
 @pytest.mark.slow

@@ -129,6 +129,32 @@ def test_a_daemon_that_is_killed_leaves_nothing_behind(node: Node) -> None:
     assert sorted(read(node, data={"length": 50}, batch_size=8).result()[1]) == list(range(50))
 
 
+def test_a_worker_that_loads_code_for_ever_ends_with_its_daemon(node: Node) -> None:
+    node.up()
+    script = """
+class Slow(Squares):
+    def __setstate__(self, state):
+        time.sleep(1e6)
+first, second = (joader.DataLoader(data, batch_size=1) for data in (Slow(9), Squares(9)))
+begun = iter(first)
+time.sleep(1)
+also = iter(second)  # its code comes while the first is being loaded
+time.sleep(1)
+say("both")
+time.sleep(600)
+"""
+    job = node.job(script)
+    assert job.line() == "both"
+    workers = node.workers()
+    assert len(workers) == 2
+    job.kill(signal.SIGSTOP)  # it shall not start another daemon
+    assert node.daemon is not None
+    node.daemon.kill()
+    node.daemon.wait()
+    node.daemon = None
+    wait_until(lambda: not any(alive(pid) for pid in workers))
+
+
 def test_one_script_started_twice_shares_and_another_does_not(node: Node) -> None:
     node.up()
     go = node.folder / "go"

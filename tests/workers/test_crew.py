@@ -19,7 +19,8 @@ def test_a_clock_that_is_set_makes_a_crew_seem_older_and_never_younger(
 ) -> None:
     with Arena(4096) as arena:
         environment = Environment("python", (), "/")
-        crew = Crew(environment, arena, 1, 1, never, never, never, never, 0)  # type: ignore[arg-type]
+        asks = (never,) * 6
+        crew = Crew(environment, arena, 1, 1, *asks, 0)  # type: ignore[arg-type]
         by_old_clock = time.time()
         real = time.time
         monkeypatch.setattr(time, "time", lambda: real() + jump_s)

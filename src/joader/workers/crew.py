@@ -254,10 +254,12 @@ class Crew:
                 first = next(iter(hand.busy.values()))
                 seconds = time.monotonic() - hand.since[first.sample]
                 where = f"worker process {hand.process.pid}"
+                steps = ", ".join(note.step for note in hand.at_work())
+                at = f", which is at: {steps}" if steps else ""
                 if first.sample == sample:
-                    return f"has been with {where} for {seconds:.1f} s"
+                    return f"has been with {where} for {seconds:.1f} s{at}"
                 what = f"row {first.row}" if isinstance(first, Cook) else "a job's own part"
-                return f"waits in {where} behind {what}, there for {seconds:.1f} s"
+                return f"waits in {where} behind {what}, there for {seconds:.1f} s{at}"
         place = next((n for n, order in enumerate(self.queue) if order.sample == sample), None)
         if place is None:
             held = any(o.sample == sample for orders in self._held.values() for o in orders)
@@ -268,9 +270,10 @@ class Crew:
     def acts_in_s(self, sample: int) -> float | None:
         """Return in how many seconds what a sample waits for is given up, if that takes long."""
         hand = self._hand_of.get(sample)
-        if hand is None:
+        if hand is None and not any(order.sample == sample for order in self.queue):
             return None
-        return self._watch.acts_in_s(hand)
+        found = [self._watch.acts_in_s(one) for one in ([hand] if hand else self.hands)]
+        return min((seconds for seconds in found if seconds is not None), default=None)
 
     # Processes.
 
