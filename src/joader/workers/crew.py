@@ -236,7 +236,10 @@ class Crew:
             return  # nobody waits for it any more
         if isinstance(message, Cooked) and not 0 < message.size_bytes <= order.size_bytes:
             raise BadMessage(f"{message.size_bytes} bytes in a slot of {order.size_bytes}")
-        if not isinstance(message, TooBig):
+        if isinstance(message, TooBig):  # its slot, if it had one, is not its any more
+            waiting = msgspec.structs.replace(order, offset=-1, size_bytes=0)
+            hand.busy[message.sample] = waiting
+        else:
             hand.drop(message.sample)
             self._cleared(message.sample, hand)
         self._on_report(message, order.offset)

@@ -99,7 +99,7 @@ class Pool:
             self._threads,
             lambda name: self._code[name].body,
             self._reported,
-            self._on_lost,
+            self._lost,
             self._limit_of,
             self._isolated,
             self._taken_back,
