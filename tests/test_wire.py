@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from joader.errors import BadMessage, ConnectionLost
-from joader.messages import Cook, NextBatch, Stop, ToWorker, packed, unpacked
+from joader.messages import Cook, NextBatch, RecipeBody, Stop, ToWorker, packed, unpacked
 from joader.wire import Allowance, Channel, Stream, frame
 
 MESSAGES = [Cook(7, "photos", 3, 64, 128, 9), Stop(), Cook(2**40, "é", 0, -1, 0, 2**62)]
@@ -86,3 +86,16 @@ def test_what_was_read_is_free_again() -> None:
 def test_what_is_no_array_is_refused() -> None:
     with pytest.raises(BadMessage, match="9 bytes are no array"):
         unpacked(b"123456789")
+
+
+def test_large_messages_and_what_follows_them_come_whole() -> None:
+    messages = [RecipeBody("r", b"x" * 200_000), Stop(), RecipeBody("s", b"y" * 65_536), Stop()]
+    data = b"".join(map(frame, messages))
+    for step in (1000, 70_000, len(data)):
+        allowance = Allowance(1 << 20)
+        stream: Stream[object] = Stream(ToWorker, 1 << 20, allowance)
+        got: list[object] = []
+        for start in range(0, len(data), step):
+            got += stream.feed(data[start : start + step])
+        assert got == messages
+        assert allowance.taken_bytes == 0

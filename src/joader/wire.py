@@ -19,6 +19,7 @@ _LENGTH_BYTES = 4
 # A pass over 2**27 positions that is almost done is 1 GiB of positions; beyond that it is no
 # message.
 MOST_BYTES = 1 << 30
+_LARGE_BYTES = 1 << 16
 _encoder = msgspec.msgpack.Encoder()
 
 
@@ -85,16 +86,20 @@ class Stream(Generic[T]):
         end = _LENGTH_BYTES + length
         if len(self._buffer) < end:
             return None
+        body: bytes | bytearray = self._buffer
+        if length < _LARGE_BYTES:
+            body = bytes(self._buffer[_LENGTH_BYTES:end])
+            del self._buffer[:end]
+        else:  # not copied: what is behind it is not much
+            self._buffer = self._buffer[end:]
+            del body[end:], body[:_LENGTH_BYTES]
+        self._allowance.taken_bytes -= end
         try:
-            with memoryview(self._buffer) as view, view[_LENGTH_BYTES:end] as body:
-                return self._decoder.decode(body)
+            return self._decoder.decode(body)
         except msgspec.ValidationError as error:
             raise BadMessage(f"a message that nobody expects: {error}") from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise BadMessage(f"a message that cannot be read: {error}") from error
-        finally:
-            del self._buffer[:end]
-            self._allowance.take(-end)
 
     def close(self) -> None:
         """Drop what is not complete."""
