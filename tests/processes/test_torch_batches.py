@@ -191,3 +191,13 @@ def test_a_job_that_loads_by_itself_keeps_its_random_numbers() -> None:
     assert len(numbers.unique()) == len(numbers)
     assert (workers == 0).all()
     assert torch_data.get_worker_info() is None
+
+
+def test_a_batch_that_torch_refuses_names_rows_and_shapes() -> None:
+    made = Made(lambda row: torch.zeros(4) if row == 2 else torch.zeros(2, 3))
+    with joader.DataLoader(made, batch_size=4, fallback=False) as batches:
+        with pytest.raises(RuntimeError, match="equal size") as caught:
+            next(iter(batches))
+        (note,) = caught.value.__notes__
+        assert "rows 0, 1, 3: tensor float32[2, 3]; row 2: tensor float32[4]." in note
+        assert "collate_fn=" in note
