@@ -33,7 +33,7 @@ while go and not os.path.exists(go):
 for epoch in range(epochs):
     rows, numbers = [], []
     for batch in loader:
-        arrays, ids, *drawn = zip(*batch) if what == "grow" else batch
+        arrays, ids, *drawn = zip(*batch) if isinstance(batch[0], tuple) else batch
         for array, row in zip(arrays, ids):
             assert (array == (int(row) % 251 + add) % 256).all(), row
         rows += [int(row) for row in ids]
