@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from joader.messages import Refused
+from joader.daemon.lifecycle import connected
+from joader.messages import PROTOCOL, Hello, Refused, Stop
 from joader.wire import frame
 from tests.processes.conftest import Node
 from tests.processes.jobs import Job, wait_until
@@ -296,3 +297,22 @@ say([check(batch) for batch in loader])
     (rows,), err = finished(job)
     assert rows == [[0, 1], [2], [3, 4, 5, 6, 7, 8, 9], [9, 9]]
     assert err.count(LINE) == 1
+
+
+def test_a_daemon_that_is_ended_by_force_ends_no_job(node: Node) -> None:
+    node.up()
+    job = reading(node, "{}")
+    assert node.daemon is not None
+    sock = connected(node.socket)
+    assert sock is not None
+    with sock:
+        sock.sendall(frame(Hello(PROTOCOL, os.getpid())))
+        _, (arena,), _, _ = socket.recv_fds(sock, 4096, 1)
+        os.close(arena)
+        sock.sendall(frame(Stop()))
+        assert node.daemon.wait(20) == 0
+    node.daemon = None
+    (rows, _, counts), err = finished(job)
+    assert sorted(row[0] for row in rows) == list(range(120))
+    assert counts[0] == counts[1] + counts[2] == 120
+    assert "Traceback" not in err
