@@ -7,6 +7,8 @@
     client  → daemon   Body             … as cloudpickle, for workers of the same user only
     daemon  → client   Registered
     client  → daemon   StartPass        an epoch begins, or goes on after what is done
+    daemon  → client   PlanAhead        of a rank: the steps that come, answered by
+    client  → daemon   PlanKnown        … since none is handed out before all ranks know it
     client  → daemon   NextBatch        as many ahead as the client likes
     daemon  → worker   Cook             a row to prepare, and the slot it goes to
     daemon  → worker   Finish           a job's own part, on a sample that is prepared or on its way
@@ -33,7 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from joader.errors import BadMessage
 
-PROTOCOL = 3
+PROTOCOL = 4
 
 Packed = bytes
 # What a peer may say at all; which of it makes sense the engine knows.
@@ -109,19 +111,41 @@ class StartPass(msgspec.Struct, frozen=True, tag=True):
 
     Batches carry the pass's number: those of a pass that was broken off may still be on their way.
     `key` is where the pass's randomness comes from; it is the same when a pass goes on elsewhere.
+    A rank that goes on elsewhere says how many steps it has yielded, and which it knows.
     """
 
     number: Natural
     epoch: Natural
     key: Word
     done: Packed = b""
+    taken: Natural = 0
+    plan: tuple[tuple[Packed, Natural], ...] = ()
+
+
+class PlanAhead(msgspec.Struct, frozen=True, tag=True):
+    """Tell a rank the next steps of its pass: positions of all ranks, how many fill it up."""
+
+    number: int
+    steps: tuple[tuple[Packed, int], ...]
+    key: int  # where the random numbers of the pass start
+
+
+class PlanKnown(msgspec.Struct, frozen=True, tag=True):
+    """Say how many steps of its pass a rank knows: no rank gets one before all know it."""
+
+    number: Natural
+    count: Natural
 
 
 class NextBatch(msgspec.Struct, frozen=True, tag=True):
-    """Ask for the next `count` samples as one batch; in the order "told", for these positions."""
+    """Ask for the next `count` samples as one batch; in the order "told", for these positions.
+
+    `times` says how often each came before in this pass; without it, none did.
+    """
 
     count: Natural
     positions: Packed = b""
+    times: Packed = b""
 
 
 class Cook(msgspec.Struct, frozen=True, tag=True):
@@ -220,8 +244,7 @@ class BatchReady(msgspec.Struct, frozen=True, tag=True):
     failed: tuple[tuple[int, str], ...] = ()
     prepared: int = 0  # of these samples; the others were here
     shared: int = 0  # were here because another job needed them
-    step: Packed = b""  # of a rank: the positions of all ranks in this step
-    repeated: int = 0  # how many of the last of these fill the step up
+    repeated: int = 0  # of a rank: how many positions, of all ranks, fill this step up
 
 
 class GiveBack(msgspec.Struct, frozen=True, tag=True):
@@ -271,9 +294,18 @@ class Stop(msgspec.Struct, frozen=True, tag=True):
 
 
 FromClient = (
-    Register | Body | StartPass | NextBatch | GiveBack | TakeBackPlan | AskWhy | AskStatus | Stop
+    Register
+    | Body
+    | StartPass
+    | PlanKnown
+    | NextBatch
+    | GiveBack
+    | TakeBackPlan
+    | AskWhy
+    | AskStatus
+    | Stop
 )
-ToClient = Registered | NeedBody | BatchReady | Refused | Why | Status
+ToClient = Registered | NeedBody | PlanAhead | BatchReady | Refused | Why | Status
 ToWorker = Cook | Finish | RecipeBody | OwnBody | PutAt | HandBack | Stop
 FromWorker = Cooked | TooBig | Spoiled | NotBegun
 

@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from joader.client.samplers import Batches, batches_of
+from joader.client.samplers import Batches
+from joader.client.told_order import ToldOrder
 from joader.errors import BadArgument
 
 
 def read(batch_sampler: Any, length: int = 10) -> list[list[int]]:
-    return list(batches_of(None, batch_sampler, None, length))
+    order = ToldOrder(None, batch_sampler, None, False, None, length)
+    return [batch.positions for batch in order.read()]
 
 
 def test_positions_are_plain_numbers_whatever_they_came_as() -> None:
@@ -20,7 +22,8 @@ def test_positions_are_plain_numbers_whatever_they_came_as() -> None:
         [0, 1],
         [4, 1],
     ]
-    assert list(batches_of([5, 6], None, None, 10)) == [[5], [6]]
+    single = ToldOrder([5, 6], None, None, False, None, 10)
+    assert [batch.positions for batch in single.read()] == [[5], [6]]
 
 
 def test_positions_below_zero_count_from_the_end() -> None:

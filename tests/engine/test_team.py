@@ -5,7 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from joader.engine.values import Begin, Deliver, Join, Release, TakeBack, Want
+from joader.engine.values import (
+    Announce,
+    Begin,
+    Deliver,
+    Event,
+    Instruction,
+    Join,
+    Know,
+    Release,
+    TakeBack,
+    Want,
+)
 from joader.errors import BadArgument
 from tests.engine.world import World
 
@@ -18,6 +29,26 @@ class Ranks(World):
     def __init__(self, slots: int = 400) -> None:
         super().__init__(slots * 128, lambda row: SIZE)
         self.came: dict[int, list[Deliver]] = {}
+        self.plan: dict[int, list[list[int]]] = {}  # the steps that ranks know
+        self.deaf: set[int] = set()  # ranks that say nothing to what they are told
+        self._to_say: list[Know] = []
+
+    def tell(self, event: Event) -> list[Instruction]:
+        """Tell the engine, and let ranks answer to what is announced."""
+        if isinstance(event, Begin):
+            self.plan[event.job], self.came[event.job] = [], []
+        said = super().tell(event)
+        while self._to_say:
+            said += super().tell(self._to_say.pop(0))
+        return said
+
+    def carry_out(self, instruction: Instruction) -> None:
+        if isinstance(instruction, Announce):
+            plan = self.plan[instruction.job]
+            plan += [positions.tolist() for positions, _ in instruction.steps]
+            if instruction.job not in self.deaf:
+                self._to_say.append(Know(instruction.job, len(plan)))
+        super().carry_out(instruction)
 
     def receive(self, delivery: Deliver) -> None:
         for sample, offset in zip(
@@ -105,10 +136,10 @@ def test_ranks_read_disjoint_parts_of_equal_steps(order: str, world_size: int) -
     steps = -(-50 // (4 * world_size))
     seen: list[int] = []
     for number, deliveries in enumerate(together(on, jobs, steps)):
-        step = deliveries[0].step.tolist()
+        step = on.plan[0][number]
         part = 1 if number == steps - 1 else 4  # 2 rows are left, for 2 or 4 ranks
         for job, delivery in enumerate(deliveries):
-            assert delivery.step.tolist() == step
+            assert on.plan[job][number] == step
             assert on_rows(delivery) == step[part * job : part * job + part]
         seen += step[: len(step) - deliveries[0].repeated]
         assert len(set(step)) == len(step)
@@ -130,7 +161,8 @@ def test_drop_last_leaves_the_last_step_out() -> None:
         on.tell(Begin(job))
     steps = together(on, [0, 1], 6)
     assert all(delivery.repeated == 0 for step in steps for delivery in step)
-    assert len({row for step in steps for row in step[0].step.tolist()}) == 48
+    assert len(steps) == len(on.plan[0])
+    assert len({row for step in on.plan[0] for row in step}) == 48
     assert on.read(0, 4) == []
 
 
@@ -140,7 +172,8 @@ def test_ranks_go_on_after_what_all_have_read() -> None:
     for job in (0, 1):
         on.tell(rank(job, job, 2))
         on.tell(Begin(job, 3, done))
-    seen = [row for step in together(on, [0, 1], 5) for row in step[0].step.tolist()]
+    assert len(together(on, [0, 1], 5)) == 5
+    seen = [row for step in on.plan[0] for row in step]
     assert sorted(set(seen)) == sorted(set(range(50)) - set(done.tolist()))
 
 
@@ -202,17 +235,55 @@ def test_two_teams_in_step_prepare_each_row_once_and_leave_nothing() -> None:
     assert len(on.engine._recipes) == 0
 
 
-def test_when_a_rank_leaves_the_others_read_on() -> None:
+def test_when_a_rank_leaves_the_others_get_what_it_had_and_are_told_which() -> None:
     on = Ranks()
+    for job in (0, 1, 2):
+        on.tell(rank(job, job, 3))
+        on.tell(Begin(job))
+    together(on, [0, 1, 2], 1)
+    on.read(1, 4)
+    on.held.pop(1, None)
+    on.leave(1)
+    assert len(on.read(0, 4)) == 4
+    assert on.refused == {}
+    for job in (0, 2, 2):
+        on.tell(Want(job, 4))
+        on.work()
+    assert set(on.refused) == {0, 2}
+    assert all("rank 1 of job 't' has left in the middle" in why for why in on.refused.values())
+    assert "start the job again from its last state_dict()" in on.refused[0]
+
+
+def test_a_rank_that_leaves_at_its_end_disturbs_nobody() -> None:
+    on = Ranks()
+    for job in (0, 1):
+        on.tell(rank(job, job, 2, rows=24))
+        on.tell(Begin(job))
+    together(on, [0, 1], 2)
+    assert len(on.read(0, 4)) == 4
+    on.held.pop(0)
+    on.leave(0)
+    assert len(on.read(1, 4)) == 4
+    assert on.refused == {}
+
+
+def test_no_rank_gets_a_step_that_another_has_not_heard_of() -> None:
+    on = Ranks()
+    on.deaf.add(1)
     for job in (0, 1):
         on.tell(rank(job, job, 2))
         on.tell(Begin(job))
-    on.read(0, 4)
-    on.held.pop(1, None)
-    on.leave(1)
-    for _ in range(5):
-        assert len(on.read(0, 4)) == 4
-    assert len(on.read(0, 4)) == 1
+    assert on.read(0, 4) == []
+    missing, all_here = on.engine.waits_for_ranks(0)
+    assert (missing, all_here) == ("of 2 ranks of job 't' rank 1 is behind", True)
+    on.tell(Know(1, 1))
+    on.work()
+    assert len(on.came[0]) == 1
+    on.tell(Know(1, 9999))  # more than it was told
+    assert on.read(0, 4) == []
+    on.tell(told(7))
+    with pytest.raises(BadArgument, match="is no rank"):
+        on.tell(Know(7, 1))
 
 
 def test_what_is_fresh_to_a_team_is_fresh_to_each_of_its_ranks() -> None:

@@ -119,13 +119,19 @@ passes = st.fixed_dictionaries(
         "epoch": st.integers(0, 2) | numbers,
         "key": st.integers(0, 2**64 - 1) | numbers,
         "done": st.just(b"") | arrays,
+        "taken": st.just(0) | st.integers(0, 3) | numbers,
+        "plan": st.just([]) | st.lists(st.tuples(arrays, st.integers(0, 2) | numbers), max_size=3),
     }
+)
+knows = st.fixed_dictionaries(
+    {"type": st.just("PlanKnown"), "number": st.integers(0, 2) | numbers, "count": numbers}
 )
 wants = st.fixed_dictionaries(
     {
         "type": st.just("NextBatch"),
         "count": st.integers(1, 8) | numbers,
         "positions": st.just(b"") | arrays,
+        "times": st.just(b"") | arrays,
     }
 )
 gifts = st.fixed_dictionaries({"type": st.just("GiveBack"), "samples": arrays})
@@ -144,7 +150,7 @@ wrong = st.builds(
 )
 
 
-messages = st.one_of(passes, wants, wants, gifts, short, wrong)
+messages = st.one_of(passes, wants, wants, knows, gifts, short, wrong)
 
 
 def steps(folder: Path, environment: Environment) -> st.SearchStrategy[list[Step]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.processes.conftest import Node
+from tests.processes.conftest import Node, processes_with
 from tests.processes.jobs import Job, wait_until
 
 READ = """
@@ -197,17 +197,15 @@ def test_a_rank_that_is_late_and_alive_is_waited_for(node: Node) -> None:
     assert sorted(check_steps(results, 1)) == list(range(20))
 
 
-def test_when_a_rank_is_killed_the_others_are_told_which(node: Node) -> None:
+def test_when_a_rank_is_killed_the_others_are_told_which_at_once(node: Node) -> None:
     node.up()
-    first, second = ranks(
-        node, 2, data={"length": 40}, batch_size=5, timeout=2, passes=2, wait=True
-    )
+    first, second = ranks(node, 2, data={"length": 90}, batch_size=5, timeout=600, wait=True)
     assert first.line() == second.line() == "reading"
     second.kill()
     first.say("on")
-    error = first.error()
-    assert "Overdue: no batch came" in error
-    assert "rank 1 is not here, or gone" in error
+    error = first.error(timeout_s=30)
+    assert "rank 1 of job 'train at 127.0.0.1:" in error
+    assert "has left in the middle of the pass, and the others cannot go on without it" in error
     wait_until(lambda: node.status()["jobs"] == [])
 
 
@@ -220,21 +218,64 @@ def test_a_rank_that_never_comes_is_named(node: Node) -> None:
     jobs[1].result()
 
 
-def test_when_the_daemon_is_killed_all_ranks_raise(node: Node) -> None:
+@pytest.fixture
+def _daemons_of_jobs_end_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JOADER_IDLE_S", "1")
+
+
+@pytest.mark.usefixtures("_daemons_of_jobs_end_soon")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_when_the_daemon_goes_ranks_meet_in_a_new_one(node: Node, number: int) -> None:
     node.up()
-    jobs = ranks(node, 2, data={"length": 90}, batch_size=5, wait=True)
+    jobs = ranks(node, 3, data={"length": 91}, batch_size=4, shuffle=True, wait=True, passes=2)
     for job in jobs:
         assert job.line() == "reading"
     assert node.daemon is not None
-    node.daemon.kill()
+    node.daemon.send_signal(number)
     node.daemon.wait()
     node.daemon = None
     for job in jobs:
-        job.say("on")
-    for job in jobs:
-        error = job.error()
-        assert "NoDaemon: the daemon (process" in error
-        assert "start the job again from its last state_dict()" in error
+        job.say("on\non")
+    # The first pass, that it reads the second, and the second.
+    results = [[said[0], said[2]] for said in (job.result() for job in jobs)]
+    for which in range(2):
+        seen = check_steps(results, which)
+        assert set(seen) == set(range(91))
+        assert len(seen) == 93
+    wait_until(lambda: not processes_with(str(node.run)))
+
+
+IN_STEP = """
+loader = joader.DataLoader(Squares(40), batch_size=4, shuffle=True, job="train", key="k")
+for batch in loader:
+    say([check(batch), loader.state_dict()])
+    sys.stdin.readline()
+"""
+
+
+@pytest.mark.usefixtures("_daemons_of_jobs_end_soon")
+def test_a_rank_gets_its_part_of_a_step_while_the_other_waits_for_it(node: Node) -> None:
+    """As in DDP: who has its part of a step does nothing more before all have theirs."""
+    node.up()
+    first, second = launch(node, IN_STEP, 2)
+    steps = []
+    for number in range(5):
+        said = [first.line()]
+        if number == 2:
+            assert node.daemon is not None
+            node.daemon.kill()
+            node.daemon.wait()
+            node.daemon = None
+        if number:
+            second.say("on")
+        said.append(second.line())
+        assert said[0][1] == said[1][1]
+        steps.append(said[0][0] + said[1][0])
+        first.say("on")
+    second.say("on")
+    assert first.result() == second.result() == []
+    assert sorted(row for step in steps for row in step) == list(range(40))
+    wait_until(lambda: not processes_with(str(node.run)))
 
 
 def test_ranks_that_read_other_data_or_other_states_are_refused(node: Node) -> None:
@@ -246,7 +287,7 @@ list(joader.DataLoader(Squares(9), job="train", key=key, timeout=3))
     errors = sorted(job.error() for job in launch(node, script, 2))
     assert any("reads other data, or other batches, than the ranks before" in e for e in errors)
     script = READ.replace("if state is not None:", "if rank == 1:\n    loader.set_epoch(7)\nif 0:")
-    jobs = launch(node, script, 2, json.dumps({"data": {"length": 9}, "timeout": 3}))
+    jobs = launch(node, script, 2, json.dumps({"data": {"length": 9}, "timeout": 10}))
     errors = sorted(job.error() for job in jobs)
     assert any("load the same state on all ranks" in error for error in errors)
 

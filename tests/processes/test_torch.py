@@ -282,7 +282,7 @@ def test_a_state_that_is_none_is_refused_with_a_sentence() -> None:
     loader = joader.DataLoader(Numbers(4))
     with pytest.raises(BadArgument, match="None is no state of a loader; give what state_dict"):
         loader.load_state_dict(None)  # type: ignore[arg-type]
-    with pytest.raises(BadArgument, match="it lacks done"):
+    with pytest.raises(BadArgument, match="it lacks version, length"):
         loader.load_state_dict({})
     told = joader.DataLoader(Numbers(4), sampler=[1])
     with pytest.raises(BadArgument, match="with a sampler and this one has none"):

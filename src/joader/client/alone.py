@@ -14,8 +14,9 @@ import os
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import repeat
 from secrets import randbits
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -33,6 +34,14 @@ from joader.workers.randomness import kept_random_numbers, key_of, start_random_
 
 _ME = 0  # the only job of the sampler
 _WHERE = "the job itself, process"
+
+
+class _Wanted(NamedTuple):
+    """A batch that was asked for."""
+
+    numbers: NDArray[np.int64]  # what it calls its samples
+    positions: NDArray[np.int64]
+    times: NDArray[np.int64]  # how often each came before in this pass
 
 
 class Alone:
@@ -57,7 +66,7 @@ class Alone:
         self._sampler: Sampler = SequentialSampler()
         self._number = self._key = 0
         self._told = 0  # how many positions it was told in this pass
-        self._asked: deque[tuple[NDArray[np.int64], NDArray[np.int64]]] = deque()
+        self._asked: deque[_Wanted] = deque()
         self._at = ""  # which step of the user's code it is in
         self._layouts: list[Layout] = []
         self._used_bytes = 0
@@ -83,15 +92,16 @@ class Alone:
 
     def batch(self, timeout_s: float) -> BatchReady:
         """Prepare the next batch that was asked for, however long it takes."""
-        numbers, positions = self._asked[0]
+        numbers, positions, times = self._asked[0]
+        keys = map(key_of, repeat(self._key), positions.tolist(), times.tolist())
         self._layouts, self._used_bytes = [], 0
         offsets: list[int] = []
         failed: list[tuple[int, str]] = []
         with kept_random_numbers():
             rows = self._rows.rows[positions].tolist()
-            for number, row in zip(numbers.tolist(), rows, strict=True):
+            for number, row, key in zip(numbers.tolist(), rows, keys, strict=True):
                 try:
-                    offsets.append(self._put(self._prepared(row, key_of(self._key, number))))
+                    offsets.append(self._put(self._prepared(row, key)))
                 except (Exception, SystemExit) as error:  # the user's code
                     failed.append((number, complaint(error, self._at, __file__, _WHERE)))
         self._asked.popleft()  # not before: a batch that Ctrl-C broke off is still to come
@@ -130,16 +140,18 @@ class Alone:
         self._sampler = IndependentSampler(randbits(63)) if draws else SequentialSampler()
         self._sampler.add(_ME, left)
 
-    def _next(self, message: NextBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return what the next batch calls its samples, and their positions in the dataset."""
+    def _next(self, message: NextBatch) -> "_Wanted":
+        """Return what the next batch is made of."""
+        never = np.zeros(message.count, np.int64)
         if self._order == "told":
             positions = unpacked(message.positions)
             numbers = np.arange(self._told, self._told + positions.size)
             self._told += positions.size
-            return numbers, positions
+            times = unpacked(message.times) if message.times else never
+            return _Wanted(numbers, positions, times)
         drawn = self._sampler.draw({_ME: message.count})[_ME]
         positions = self._rows.positions(drawn)
-        return positions, positions
+        return _Wanted(positions, positions, never)
 
     def _prepared(self, row: int, key: int) -> Parcel:
         """Do what workers do to a row."""

@@ -8,6 +8,7 @@ import os
 import socket
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +26,7 @@ from joader.messages import (
     Body,
     Hello,
     NeedBody,
+    PlanAhead,
     Refused,
     Register,
     Registered,
@@ -68,8 +70,9 @@ class Connection:
         finally:
             os.close(descriptor)
         self._channel: Channel[Any] = Channel(sock, ToClient)
-        self._batches: deque[BatchReady] = deque()
+        self._batches: deque[BatchReady | PlanAhead] = deque()
         self._layouts: dict[int, Layout] = {}
+        self._refusal: Refusal | None = None  # to be raised
         self.closed = False
         self.lost = False  # the daemon is gone
         self.passes = 0  # begun on this connection
@@ -103,25 +106,33 @@ class Connection:
         return answer.job
 
     def send(self, *messages: msgspec.Struct) -> None:
-        """Send messages."""
-        self._channel.send(*messages)
+        """Send messages; if the daemon has hung up and said why, that is raised by the next wait.
 
-    def batch(self, timeout_s: float) -> BatchReady:
-        """Return the next batch; TimeoutError if none comes in time."""
+        What was to be yielded meanwhile is whole.
+        """
+        try:
+            self._channel.send(*messages)
+        except ConnectionLost:
+            self._refusal = self._refusal or self._last_words()
+            if self._refusal is None:
+                raise
+
+    def batch(self, timeout_s: float) -> BatchReady | PlanAhead:
+        """Return the next batch, or what is planned; TimeoutError if nothing comes in time."""
         if self._batches:
             return self._batches.popleft()
-        answer = self._wait((BatchReady,), timeout_s)
-        assert isinstance(answer, BatchReady)
+        answer = self._wait((BatchReady, PlanAhead), timeout_s)
+        assert isinstance(answer, BatchReady | PlanAhead)
         return answer
 
     def ask(self, question: msgspec.Struct, kind: type[T], timeout_s: float) -> T:
         """Ask something and return the answer; batches that come before it are kept."""
         self._channel.send(question)
         while True:
-            answer = self._wait((BatchReady, kind), timeout_s)
+            answer = self._wait((BatchReady, PlanAhead, kind), timeout_s)
             if isinstance(answer, kind):
                 return answer
-            assert isinstance(answer, BatchReady)
+            assert isinstance(answer, BatchReady | PlanAhead)
             self._batches.append(answer)
 
     def layouts(self, batch: BatchReady) -> list[Layout]:
@@ -146,7 +157,19 @@ class Connection:
         self._channel.close()
         self._arena.close()
 
+    def _last_words(self) -> Refusal | None:
+        """Return why a daemon that is not there any more has hung up, if it said so."""
+        with suppress(TimeoutError, ConnectionLost):
+            while True:
+                message = self._channel.receive(0.0)
+                if isinstance(message, Refused):
+                    return Refusal(message.reason)
+        return None
+
     def _wait(self, kinds: tuple[type, ...], timeout_s: float) -> Any:
+        if self._refusal is not None:
+            self.close()
+            raise self._refusal
         message = self._channel.receive(timeout_s)
         if isinstance(message, Refused):
             self.close()

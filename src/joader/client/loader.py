@@ -5,6 +5,7 @@ over it is a `Pass` (passing.py), in an order from a `Source` (source.py). Each 
 pass. All arguments of torch's loader are taken; what they mean here is said in docs/torch.md.
 """
 
+import copy
 import logging
 import os
 import sys
@@ -20,12 +21,13 @@ from joader.client.arguments import check, check_dataset, steps_of
 from joader.client.collating import Slots
 from joader.client.connection import Connection
 from joader.client.counts import Counts, LoaderStats
-from joader.client.fingerprint import fingerprint
+from joader.client.identity import Identity
 from joader.client.job import Job
 from joader.client.passing import Pass
 from joader.client.progress import Progress, restored
 from joader.client.ranks import find_rank
 from joader.client.source import Drawn, Source, Told, key_from
+from joader.client.told_order import ToldOrder
 from joader.client.unwrapped import unwrap
 from joader.errors import BadArgument, WorldError
 from joader.memory import Ring
@@ -170,7 +172,8 @@ class DataLoader:
         with_torch = worker_init_fn is not None and torch_loader.loaded() is not None
         shared = SharedPart(base.base, steps_of(prepare, "prepare"), worker_init_fn, with_torch)
         alone = shared.steps.steps == () and worker_init_fn is None
-        self._key = key or fingerprint(base.base if alone else shared)
+        self._identity = Identity(base.base if alone else shared, key, self._rows)
+        self._key = self._identity.key
         # In the daemon only the order "seeded" keeps a job's random numbers its own.
         private = order == "seeded" and self._order != "seeded" and not deterministic
         whose = self._rank.team if self._rank else _random_key()
@@ -283,70 +286,80 @@ class DataLoader:
 
     def _new_source(self) -> Source:
         """Return the order of the next pass, after what a loaded state says was yielded."""
-        state, length = self._resume, len(self._rows)
+        state = self._resume
         if self._distributed is not None and self._distributed.epoch != self._epoch_told:
             self._epoch_told = self._distributed.epoch
             self._epoch = self._epoch_told if state is None else self._epoch
-        progress = Progress(length, self._epoch)
-        if state is not None:
-            progress = restored(state, self._key, length)
-        if not progress.key:
-            progress.key = self._new_key(progress.epoch)
-        if self._told:
-            return self._told_source(progress, state)
-        size = self.batch_size or 1
-        if self._rank is None:
-            return Drawn(progress, size, self.drop_last)
-        salt = (self._rank.number, 0 if self.order == "seeded" else _random_key())
-        return Drawn(progress, size, self.drop_last, self._rank.world_size, salt)
+        if state is None:
+            return self._source_after(Progress(len(self._rows), self._epoch), None)
+        progress = restored(state, self._identity)
+        source = self._source_after(progress, state)
+        if progress.count and source.complete:  # with drop_last, or smaller steps, nothing is left
+            return self._source_after(Progress(progress.length, progress.epoch + 1), None)
+        return source
 
-    def _told_source(self, progress: Progress, state: dict[str, Any] | None) -> Told:
-        generator = samplers.generator_of(self.sampler, self.batch_sampler)
-        if state is not None:
-            samplers.restore(generator, state["sampler"])
-        begun = samplers.saved(generator)
-        batches = samplers.batches_of(
-            self.sampler, self.batch_sampler, self.generator, progress.length
-        )
-        return Told(batches, progress, state["batches"] if state else 0, begun)
+    def _source_after(self, progress: Progress, state: dict[str, Any] | None) -> Source:
+        key, size = progress.key or self._new_key(progress.epoch), self.batch_size or 1
+        if self._rank is not None:
+            ranks, rank = self._rank.world_size, self._rank.number
+            return Drawn(progress, size, self.drop_last, ranks, rank, key)
+        progress.key = key
+        if self._told:
+            return Told(self._told_order(), progress, state["sampler"] if state else None)
+        return Drawn(progress, size, self.drop_last)
+
+    def _told_order(self) -> ToldOrder:
+        """Return what the samplers say."""
+        told_batches = self.batch_size is None and not self._singly
+        batch_sampler = self.batch_sampler if told_batches else None
+        size, length = self.batch_size, len(self._rows)
+        return ToldOrder(self.sampler, batch_sampler, size, self.drop_last, self.generator, length)
 
     def _new_key(self, epoch: int) -> int:
         """Return where a new pass's random numbers start: new ones, or the seed's."""
         if self.order != "seeded":
-            return 0 if self._rank else _random_key()  # of ranks each has its own: see Drawn
+            return _random_key()
         number = self._passes.get(epoch, 0)
         self._passes[epoch] = number + 1
         return key_from(self.seed, epoch, number)
 
     def set_epoch(self, epoch: int) -> None:
-        """Number the next pass; matters to `order="seeded"`."""
+        """Number the next pass; matters to `order="seeded"`.
+
+        A loaded state stays where it is of this epoch.
+        """
         if isinstance(epoch, bool) or not isinstance(epoch, int) or epoch < 0:
             raise BadArgument(f"epoch is {epoch!r}; an epoch is an integer >= 0")
         self._epoch = epoch
-        self._resume = None
+        if self._resume is not None and self._resume["epoch"] != epoch:
+            self._resume = None
 
     def state_dict(self) -> dict[str, Any]:
         """Return what was yielded of the current pass, as small plain data; equal on all ranks."""
         if self._resume is not None:
-            return dict(self._resume)
+            return copy.deepcopy(self._resume)
         if self._source is not None and not self._source.complete:
-            return self._source.state(self._key, self.seed, self._order)
+            return self._source.state(self._identity, self.seed, self._order)
         head = Progress(len(self._rows), self._epoch)
-        state = head.state(self._key, self.seed, self._order)
-        if self._told:
-            generator = samplers.generator_of(self.sampler, self.batch_sampler)
-            state |= {"batches": 0, "sampler": samplers.saved(generator)}
-        return state
+        state = head.state(self._identity, self.seed, self._order)
+        return {**state, "sampler": self._told_order().save()} if self._told else state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a state at the next `iter()`."""
-        restored(state, self._key, len(self._rows))
-        if ("batches" in state) != self._told:
+        """Go on from a state at the next `iter()`; iterators that are there are not concerned."""
+        restored(state, self._identity)
+        if ("sampler" in state) != self._told:
             raise BadArgument(
                 "the state is of a loader with a sampler and this one has none, or the other way "
                 "round; make both loaders with the same arguments"
             )
-        self._resume = dict(state)
+        if self._told:
+            self._told_order().check(state["sampler"])
+        elif state["order"] == self._order == "seeded" and state["seed"] != self.seed:
+            raise BadArgument(
+                f"the state is of seed {state['seed']}, this loader has seed {self.seed}: what is "
+                f"left would come in another order. Make the loader with seed={state['seed']}"
+            )
+        self._resume = copy.deepcopy(state)
 
     def stats(self) -> LoaderStats:
         """Return what the loader's passes have yielded so far."""

@@ -20,7 +20,7 @@ from joader.client.collating import Slots
 from joader.client.connection import Connection
 from joader.client.failures import Mender
 from joader.client.forms import forms
-from joader.client.source import Source
+from joader.client.source import Drawn, Source
 from joader.daemon.lifecycle import log_path
 from joader.errors import (
     BadArgument,
@@ -31,7 +31,7 @@ from joader.errors import (
     RowFailed,
     WorldError,
 )
-from joader.messages import AskWhy, BatchReady, GiveBack, Why, unpacked
+from joader.messages import AskWhy, BatchReady, GiveBack, PlanAhead, Why, unpacked
 
 # Daemons lost in a row, without a batch between them, before the pass gives up.
 MOST_LOSSES = 3
@@ -242,6 +242,9 @@ class Pass:
                     self._go_on_elsewhere()
                     deadline = time.monotonic() + self._loader.timeout_s  # it may have to start
                 batch = self.connection.batch(max(0.0, deadline - time.monotonic()))
+                if isinstance(batch, PlanAhead):
+                    self._learn(batch)
+                    continue
                 if batch.number == self._number:
                     self._losses = 0
                     return batch
@@ -255,15 +258,15 @@ class Pass:
             except Refusal as error:
                 self._go_on_alone(error)
 
+    def _learn(self, news: PlanAhead) -> None:
+        """Note what a rank's pass reads next, so that it can go on without this daemon."""
+        if news.number == self._number and isinstance(self.source, Drawn):
+            self.connection.send(self.source.learn(news))
+
     def _note_loss(self, error: ConnectionLost) -> None:
         self.connection.lost = True
         self.connection.hang_up()
         self._losses += 1
-        if not self._loader.goes_on_elsewhere:
-            raise NoDaemon(
-                f"the daemon (process {self.connection.daemon_pid}) is gone in the middle of a "
-                "pass of several ranks; start the job again from its last state_dict()"
-            ) from error
         if self._losses > MOST_LOSSES:
             given_up = NoDaemon(
                 f"{self._losses} daemons went away in the middle of this pass, the last was "

@@ -2,9 +2,9 @@
 
 A loader always has a `sampler` and a `batch_sampler`, as torch's has: frameworks look for them.
 Only a user's own is read, and torch's RandomSampler where a generator says what its order is.
+Not here: how an order is saved and gone on with (told_order.py).
 """
 
-import base64
 import operator
 from array import array
 from collections.abc import Iterable, Iterator
@@ -67,22 +67,7 @@ def shown(
     return sampler, data.BatchSampler(sampler, batch_size, drop_last)
 
 
-def batches_of(sampler: Any, batch_sampler: Any, generator: Any, length: int) -> Iterator[Any]:
-    """Begin to read the samplers: yield the positions of each batch.
-
-    torch's loader draws a seed for its workers when a pass begins. It is drawn here too, so that
-    the numbers that samplers draw after it are those they would draw there.
-    """
-    given = iter(sampler if batch_sampler is None else batch_sampler)
-    torch = torch_loader.loaded()
-    if torch is not None:
-        torch.empty((), dtype=torch.int64).random_(generator=generator)
-    if batch_sampler is None:
-        given = ([position] for position in given)
-    return (_checked(batch, length) for batch in given)
-
-
-def _checked(batch: Iterable[Any], length: int) -> list[int]:
+def checked(batch: Iterable[Any], length: int) -> list[int]:
     """Return a batch of a sampler's as positions; those below 0 count from the end."""
     try:
         positions = array("q", batch).tolist()
@@ -122,23 +107,3 @@ def _no_position(value: object, length: int) -> BadArgument:
         f"{length - 1}. Wrap a dataset with other keys in one that maps numbers to them; give "
         "lists of positions as batch_sampler="
     )
-
-
-def generator_of(sampler: Any, batch_sampler: Any) -> Any:
-    """Return the generator that a sampler draws from, if it has one of its own."""
-    inner = sampler if batch_sampler is None else getattr(batch_sampler, "sampler", batch_sampler)
-    return getattr(inner, "generator", None)
-
-
-def saved(generator: Any) -> str:
-    """Return the state of a generator as text; empty where there is none."""
-    if generator is None or not hasattr(generator, "get_state"):
-        return ""
-    return base64.b85encode(bytes(generator.get_state().tolist())).decode()
-
-
-def restore(generator: Any, state: str) -> None:
-    """Let a generator go on from a state that was saved."""
-    if state and generator is not None:
-        torch = torch_loader.loaded()
-        generator.set_state(torch.tensor(list(base64.b85decode(state)), dtype=torch.uint8))

@@ -5,15 +5,25 @@ for and not yielded before it is asked for again.
 """
 
 from collections import deque
-from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from joader.client.identity import Identity
 from joader.client.progress import Progress
-from joader.messages import BatchReady, NextBatch, StartPass, packed, unpacked
+from joader.client.told_order import ToldBatch, ToldOrder
+from joader.messages import (
+    BatchReady,
+    NextBatch,
+    Packed,
+    PlanAhead,
+    PlanKnown,
+    StartPass,
+    packed,
+    unpacked,
+)
 
 
 class Source(Protocol):
@@ -49,7 +59,7 @@ class Source(Protocol):
         """Note that a batch was yielded."""
         ...
 
-    def state(self, fingerprint: str, seed: int, order: str) -> dict[str, Any]:
+    def state(self, identity: Identity, seed: int, order: str) -> dict[str, Any]:
         """Return what was yielded, as small plain data."""
         ...
 
@@ -58,7 +68,7 @@ class Drawn:
     """The daemon draws from what is left of the dataset.
 
     Of several ranks each asks for its part of every step, and all note the whole step. So their
-    states are equal; the random numbers of each start elsewhere.
+    states are equal.
     """
 
     def __init__(
@@ -67,12 +77,19 @@ class Drawn:
         batch_size: int,
         drop_last: bool,
         world_size: int = 1,
-        salt: tuple[int, ...] = (),
+        rank: int | None = None,
+        new_key: int = 0,
     ) -> None:
-        """Go on from this progress; `salt`, a rank's number first, goes into its random numbers."""
+        """Go on from this progress; if it has no key, the pass begins with a new one.
+
+        Of ranks it is the key of rank 0, which comes with the plan.
+        """
         self.progress = progress
         self._batch_size = batch_size
-        self._salt = salt
+        self._rank = rank
+        self._new_key = new_key
+        self._plan: deque[tuple[Packed, int]] = deque()  # steps that a rank knows of, not yielded
+        self._noted = 0  # steps that were
         full, rest = divmod(progress.length - progress.count, batch_size * world_size)
         # Equal steps: the last is shared out evenly, as far as that goes.
         self._left = full * batch_size + (0 if drop_last else -(-rest // world_size))
@@ -92,11 +109,15 @@ class Drawn:
         """Begin, or begin again with another daemon."""
         self._unasked = self._left
         done = packed(self.progress.positions())
-        key = self.progress.key
-        if self._salt:
-            # A rank's random numbers go by the order of what it reads, which is counted from 0.
-            key = key_from(key, self.progress.count, *self._salt)
-        return StartPass(number, self.progress.epoch, key, done)
+        key = self.progress.key or self._new_key
+        plan = tuple(self._plan)
+        return StartPass(number, self.progress.epoch, key, done, self._noted, plan)
+
+    def learn(self, news: PlanAhead) -> PlanKnown:
+        """Note which steps come next, and say so."""
+        self._plan += news.steps
+        self._new_key = news.key
+        return PlanKnown(news.number, self._noted + len(self._plan))
 
     def ask(self) -> NextBatch | None:
         """Return what to ask for next; None when nothing is left."""
@@ -110,40 +131,41 @@ class Drawn:
     def positions(self, batch: BatchReady) -> NDArray[np.int64]:
         """Return the positions in the dataset of a batch that is not noted yet, in order."""
         told = unpacked(batch.positions)
-        if not batch.step:
+        if self._rank is None:
             return told
-        first = self._salt[0] * len(told)  # ranks are told numbers in their stead
-        return unpacked(batch.step)[first : first + len(told)]
+        first = self._rank * len(told)  # ranks are told numbers in their stead
+        return unpacked(self._plan[0][0])[first : first + len(told)]
 
     def note(self, batch: BatchReady) -> None:
         """Note that a batch was yielded."""
         positions = unpacked(batch.positions)
         self._left -= len(positions)
-        self.progress.note(unpacked(batch.step) if batch.step else positions)
+        if self._rank is not None:
+            positions = unpacked(self._plan.popleft()[0])
+            self._noted += 1
+            self.progress.key = self._new_key
+        self.progress.note(positions)
 
-    def state(self, fingerprint: str, seed: int, order: str) -> dict[str, Any]:
+    def state(self, identity: Identity, seed: int, order: str) -> dict[str, Any]:
         """Return what was yielded, as small plain data."""
-        return self.progress.state(fingerprint, seed, order)
+        return self.progress.state(identity, seed, order)
 
 
 class Told:
     """A sampler of the user's says what comes; it is read a few batches ahead, as torch does."""
 
     def __init__(
-        self,
-        batches: Iterator[list[int]],
-        progress: Progress,
-        yielded: int = 0,
-        sampler: str = "",
+        self, order: ToldOrder, progress: Progress, saved: dict[str, Any] | None = None
     ) -> None:
-        """Go on after `yielded` batches; `sampler` is its state when the pass began."""
+        """Begin, or go on from what was saved of the order."""
         self._progress = progress
-        self._yielded = yielded
-        self._sampler = sampler
-        self._batches = batches
-        for _ in range(yielded):
-            next(batches, None)
-        self._waiting: deque[list[int]] = deque()  # taken from the sampler and not yielded
+        self._saved = saved or order.save()
+        self._unit = self._saved["unit"]
+        if self._saved["count"] and order.has_state:
+            # What came before is not known: what comes again must not get the same random numbers.
+            progress.key = key_from(progress.key, self._saved["count"])
+        self._batches = order.read(saved)
+        self._waiting: deque[ToldBatch] = deque()  # taken from the sampler and not yielded
         self._asked = 0  # how many of these the daemon was asked for
         self._error: Exception | None = None  # of the sampler, after these
         self._look()
@@ -161,8 +183,7 @@ class Told:
     def begin(self, number: int) -> StartPass:
         """Begin, or begin again with another daemon."""
         self._asked = 0
-        # The daemon counts what it is told from 0 again: the random numbers must not be the same.
-        return StartPass(number, self.epoch, key_from(self._progress.key, self._yielded))
+        return StartPass(number, self.epoch, self._progress.key)
 
     def ask(self) -> NextBatch | None:
         """Return what to ask for next; None when the sampler has ended."""
@@ -170,9 +191,9 @@ class Told:
             self._look()
         if self._asked == len(self._waiting):
             return None
-        positions = self._waiting[self._asked]
+        positions, times, _ = self._waiting[self._asked]
         self._asked += 1
-        return NextBatch(len(positions), packed(positions))
+        return NextBatch(len(positions), packed(positions), packed(times) if any(times) else b"")
 
     def raise_error(self) -> None:
         """Raise what the sampler raised, once everything before it was yielded."""
@@ -182,34 +203,34 @@ class Told:
 
     def largest(self) -> int:
         """Return the size of the largest batch that is known so far."""
-        return max(map(len, self._waiting), default=1)
+        return max((len(batch.positions) for batch in self._waiting), default=1)
 
     def positions(self, batch: BatchReady) -> NDArray[np.int64]:
         """Return the positions in the dataset of a batch that is not noted yet, in order."""
-        return np.array(self._waiting[0], np.int64)
+        return np.array(self._waiting[0].positions, np.int64)
 
     def note(self, batch: BatchReady) -> None:
         """Note that a batch was yielded."""
-        self._waiting.popleft()
+        positions, _, after = self._waiting.popleft()
         self._asked -= 1
-        self._yielded += 1
+        count = self._saved["count"] + (1 if self._unit == "batches" else len(positions))
+        self._saved = {**self._saved, "count": count, "state": after}
         if not self._waiting:
             self._look()
 
-    def state(self, fingerprint: str, seed: int, order: str) -> dict[str, Any]:
-        """Return how many batches were yielded, and where the sampler had begun."""
-        whole = self._progress.state(fingerprint, seed, order)
-        return {**whole, "batches": self._yielded, "sampler": self._sampler}
+    def state(self, identity: Identity, seed: int, order: str) -> dict[str, Any]:
+        """Return how much was yielded, and where the sampler had begun."""
+        return {**self._progress.state(identity, seed, order), "sampler": dict(self._saved)}
 
     def _look(self) -> None:
         """Take the sampler's next batch."""
         try:
-            positions = next(self._batches, None)
+            batch = next(self._batches, None)
         except Exception as error:  # the user's code; it is looked at ahead of its time
             self._error = self._error or error
             return
-        if positions is not None:
-            self._waiting.append(positions)
+        if batch is not None:
+            self._waiting.append(batch)
 
 
 def key_from(*parts: int) -> int:

@@ -37,6 +37,8 @@ from joader.messages import (
     Hello,
     NeedBody,
     NextBatch,
+    PlanAhead,
+    PlanKnown,
     PutAt,
     Register,
     Registered,
@@ -225,9 +227,11 @@ class Daemon:
     def _from_job(self, session: Session, job: int, message: Any) -> None:
         match message:
             case StartPass():
-                self._tell(engine.Begin(job, message.epoch, unpacked(message.done)))
+                plan = tuple((unpacked(step), repeated) for step, repeated in message.plan)
+                done, taken = unpacked(message.done), message.taken
+                self._tell(engine.Begin(job, message.epoch, done, message.key, taken, plan))
                 session.epoch, session.delivered = message.epoch, len(message.done) // 8
-                session.number, session.key, session.owed = message.number, message.key, 0
+                session.number, session.owed = message.number, 0
                 self._end_if_drained(session)
             case NextBatch() if self._draining:
                 pass  # it will ask the next daemon
@@ -237,7 +241,11 @@ class Daemon:
                 session.owed += 1
                 now = asyncio.get_running_loop().time()
                 told = unpacked(message.positions) if message.positions else None
-                self._tell(engine.Want(job, message.count, now, told))
+                times = unpacked(message.times) if message.times else None
+                self._tell(engine.Want(job, message.count, now, told, times))
+            case PlanKnown():
+                if message.number == session.number:
+                    self._tell(engine.Know(job, message.count))
             case GiveBack():
                 self._tell(engine.Release(job, unpacked(message.samples)))
             case TakeBackPlan():
@@ -398,7 +406,7 @@ class Daemon:
                             instruction.row,
                             instruction.offset,
                             instruction.size_bytes,
-                            self._key(instruction.job, instruction.position),
+                            key_of(instruction.key, instruction.position, instruction.times),
                         )
                     )
                 case engine.Finish():
@@ -412,7 +420,7 @@ class Daemon:
                             b"" if layout is None else self._layout_bytes[layout],
                             instruction.offset,
                             instruction.size_bytes,
-                            self._key(instruction.job, instruction.position),
+                            key_of(instruction.key, instruction.position, instruction.times),
                         )
                     )
                 case engine.Place() if instruction.offset < 0:
@@ -423,10 +431,16 @@ class Daemon:
                     )
                 case engine.Deliver():
                     self._deliver(instruction)
+                case engine.Announce():
+                    steps = tuple((packed(step), repeated) for step, repeated in instruction.steps)
+                    session = self.sessions[instruction.job]
+                    session.send(PlanAhead(session.number, steps, instruction.key))
                 case engine.Refuse():
-                    session = self.sessions.pop(instruction.job, None)
-                    if session is not None:
-                        session.refuse(instruction.reason)
+                    refused = self.sessions.pop(instruction.job, None)
+                    if refused is not None and self._draining:
+                        refused.end()  # the next daemon may have what it wants
+                    elif refused is not None:
+                        refused.refuse(instruction.reason)
                 case engine.Forget():
                     for sample in instruction.samples:
                         self._layout_of.pop(sample, None)
@@ -450,16 +464,10 @@ class Daemon:
                 delivery.failed,
                 delivery.prepared,
                 delivery.shared,
-                packed(delivery.step) if delivery.step.size else b"",
                 delivery.repeated,
             )
         )
         self._end_if_drained(session)
-
-    def _key(self, job: int, position: int) -> int:
-        """Return where the random numbers of a position of a job's pass start."""
-        session = self.sessions.get(job)
-        return key_of(session.key if session else 0, position)
 
     def _why(self, job: int) -> Why:
         """Say in words what a job's next batch waits for."""

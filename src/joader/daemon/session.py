@@ -47,7 +47,6 @@ class Session(asyncio.Protocol):
         self.timeout_s = 0.0  # how long it waits for a batch
         self.epoch = 0
         self.number = 0  # of its pass
-        self.key = 0  # where the pass's random numbers start
         self.owed = 0  # batches it asked for and has not got
         self.delivered = 0
         self.known_layouts: set[int] = set()

@@ -32,6 +32,7 @@ from joader.engine.values import (
     Instruction,
     Job,
     Join,
+    Know,
     Leave,
     Lost,
     Prepared,
@@ -82,6 +83,7 @@ class Engine:
             Join: self._join,
             Begin: self._begin,
             Want: self._want,
+            Know: self._know,
             Prepared: self._prepared,
             Sized: self._sized,
             Failed: self._failed,
@@ -233,9 +235,13 @@ class Engine:
         place = self._teams.find(event.job)
         (place[0].lead if place else reader).check_begin(event.epoch, event.done)
         together = place[0].begin(place[1], event) if place else None
+        reader.key = event.key
         self._begin_pass(reader, event)
         if place and together:
             self._begin_pass(place[0].lead, together)
+            for number, rank in place[0].ranks.items():
+                if place[0].in_pass(number):
+                    rank.key = together.key
 
     def _begin_pass(self, reader: Reader, event: Begin) -> None:
         numbers = reader.numbers_of_pass(event.epoch, event.done)
@@ -247,6 +253,7 @@ class Engine:
         reader.epoch = event.epoch
         reader.stuck = False
         reader.tickets = 0
+        reader.told_places.clear()
         self._draw_from(reader, numbers)
         if reader.told and reader.lead is None:
             numbers = reader.rows.numbers.astype(np.int64)  # as far as is known
@@ -342,8 +349,16 @@ class Engine:
                     f"job {event.job} wants {reader.wanted + event.count} samples ahead; at most "
                     f"{MOST_TOLD}, or one batch"
                 )
-            reader.tell(event.positions)
+            times = event.times
+            if times is not None and (times.size != event.count or int(times.min()) < 0):
+                raise BadArgument(f"job {event.job} did not say how often each of them came before")
+            reader.tell(event.positions, event.times)
         reader.note_want(event.count, event.now)
+
+    def _know(self, event: Know) -> None:
+        if self._reader(event.job).lead is None:
+            raise BadArgument(f"job {event.job} is no rank of several; nothing was announced to it")
+        self._teams.know(event.job, event.count)
 
     def _release(self, event: Release) -> None:
         reader = self._reader(event.job)
@@ -366,7 +381,10 @@ class Engine:
         if reader.rows.distinct and not reader.told and len(homes) > FEW:
             self._cache.read_each(reader.job, np.array(homes, np.int64))
         else:
-            needing = reader.job if reader.lead is None else reader.lead
+            needing = reader.job
+            place = self._teams.find(reader.job)
+            if place and place[0].lead.in_pass:
+                needing = place[0].lead.job
             for home in homes:
                 if self._cache.needed(needing, home):
                     self._cache.read(needing, home)
@@ -382,7 +400,7 @@ class Engine:
                 tuple(failed),
                 prepared,
                 shared,
-                *(reader.steps.popleft() if reader.steps else ()),
+                reader.steps.popleft() if reader.steps else 0,
             )
         )
 
@@ -407,7 +425,9 @@ class Engine:
                 self._recipes.close(recipe)
             self._limit_look_ahead()
             self._tell_rates(self._planner.top_up(self._drawers()))
-            self._teams.hand_out()
+            self._out += self._teams.announcements()
+            for reader, reason in self._teams.hand_out():
+                self._refuse(reader, reason)
             self._ask()
             moving = self._deliver_due() or self._unstick()
 

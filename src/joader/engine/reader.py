@@ -8,7 +8,8 @@ A position of its pass is
 - *held*: delivered and not released; its sample is counted in `held`.
 
 Where the job is told what to read (`told`), positions are tickets: numbers of what it was told, in
-order. Plan order is delivery order. A job has a lease for each position that is asked for or held
+order; `told_places` has the position of each, and how often that came before. Plan order is
+delivery order. A job has a lease for each position that is asked for or held
 and has a slot. Not here: which are planned (planner.py), leases and preparations (supply.py).
 """
 
@@ -55,8 +56,10 @@ class Reader:
     admitted: bool = False  # the size of its samples is known, and its share fits
     in_pass: bool = False
     epoch: int = 0
+    key: int = 0  # where the pass's random numbers start
     undrawn: int = 0
     tickets: int = 0  # how many positions it was told in this pass
+    told_places: dict[int, tuple[int, int]] = field(default_factory=dict)
     positions: list[int] = field(default_factory=list)
     homes: list[int] = field(default_factory=list)
     samples: list[int] = field(default_factory=list)
@@ -66,7 +69,7 @@ class Reader:
     held_count: int = 0
     wants: deque[int] = field(default_factory=deque)
     pending: deque[float] = field(default_factory=deque)  # when a rank wanted steps to come
-    steps: deque[tuple[Array, int]] = field(default_factory=deque)  # of a rank, to be delivered
+    steps: deque[int] = field(default_factory=deque)  # of a rank: repeated rows of steps to come
     lead: Job | None = None  # of a rank: who needs its samples in its stead
     wanted: int = 0  # the sum of wants
     recent: float = 0.0  # how much it wanted in the last pace_s, older wants fading out
@@ -150,7 +153,7 @@ class Reader:
             return np.empty(0, np.int64)
         return self.rows.left(done, epoch, self.seed)
 
-    def tell(self, positions: Array) -> None:
+    def tell(self, positions: Array, times: Array | None = None) -> None:
         """Plan these positions next; one may come again, so each gets a ticket in their stead."""
         if positions.size and not (
             int(positions.min()) >= 0 and int(positions.max()) < self.rows.rows.size
@@ -159,9 +162,18 @@ class Reader:
                 f"job {self.job} wants positions {positions.min()} to {positions.max()}; it has "
                 f"{self.rows.rows.size}"
             )
-        self.positions += range(self.tickets, self.tickets + positions.size)
+        tickets = range(self.tickets, self.tickets + positions.size)
+        before = [0] * positions.size if times is None else times.tolist()
+        places = zip(positions.tolist(), before, strict=True)
+        self.told_places.update(zip(tickets, places, strict=True))
+        self.positions += tickets
         self.tickets += positions.size
         self.homes += (self.recipe.base + self.rows.rows[positions].astype(np.int64)).tolist()
+
+    def origin(self, position: int) -> tuple[int, int, int]:
+        """Return where the random numbers of a planned position start: see `Prepare`."""
+        place = self.told_places[position] if self.told else (position, 0)
+        return (self.key, *place)
 
     def extend(self, numbers: Array) -> None:
         """Plan these draws next."""
@@ -195,6 +207,9 @@ class Reader:
         self._ready -= count
         taken = self.positions[:count], self.homes[:count], self.samples[:count]
         del self.positions[:count], self.homes[:count], self.samples[:count]
+        if self.told:
+            for ticket in taken[0]:
+                del self.told_places[ticket]
         return taken
 
     def unask(self) -> tuple[int, int]:

@@ -28,7 +28,7 @@ class JobRows:
         self.distinct = _are_distinct(rows, row_limit)
         self.numbers = self.rows
         if not self.distinct:
-            numbers = rows + row_limit * _occurrence(rows)
+            numbers = rows + row_limit * occurrence(rows)
             if int(numbers.max()) >= NUMBER_LIMIT:
                 raise BadArgument(
                     f"a row occurs {int(numbers.max()) // row_limit + 1} times in a dataset of "
@@ -76,7 +76,7 @@ def _are_distinct(rows: Array, row_limit: int) -> bool:
     return int(np.count_nonzero(seen)) == rows.size
 
 
-def _occurrence(rows: Array) -> Array:
+def occurrence(rows: Array) -> Array:
     """Return for each position how many earlier positions hold the same row."""
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]

@@ -48,7 +48,7 @@ class _Preparation:
     recipe: Recipe
     row: int
     job: Job
-    position: int
+    origin: tuple[int, int, int]  # where its random numbers start: see Prepare
     sizes: Sizes
     source: int | None = None  # of an own part
     waiting: dict[tuple[Job, int], Reader] = field(default_factory=dict)
@@ -136,9 +136,8 @@ class Supply:
                 self._cache.abandon(sample)
             self._forget_numbers([sample])
             return None
-        preparation = _Preparation(
-            reader.recipe, home - reader.recipe.base, reader.job, position, reader.sizes, source
-        )
+        row, origin = home - reader.recipe.base, reader.origin(position)
+        preparation = _Preparation(reader.recipe, row, reader.job, origin, reader.sizes, source)
         preparation.waiting[reader.job, position] = reader
         reader.unready.add(position)
         reader.recipe.underway += 1
@@ -339,7 +338,8 @@ class Supply:
                 return False
         elif recipe.underway:
             return False  # the first sample tells the size
-        preparation = _Preparation(recipe, home - recipe.base, reader.job, position, recipe.sizes)
+        row, origin = home - recipe.base, reader.origin(position)
+        preparation = _Preparation(recipe, row, reader.job, origin, recipe.sizes)
         self._underway[sample] = preparation
         recipe.underway += 1
         self._say(sample, preparation)
@@ -361,7 +361,7 @@ class Supply:
 
     def _say(self, sample: int, preparation: _Preparation) -> None:
         offset, size_bytes = self._cache.place(sample) if self._cache.has(sample) else (-1, 0)
-        who, source = (preparation.job, preparation.position), preparation.source
+        who, source = (preparation.job, *preparation.origin), preparation.source
         if source is None:
             name, row = preparation.recipe.name, preparation.row
             self._out.append(Prepare(sample, name, row, *who, offset, size_bytes))

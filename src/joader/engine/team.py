@@ -3,31 +3,59 @@
 A *step* is what all ranks read at the same time: batch_size positions a rank, in order of ranks.
 The team draws as one job, by its *lead*, a reader that plans and never asks; ranks are told their
 parts. Steps are equal: the last is shared out evenly, and filled up with fewer rows than there are
-ranks, from the team's first step, unless `drop_last` leaves it out. A pass begins when all ranks
-have begun it, and they must agree on where.
+ranks, from an early step, unless `drop_last` leaves it out. A pass begins when all ranks have begun
+it, and they must agree on where.
 
-Invariant: a rank's steps come in order; a step is kept until every rank has taken its part.
+A daemon may die when one rank has read a step and another has not; the first may then wait for the
+second, and for no daemon. So every rank has to know a step before any rank gets its part: steps are
+announced ahead, ranks say what they know, and in a new daemon they report it. A rank gets at once
+what it reports; new steps come when all have met there, after what the one that knows most reports.
+
+Invariant: a rank's steps come in order; what one has got, all know.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from joader.engine.reader import Reader
-from joader.engine.recipe_rows import Array
-from joader.engine.values import Begin, Job, Join
+from joader.engine.recipe_rows import Array, occurrence
+from joader.engine.values import Announce, Begin, Job, Join, PlannedStep
 from joader.errors import BadArgument
 
 FIRST_LEAD = -2
+# How many steps are announced beyond the one that was taken last. Ranks in step hear of each long
+# before they want it; one that falls behind holds the others up after so many.
+AHEAD = 4
 
 
 @dataclass(frozen=True)
 class Step:
-    """The positions of all ranks, and how many of them fill it up."""
+    """The positions of all ranks, how many of them fill it up, and how often each came before."""
 
     positions: Array
     repeated: int
+    times: Array
+
+    @classmethod
+    def of(cls, positions: Array, repeated: int) -> "Step":
+        """Make a step whose last so many positions came before in this pass."""
+        times = np.zeros(positions.size, np.int64)
+        filled = positions.size - repeated
+        times[filled:] = 1 + occurrence(positions[filled:])
+        return cls(positions, repeated, times)
+
+
+@dataclass
+class Part:
+    """Where a rank is in a pass."""
+
+    taken: int  # how many steps
+    reported: int  # what it knew when it came
+    known: int  # what it said it knows
+    told: int  # what was announced to it
+    steps: dict[int, Step]  # those of these that it has not taken
 
 
 @dataclass(eq=False)
@@ -41,9 +69,12 @@ class Team:
     lead: Reader
     ranks: dict[int, Reader] = field(default_factory=dict)
     _begun: dict[int, Begin] = field(default_factory=dict)  # by rank, until all have
-    _taken: dict[int, int] = field(default_factory=dict)  # steps, by rank
-    _steps: list[Step] = field(default_factory=list)
-    _first: int = 0  # the number of the first step that is kept
+    _reports: dict[int, Begin] = field(default_factory=dict)  # of ranks that go on, until all do
+    _parts: dict[int, Part] = field(default_factory=dict)  # of ranks that are in a pass
+    _left: dict[int, int] = field(default_factory=dict)  # how many steps ranks had that are gone
+    _together: bool = False  # all have begun this pass
+    _planned: int = 0  # how many steps there are of it
+    _furthest: int = 0  # how many the first rank has taken
     _filling: Array = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
@@ -67,40 +98,109 @@ class Team:
         self.ranks[rank] = reader
 
     def leave(self, rank: int) -> None:
-        """Let a rank go; what it has not taken nobody will."""
+        """Let a rank go; the others get what it had got, and no more."""
         del self.ranks[rank]
         self._begun.pop(rank, None)
-        self._taken.pop(rank, None)
+        part = self._parts.pop(rank, None)
+        if part is not None and self._together:
+            self._left[rank] = part.taken
 
     def begin(self, rank: int, event: Begin) -> Begin | None:
-        """Note that a rank has begun a pass; once all have, return where the team does."""
-        self._begun.pop(rank, None)
+        """Note that a rank has begun a pass; once all have, return where the team does.
+
+        One that goes on, in a new daemon, gets at once what it knows.
+        """
+        self._check(rank, event)
+        begun = {other: one for other, one in self._begun.items() if other != rank}
+        reports = dict(self._reports)
+        goes_on = event.taken > 0 or len(event.plan) > 0
+        (reports if goes_on else begun)[rank] = event
+        # A rank that has come to its end may have begun the next; its report still counts.
+        here = {other: one for other, one in reports.items() if one.epoch == event.epoch}
+        here |= {other: one for other, one in begun.items() if one.epoch == event.epoch}
+        together = self._met(rank, here) if len(here) == self.world_size else None
+        self._begun, self._reports = begun, reports
+        self._parts.pop(rank, None)
+        if goes_on:
+            end, steps = event.taken + len(event.plan), dict(enumerate(event.plan, event.taken))
+            known = {number: Step.of(*step) for number, step in steps.items()}
+            self._parts[rank] = Part(event.taken, end, end, end, known)
+            self._together = False
+        if together is not None:
+            self._start(here)
+        return together
+
+    def _check(self, rank: int, event: Begin) -> None:
+        """Raise BadArgument where a rank cannot begin like this."""
+        length, size = self.lead.rows.rows.size, self.step_size
+        for positions in (event.done, *(positions for positions, _ in event.plan)):
+            if positions.size and not 0 <= int(positions.min()) <= int(positions.max()) < length:
+                raise BadArgument(f"rank {rank} speaks of positions beyond its {length}")
+        for positions, repeated in event.plan:
+            whole = 0 < positions.size <= size and positions.size % self.world_size == 0
+            if event.taken < 0 or not whole or not 0 <= repeated < positions.size:
+                raise BadArgument(f"rank {rank} reports a step that cannot be: {positions.size}")
+        others = [other for other in self._parts if other != rank]
+        if event.taken or event.plan:
+            if self._together and others:
+                raise BadArgument(_without(self.name, rank))
+            return
         for other, begun in self._begun.items():
-            if begun.epoch != event.epoch or not np.array_equal(begun.done, event.done):
-                raise BadArgument(
-                    f"rank {rank} of job {self.name!r} begins epoch {event.epoch} after "
-                    f"{event.done.size} rows, rank {other} epoch {begun.epoch} after "
-                    f"{begun.done.size}; load the same state on all ranks"
-                )
-        self._taken.pop(rank, None)
-        self._begun[rank] = event
-        if len(self._begun) < self.world_size:
-            return None
-        self._taken = dict.fromkeys(self._begun, 0)
-        self._begun.clear()
-        self._steps.clear()
-        self._first = 0
+            if other != rank:
+                self._compare(event, other, begun, np.array_equal(begun.done, event.done))
+
+    def _compare(self, event: Begin, other: int, begun: Begin, same: bool) -> None:
+        if begun.epoch != event.epoch or not same:
+            raise BadArgument(
+                f"a rank of job {self.name!r} begins epoch {event.epoch} after {event.done.size} "
+                f"rows, rank {other} epoch {begun.epoch} after {begun.done.size}; load the same "
+                "state on all ranks"
+            )
+
+    def _met(self, rank: int, here: dict[int, Begin]) -> Begin:
+        """Return where the pass goes on: after all that any rank knows."""
+        event, steps = here[rank], _reported(here)
+        end = max(one.taken + len(one.plan) for one in here.values())
+        whole = _union(event, steps)
+        for other, begun in here.items():
+            no_hole = sum(number >= begun.taken for number in steps) == end - begun.taken
+            same = no_hole and np.array_equal(whole, _union(begun, steps))
+            self._compare(event, other, begun, same)
+        return Begin(event.job, event.epoch, whole, here[0].key)
+
+    def _start(self, here: dict[int, Begin]) -> None:
+        """Begin the pass: let ranks have what others have reported and they have not."""
+        steps = {number: Step.of(*step) for number, step in _reported(here).items()}
+        for rank, event in here.items():
+            if self._begun.get(rank) is event:
+                self._parts[rank] = Part(0, 0, 0, 0, {})
+        self._planned = max(event.taken + len(event.plan) for event in here.values())
+        for part in self._parts.values():
+            part.steps |= {number: step for number, step in steps.items() if number >= part.told}
+        epoch = here[0].epoch
+        self._begun = {rank: one for rank, one in self._begun.items() if one.epoch != epoch}
+        self._reports.clear()
+        self._left.clear()
+        self._together = True
+        self._furthest = max((part.taken for part in self._parts.values()), default=0)
         self._filling = np.empty(0, np.int64)
-        return event
+        if steps:
+            first = steps[min(steps)]
+            self._filling = first.positions[: first.positions.size - first.repeated]
 
     def waits_for(self, rank: int) -> str:
-        """Say which ranks a rank waits for to begin its pass; empty where it does not."""
+        """Say which ranks a rank waits for; empty where it does not."""
         absent = [number for number in range(self.world_size) if number not in self.ranks]
-        late = [number for number in sorted(self.ranks) if number not in self._begun]
-        if self.in_pass(rank) or not (absent or late):
-            return ""
+        begun = {*self._begun, *self._reports}
+        late = [number for number in sorted(self.ranks) if number not in begun]
         words = [f"{_named(absent)} not here, or gone"] if absent else []
         words += [f"{_named(late)} yet to begin the pass"] if late else []
+        part = self._parts.get(rank)
+        if part is not None and self._together:
+            behind = [r for r, other in self._parts.items() if other.known <= part.taken]
+            words = [f"{_named(sorted(behind))} behind"] if behind else []
+        if not words:
+            return ""
         return f"of {self.world_size} ranks of job {self.name!r} {' and '.join(words)}"
 
     def all_here(self) -> bool:
@@ -108,25 +208,51 @@ class Team:
         return len(self.ranks) == self.world_size
 
     def in_pass(self, rank: int) -> bool:
-        """Tell whether a rank takes part in the team's pass."""
-        return rank in self._taken
+        """Tell whether a rank takes part in a pass."""
+        return rank in self._parts
 
-    def take(self, rank: int, now: float) -> tuple[Step, Array] | None:
-        """Return a rank's next step and its own positions of it; None while it is not planned."""
-        number = self._taken[rank]
-        if number == self._first + len(self._steps):
-            step = self._next_step()
-            if step is None:
-                return None
-            self._steps.append(step)
+    def know(self, rank: int, count: int) -> None:
+        """Note that a rank knows so many steps."""
+        part = self._parts.get(rank)
+        if part is not None and part.known < count <= part.told:
+            part.known = count
+
+    def lacks(self, rank: int) -> int | None:
+        """Return the rank that has gone without the step that this one wants now, if any."""
+        taken = self._parts[rank].taken
+        return next((gone for gone, count in self._left.items() if count <= taken), None)
+
+    def take(self, rank: int, now: float) -> tuple[Step, slice] | None:
+        """Return a rank's next step and which part of it is its; None while it may not have it."""
+        part = self._parts[rank]
+        number = part.taken
+        if number >= part.reported and not self._all_know(number):
+            return None
+        step = part.steps.pop(number)
+        part.taken += 1
+        if self._together and part.taken > self._furthest:
+            self._furthest = part.taken
             self.lead.note_rate(step.positions.size, now)
-        step = self._steps[number - self._first]
-        self._taken[rank] = number + 1
-        while min(self._taken.values()) > self._first:
-            self._steps.pop(0)
-            self._first += 1
-        part = step.positions.size // self.world_size
-        return step, step.positions[rank * part : (rank + 1) * part]
+        share = step.positions.size // self.world_size
+        return step, slice(rank * share, (rank + 1) * share)
+
+    def _all_know(self, number: int) -> bool:
+        return self._together and all(part.known > number for part in self._parts.values())
+
+    def announce(self) -> Iterable[tuple[Reader, list[Step]]]:
+        """Plan a few steps ahead, and return what each rank is to be told of them."""
+        if not self._together or not self._parts:
+            return
+        most = self._planned if self._left else self._furthest + AHEAD
+        while self._planned < most and (step := self._next_step()) is not None:
+            for part in self._parts.values():
+                part.steps[self._planned] = step
+            self._planned += 1
+        for rank, part in self._parts.items():
+            if part.told < self._planned:
+                steps = [part.steps[number] for number in range(part.told, self._planned)]
+                part.told = self._planned
+                yield self.ranks[rank], steps
 
     def _next_step(self) -> Step | None:
         """Take a step off the lead's plan; the last one may be shorter."""
@@ -139,7 +265,22 @@ class Team:
         if not self._filling.size:
             self._filling = positions
         missing = -positions.size % self.world_size
-        return Step(np.concatenate([positions, np.resize(self._filling, missing)]), missing)
+        positions = np.concatenate([positions, np.resize(self._filling, missing)])
+        return Step.of(positions, missing)
+
+
+def _reported(here: dict[int, Begin]) -> dict[int, PlannedStep]:
+    """Return by number the steps that ranks know."""
+    steps: dict[int, PlannedStep] = {}
+    for event in here.values():
+        steps |= dict(enumerate(event.plan, event.taken))
+    return steps
+
+
+def _union(event: Begin, steps: dict[int, PlannedStep]) -> Array:
+    """Return all that a rank has read, with all steps after it; ascending."""
+    after = [positions for number, (positions, _) in steps.items() if number >= event.taken]
+    return np.unique(np.concatenate([event.done, *after]))
 
 
 def _named(ranks: list[int]) -> str:
@@ -197,15 +338,43 @@ class Teams:
         del self._teams[team.name]
         return team.lead
 
-    def hand_out(self) -> None:
-        """Tell ranks their parts of the steps they want, as far as these are planned."""
+    def know(self, job: Job, count: int) -> None:
+        """Note that a rank knows so many steps of its pass."""
+        team, rank = self._place[job]
+        team.know(rank, count)
+
+    def announcements(self) -> list[Announce]:
+        """Return what ranks are to be told of the steps that come."""
+        return [
+            Announce(
+                reader.job, tuple((step.positions, step.repeated) for step in steps), reader.key
+            )
+            for team in self._teams.values()
+            for reader, steps in team.announce()
+        ]
+
+    def hand_out(self) -> list[tuple[Reader, str]]:
+        """Tell ranks their parts of the steps they want; return those that cannot have them."""
+        refused = []
         for team in self._teams.values():
             for rank, reader in team.ranks.items():
                 while reader.pending and team.in_pass(rank):
+                    gone = team.lacks(rank)
+                    if gone is not None:
+                        refused.append((reader, _without(team.name, gone)))
+                        break
                     taken = team.take(rank, reader.pending[0])
                     if taken is None:
                         break
-                    step, positions = taken
-                    reader.tell(positions)
-                    reader.note_want(positions.size, reader.pending.popleft())
-                    reader.steps.append((step.positions, step.repeated))
+                    step, part = taken
+                    reader.tell(step.positions[part], step.times[part])
+                    reader.note_want(part.stop - part.start, reader.pending.popleft())
+                    reader.steps.append(step.repeated)
+        return refused
+
+
+def _without(name: str, rank: int) -> str:
+    return (
+        f"rank {rank} of job {name!r} has left in the middle of the pass, and the others cannot go "
+        "on without it; start the job again from its last state_dict()"
+    )

@@ -14,6 +14,8 @@ Job = int
 Positions = NDArray[np.int64]
 Samples = NDArray[np.int64]
 Offsets = NDArray[np.int64]
+# What all ranks of a job read at a time, of which the last so many fill it up.
+PlannedStep = tuple[Positions, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +47,40 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """A job begins a pass; what it has read of it already, if it resumes, is left out."""
+    """A job begins a pass; what it has read of it already, if it resumes, is left out.
+
+    The pass's random numbers start from `key`, of ranks from that of rank 0. A rank that goes on
+    says how many steps it has `taken` since it began, and what it knows of those to come.
+    """
 
     job: Job
     epoch: int = 0
     done: Positions = field(default_factory=lambda: np.empty(0, np.int64))
+    key: int = 0
+    taken: int = 0
+    plan: tuple[PlannedStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """A job wants its next `count` samples, as one delivery; if it is told, these positions."""
+    """A job wants its next `count` samples, as one delivery; if it is told, these positions.
+
+    `times`: how often each of these came before in this pass; None: none did.
+    """
 
     job: Job
     count: int
     now: float = 0.0
     positions: Positions | None = None
+    times: Positions | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Know:
+    """A rank knows so many steps of its pass, counted from where it began."""
+
+    job: Job
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,18 +138,23 @@ class Leave:
     job: Job
 
 
-Event = Join | Begin | Want | Prepared | Sized | Failed | Lost | Release | TakeBack | Leave
+Event = Join | Begin | Want | Know | Prepared | Sized | Failed | Lost | Release | TakeBack | Leave
 
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Prepare this row, for this job first, and write it to the slot; without one, say `Sized`."""
+    """Prepare this row, for this job first, and write it to the slot; without one, say `Sized`.
+
+    Random numbers start from the pass's key, the position, and how often it came before in it.
+    """
 
     sample: int
     recipe: str
     row: int
     job: Job
+    key: int
     position: int
+    times: int
     offset: int = -1
     size_bytes: int = 0
 
@@ -144,7 +170,9 @@ class Finish:
     source: int
     source_offset: int
     job: Job
+    key: int
     position: int
+    times: int
     offset: int = -1
     size_bytes: int = 0
 
@@ -164,8 +192,8 @@ class Deliver:
 
     Of the samples `prepared` count as prepared for this job, the others are hits; `shared` of
     these were prepared for another job. For jobs that are told, positions are their numbers in the
-    order they were told. A rank also gets the positions of all ranks in this step, of which the
-    last `repeated` fill it up.
+    order they were told. A rank gets its part of a step that was announced to it, of which the last
+    `repeated` positions fill it up.
     """
 
     job: Job
@@ -175,8 +203,16 @@ class Deliver:
     failed: tuple[tuple[int, str], ...] = ()
     prepared: int = 0
     shared: int = 0
-    step: Positions = field(default_factory=lambda: np.empty(0, np.int64))
     repeated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """Tell a rank the next steps of its pass, and the key of it; it answers with `Know`."""
+
+    job: Job
+    steps: tuple[PlannedStep, ...]
+    key: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,4 +230,4 @@ class Forget:
     samples: tuple[int, ...]
 
 
-Instruction = Prepare | Finish | Place | Deliver | Refuse | Forget
+Instruction = Prepare | Finish | Place | Deliver | Announce | Refuse | Forget

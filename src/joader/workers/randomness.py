@@ -15,9 +15,9 @@ from hashlib import blake2b
 import numpy as np
 
 
-def key_of(pass_key: int, position: int) -> int:
-    """Return where the random numbers of one position of a pass start."""
-    name = struct.pack("<2Q", pass_key, position)
+def key_of(pass_key: int, position: int, times: int) -> int:
+    """Return where the random numbers of a position start that came so often before in a pass."""
+    name = struct.pack("<3Q", pass_key, position, times)
     return int.from_bytes(blake2b(name, digest_size=8).digest()) >> 1
 
 

@@ -28,7 +28,8 @@ looks up by string (`getattr`, `import_module`).
 
 The files, in reading order: outline.py answers; walk.py goes through all objects; anatomy.py takes
 one apart, with program.py for code (reads.py, sources.py, origin.py), content.py for bytes and
-bulk.py for large containers; graph.py turns what was found into digests.
+bulk.py for large containers; graph.py turns what was found into digests. shorthand.py keeps an
+outline in a checkpoint.
 """
 
 from joader.client.fingerprint.outline import (
@@ -37,7 +38,8 @@ from joader.client.fingerprint.outline import (
     difference,
     explain,
     fingerprint,
+    name_of,
     outline,
 )
 
-__all__ = ["Line", "Outline", "difference", "explain", "fingerprint", "outline"]
+__all__ = ["Line", "Outline", "difference", "explain", "fingerprint", "name_of", "outline"]

@@ -28,7 +28,15 @@ Outline: TypeAlias = list[Line]  # the object itself first, then the nearest
 
 def fingerprint(thing: Any, *, name: str = "dataset") -> str:
     """Return the name of what an object is, the same in every process; errors call it `name`."""
-    root = Walk(thing, name).digests()[0]
+    return _name(Walk(thing, name).digests()[0])
+
+
+def name_of(outline: Outline) -> str:
+    """Return the fingerprint of what an outline is of."""
+    return _name(outline[0].digest)
+
+
+def _name(root: bytes) -> str:
     return digest_of(label("joader", FORM, sys.implementation.cache_tag), [root]).hex()
 
 
@@ -73,9 +81,11 @@ def explain(one: Any, other: Any, *, name: str = "dataset") -> str | None:
 
 
 def _in_words(path: str, line: Line, other: Line) -> str:
-    if line.words != other.words:
+    if line.words and line.words != other.words:
         return f"{path} differs: {line.words} and {other.words}"
     only = {edge for edge, _ in line.edges} ^ {edge for edge, _ in other.edges}
     if only:
         return f"{path}{min(only)} is in one only"
+    if not line.words and other.words:  # of an outline whose words were not kept
+        return f"{path} differs, it is now {other.words}"
     return f"{path} differs: both are {line.words}" if line.words else f"{path} differs"

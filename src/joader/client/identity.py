@@ -1,0 +1,69 @@
+"""What a loader reads, as a state must agree with it: which dataset, and which rows of it."""
+
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joader.client.fingerprint import Outline, name_of, outline
+from joader.client.fingerprint.shorthand import MOST_LINES, change, shorthand
+from joader.errors import BadArgument
+
+
+class Identity:
+    """A dataset by its name, and rows of it by position."""
+
+    def __init__(self, thing: Any, key: str | None, rows: NDArray[np.integer[Any]]) -> None:
+        """Look at what is shared of a job, unless `key` names it."""
+        self._outline: Outline = [] if key else outline(thing, max_lines=MOST_LINES)
+        self.key = key or name_of(self._outline)
+        self._rows = rows
+
+    @property
+    def length(self) -> int:
+        """How many positions there are."""
+        return int(self._rows.size)
+
+    @cached_property
+    def _digest(self) -> str:
+        """Which rows the positions stand for."""
+        return blake2b(self._rows.astype("<i8").tobytes(), digest_size=8).hexdigest()
+
+    @cached_property
+    def _shorthand(self) -> str:
+        return shorthand(self._outline)
+
+    def state(self) -> dict[str, Any]:
+        """Return what a state keeps of it."""
+        return {
+            "fingerprint": self.key,
+            "outline": self._shorthand,
+            "length": self.length,
+            "rows": self._digest,
+        }
+
+    def check(self, state: dict[str, Any]) -> None:
+        """Raise BadArgument, with what has changed, where a state is of something else."""
+        if state["length"] != self.length:
+            raise BadArgument(
+                f"the state is of a dataset of {state['length']} positions, this one has "
+                f"{self.length}; a pass cannot go on in another dataset"
+            )
+        if state["fingerprint"] != self.key:
+            raise BadArgument(
+                f"the state is of another dataset: {self._change(state)}. If it is the same data "
+                f"nevertheless, make the loader with key={state['fingerprint']!r}"
+            )
+        if state["rows"] != self._digest:
+            raise BadArgument(
+                "the state is of other rows of this dataset: the positions of a subset have "
+                "changed since (random_split without a fixed generator draws others each time)"
+            )
+
+    def _change(self, state: dict[str, Any]) -> str:
+        if not self._outline or not state["outline"]:
+            return f"it was {state['fingerprint']!r}, this one is {self.key!r}"
+        found = change(state["outline"], self._outline)
+        return found or "its code or data have changed since"
