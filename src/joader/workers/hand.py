@@ -39,6 +39,8 @@ from joader.workers.desk import SIGNAL, Desk, Note
 Order = Cook | Finish
 Report = Cooked | TooBig | Spoiled
 
+# What a worker process runs; tests of faults run the same loop with faults in it.
+MODULE = "joader.workers.loop"
 # One thread each: with a process a core, the threads of numeric libraries only fight for the cores.
 _ONE_THREAD = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB")
 # How long a worker has to say where its code is before it is killed.
@@ -102,7 +104,7 @@ class Hand(asyncio.Protocol):
         self._mail = Mail()
         ours, theirs = socket.socketpair()
         writable = arena.writable_descriptor()
-        command = [environment.interpreter, "-m", "joader.workers.loop"]
+        command = [environment.interpreter, "-m", MODULE]
         command += [f"--socket={theirs.fileno()}", f"--arena={writable}"]
         command += [f"--desk={self.desk.descriptor}", f"--arena-bytes={arena.size_bytes}"]
         command += [f"--threads={threads}", f"--number={number}", f"--workers={workers}"]

@@ -1,0 +1,225 @@
+"""A fault at one exact step of one process: the n-th time it comes by, the process ends or stops.
+
+A life (life.py) *arms* one fault at a time by writing it to a file that the daemon, its workers and
+the jobs of the life look at. A process of the right role that comes by the step for the n-th time
+*fires*: it notes so in a file, which only one process can make, and then does the fault to itself.
+
+Steps are messages, as they are sent and got (`send Cook`, `get Cook`), and what happens between two
+messages (`gather`, `write`, `plan`, `leave`). Each has a *before* and an *after*; what is written
+in one go (a message, a slot) has a *half*, too. The product knows nothing of all this: the classes
+of `joader.wire` and a few functions are wrapped in the processes under test, at their start.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from joader import wire
+
+GROWS_BYTES = 48 * 2**20
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens to whom, when."""
+
+    number: int
+    victim: str  # job, worker, daemon
+    kind: str  # kill, stop, oom
+    step: str
+    when: str  # before, half, after
+    nth: int
+    who: str = ""  # which job
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind} {self.victim} {self.when} {self.step} (no. {self.nth})"
+
+
+class Armed:
+    """The folder in which a fault is armed, and where it is noted that it has fired."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file = folder / "armed"
+
+    def arm(self, fault: Fault) -> None:
+        new = self._folder / "arming"
+        new.write_bytes(msgspec.json.encode(asdict(fault)))
+        new.rename(self._file)
+
+    def disarm(self) -> None:
+        self._file.unlink(missing_ok=True)
+
+    def identity(self) -> tuple[int, int] | None:
+        """Return what changes when another fault is armed."""
+        try:
+            found = os.stat(self._file)
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
+
+    def fault(self) -> Fault | None:
+        try:
+            return msgspec.json.decode(self._file.read_bytes(), type=Fault)
+        except OSError:
+            return None
+
+    def claim(self, fault: Fault) -> bool:
+        """Note that this process is the one; False if another was first."""
+        whole = self._folder / f"fires-{fault.number}-{os.getpid()}"
+        whole.write_text(str(os.getpid()))
+        try:
+            os.link(whole, self._folder / f"fired-{fault.number}")
+        except FileExistsError:
+            return False
+        finally:
+            whole.unlink()
+        return True
+
+    def fired(self, fault: Fault) -> int | None:
+        """Return the process that fired, if one did."""
+        try:
+            return int((self._folder / f"fired-{fault.number}").read_text())
+        except OSError:
+            return None
+
+
+class Injector:
+    """Counts what comes by in this process, and fires."""
+
+    def __init__(self, armed: Armed, role: str, name: str = "") -> None:
+        self._armed = armed
+        self._role, self._name = role, name
+        self._identity: tuple[int, int] | None = None
+        self._fault: Fault | None = None
+        self._seen = 0
+
+    def at(self, step: str, when: str) -> None:
+        """Come by a step."""
+        if self.due(step, when):
+            self.fire()
+
+    def armed_for(self, step: str, when: str) -> bool:
+        """Tell whether something may happen there, without coming by."""
+        identity = self._armed.identity()
+        if identity != self._identity:
+            self._identity, self._seen = identity, 0
+            self._fault = self._armed.fault()
+        fault = self._fault
+        return (
+            fault is not None
+            and (fault.victim, fault.step, fault.when) == (self._role, step, when)
+            and fault.who in ("", self._name)
+        )
+
+    def due(self, step: str, when: str) -> bool:
+        """Come by a step, and tell whether to fire now."""
+        if not self.armed_for(step, when):
+            return False
+        assert self._fault is not None
+        self._seen += 1
+        return self._seen >= self._fault.nth
+
+    def fire(self) -> None:
+        """Do the fault to this process, if no other has."""
+        fault, self._fault = self._fault, None
+        assert fault is not None
+        if not self._armed.claim(fault):
+            return
+        if fault.kind == "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
+            return
+        if fault.kind == "oom":  # it grows, and the kernel ends it and, of a daemon, all below it
+            held = np.ones(GROWS_BYTES, np.uint8)
+            for pid in _children() if self._role == "daemon" else ():
+                os.kill(pid, signal.SIGKILL)
+            assert held.size
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _children() -> list[int]:
+    pid = os.getpid()
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def around(injector: Injector, step: str, owner: Any, name: str) -> None:
+    """Come by a step before and after a function or method."""
+    whole: Callable[..., Any] = getattr(owner, name)
+
+    def wrapped(*arguments: Any, **named: Any) -> Any:
+        injector.at(step, "before")
+        result = whole(*arguments, **named)
+        injector.at(step, "after")
+        return result
+
+    setattr(owner, name, wrapped)
+
+
+def in_channels(injector: Injector) -> None:
+    """Come by all that goes through blocking sockets: in jobs and workers."""
+    send, receive = wire.Channel.send, wire.Channel.receive
+    handling: dict[int, str] = {}  # by channel: what was received last
+
+    def faulty_send(self: wire.Channel[Any], *messages: msgspec.Struct) -> None:
+        steps = [f"send {type(message).__name__}" for message in messages]
+        for step in steps:
+            injector.at(step, "before")
+        if any(injector.due(step, "half") for step in steps):
+            data = b"".join(map(wire.frame, messages))
+            self.socket.sendall(data[: len(data) // 2])
+            injector.fire()
+            self.socket.sendall(data[len(data) // 2 :])
+        else:
+            send(self, *messages)
+        for step in steps:
+            injector.at(step, "after")
+
+    def faulty_receive(self: wire.Channel[Any], timeout_s: float | None = None) -> Any:
+        before = handling.pop(id(self), None)
+        if before is not None:
+            injector.at(before, "after")
+        message = receive(self, timeout_s)
+        handling[id(self)] = f"get {type(message).__name__}"
+        injector.at(handling[id(self)], "before")
+        return message
+
+    wire.Channel.send = faulty_send  # type: ignore[method-assign]
+    wire.Channel.receive = faulty_receive  # type: ignore[method-assign]
+
+
+def in_transports(injector: Injector) -> None:
+    """Come by all that goes through asyncio's transports: in the daemon."""
+    feed, send = wire.Stream.feed, wire.Mail.send
+
+    def faulty_feed(self: wire.Stream[Any], data: bytes) -> Iterator[Any]:
+        for message in feed(self, data):
+            step = f"get {type(message).__name__}"
+            injector.at(step, "before")
+            yield message
+            injector.at(step, "after")
+
+    def faulty_send(self: wire.Mail, transport: Any, messages: Any) -> None:
+        for message in messages:
+            step = f"send {type(message).__name__}"
+            injector.at(step, "before")
+            if injector.due(step, "half"):
+                self.flush()
+                data = wire.frame(message)
+                transport.write(data[: len(data) // 2])
+                injector.fire()
+                transport.write(data[len(data) // 2 :])
+                continue
+            send(self, transport, (message,))
+            if injector.armed_for(step, "after"):
+                self.flush()  # it has really gone
+            injector.at(step, "after")
+
+    wire.Stream.feed = faulty_feed  # type: ignore[method-assign]
+    wire.Mail.send = faulty_send  # type: ignore[method-assign]

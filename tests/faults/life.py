@@ -1,0 +1,134 @@
+"""One life of a node under test: a few faults one after the other, each amid reading jobs.
+
+All of it follows from the life's seed and its points, but for the timing between processes. After
+each fault the jobs that survived and those that were started again must have read each position
+once a pass; then the daemon must hold nothing, and at the end nothing may be left of anything.
+"""
+
+import os
+import shutil
+import signal
+import tempfile
+import time
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from tests.faults.case import Case
+from tests.faults.injector import Fault
+from tests.faults.job import JobSpec
+from tests.faults.node import Node, Violation, adopt_orphans, children, state
+from tests.faults.points import Point, Step, name_of
+
+TRIES = 3  # of a fault that did not come by
+SUPERVISED = 0.8  # of killed daemons are started again by us, the others by a job
+
+
+@dataclass
+class Life:
+    """What came of a life."""
+
+    seed: int
+    fired: list[str] = field(default_factory=list)  # names of points
+    unfired: list[str] = field(default_factory=list)
+    rows: int = 0
+    violation: str = ""
+
+
+def live(seed: int, points: list[Point], stop_s: float) -> Life:
+    """Live one life; what was broken is in its `violation`."""
+    adopt_orphans()
+    folder = Path(tempfile.mkdtemp(prefix="jf-"))
+    life, random = Life(seed), Random(seed)
+    node = Node(folder / "n", 1024 * random.randint(160, 320), random.randint(1, 2))
+    try:
+        _live(life, random, points, stop_s, node)
+    except Exception as error:  # whatever it is, it belongs to this life
+        what = str(error) if isinstance(error, Violation) else traceback.format_exc()
+        life.violation = f"{what}\nthe daemon's log ends:\n{node.tail()}"
+    finally:
+        _end_all()
+        shutil.rmtree(folder, ignore_errors=True)
+    return life
+
+
+def _live(life: Life, random: Random, points: list[Point], stop_s: float, node: Node) -> None:
+    number = 0
+    for point in points:
+        victim, kind, when, step = point
+        fired = False
+        if step.new_daemon:
+            node.down()
+        for attempt in range(TRIES):
+            number += 1
+            nth = 1 if attempt else random.randint(1, step.times)
+            who = "j0" if victim == "job" else ""
+            fault = Fault(number, victim, kind, step.name, when, nth, who)
+            specs = specs_for(random, number, step)
+            supervised = victim == "daemon" and random.random() < SUPERVISED
+            case = Case(node, fault, specs, stop_s, supervised)
+            try:
+                fired = case.run()
+            except Violation as error:
+                raise Violation(f"{fault.name}: {error}") from error
+            life.rows += sum(len(spec.rows) * spec.passes for spec in specs)
+            if fired:
+                break
+        (life.fired if fired else life.unfired).append(name_of(point))
+    node.down()
+    if "Traceback" in node.log.read_text():
+        raise Violation("the daemon or a worker raised")
+    node.wait("no process is left", lambda: not _left())
+
+
+def specs_for(random: Random, case: int, step: Step) -> list[JobSpec]:
+    """Return one to three jobs on parts of one dataset, with what the step needs."""
+    limit = random.randint(16, 56)
+    ragged = step.ragged or random.random() < 0.3
+    deterministic = random.random() < 0.3
+    cost_s = random.choice([0.0, 0.0, 0.001, 0.003])
+    made = []
+    for number in range(random.randint(1, 3)):
+        rows = random.sample(range(limit), random.randint(limit // 2, limit))
+        if random.random() < 0.1:
+            rows += rows[:3]
+        made.append(
+            JobSpec(
+                f"j{number}",
+                f"case{case}",
+                rows,
+                limit,
+                random.randint(2, 8),
+                random.choice(["shared", "shared", "shared", "seeded", "given", "told"]),
+                random.randint(1, 2),
+                step.own or random.random() < 0.2,
+                ragged,
+                deterministic,
+                random.choice([0.0, 0.0, 0.002, 0.01]),
+                cost_s,
+            )
+        )
+    return made
+
+
+def _left() -> list[int]:
+    """Return the processes below this one; those that have ended are collected."""
+    for pid in children(os.getpid()):
+        if state(pid) == "Z":
+            with suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+    return [pid for pid in children(os.getpid()) if state(pid) not in "ZX"]
+
+
+def _end_all() -> None:
+    """End what a broken promise has left."""
+    for _ in range(100):
+        left = _left()
+        if not left:
+            return
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.02)

@@ -1,0 +1,107 @@
+"""Every step at which a process can be hit, by who is hit, in the order of a sample's journey.
+
+Where a step needs something of its jobs (an own part, samples of differing sizes) it says so.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+from random import Random
+
+KINDS = ("kill", "stop", "oom")
+ONCE, OFTEN = 1, 8
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the journey, and how often it comes by at least."""
+
+    name: str
+    halves: bool = False
+    times: int = ONCE
+    own: bool = False
+    ragged: bool = False
+    whens: tuple[str, ...] = ("before", "after")
+    new_daemon: bool = False  # it comes by only when a daemon is new
+
+    def points(self) -> list[tuple["Step", str]]:
+        return [(self, when) for when in (*self.whens, *(("half",) if self.halves else ()))]
+
+
+STEPS = {
+    "job": (
+        Step("welcome"),
+        Step("send Register", halves=True),
+        Step("get NeedBody"),
+        Step("send Body", halves=True),
+        Step("get Registered"),
+        Step("send StartPass", halves=True),
+        Step("send NextBatch", halves=True, times=OFTEN),
+        Step("get BatchReady", times=OFTEN),
+        Step("gather", times=OFTEN),
+        Step("send GiveBack", halves=True, times=OFTEN),
+        Step("epoch end"),
+        Step("leave"),
+    ),
+    "worker": (
+        Step("start", whens=("before",), new_daemon=True),
+        Step("get RecipeBody"),
+        Step("get Cook", times=OFTEN),
+        Step("prepare", times=OFTEN),
+        Step("send TooBig", halves=True, ragged=True),
+        Step("get PutAt", ragged=True),
+        Step("write", halves=True, times=OFTEN),
+        Step("send Cooked", halves=True, times=OFTEN),
+        Step("get OwnBody", own=True),
+        Step("get Finish", own=True, times=OFTEN),
+        Step("own part", own=True, times=OFTEN),
+    ),
+    "daemon": (
+        Step("get Hello", whens=("before",)),
+        Step("send Welcome"),
+        Step("get Register"),
+        Step("send NeedBody", halves=True),
+        Step("get Body"),
+        Step("send Registered", halves=True),
+        Step("get StartPass"),
+        Step("get NextBatch", times=OFTEN),
+        Step("plan", times=OFTEN),
+        Step("send RecipeBody", halves=True),
+        Step("send Cook", halves=True, times=OFTEN),
+        Step("get TooBig", ragged=True),
+        Step("send PutAt", halves=True, ragged=True),
+        Step("get Cooked", times=OFTEN),
+        Step("send Finish", halves=True, own=True, times=OFTEN),
+        Step("send BatchReady", halves=True, times=OFTEN),
+        Step("get GiveBack", times=OFTEN),
+        Step("leave"),
+    ),
+}
+
+Point = tuple[str, str, str, Step]  # victim, kind, when, step
+
+
+def all_points() -> list[Point]:
+    """Return every fault there is, but for how often its step comes by before."""
+    return [
+        (victim, kind, when, step)
+        for victim, steps in STEPS.items()
+        for kind, (step, when) in product(KINDS, [p for step in steps for p in step.points()])
+    ]
+
+
+def name_of(point: Point) -> str:
+    """Name a point as it is counted: worker kill half write."""
+    victim, kind, when, step = point
+    return f"{victim} {kind} {when} {step.name}"
+
+
+def dealt(count: int, seed: int, only: str = "") -> list[Point]:
+    """Return so many points, none more often than another but for once; `only` with this text."""
+    random, points = Random(seed), []
+    while len(points) < count:
+        whole = [point for point in all_points() if only in name_of(point)]
+        if not whole:
+            raise ValueError(f"no point has {only!r} in its name; see tests/faults/points.py")
+        random.shuffle(whole)
+        points += whole
+    return points[:count]
