@@ -13,11 +13,14 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 # The torch that tests and demo run with, before anything that would bring another. The library takes any.
 TORCH ?= torch==2.13.0
 
+# How long `make soak` goes on.
+MINUTES ?= 5
+
 # Further arguments, for example: make test ARGS="-k ledger -x"
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check bench clean
+.PHONY: help setup demo test test-all soak check bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -32,6 +35,9 @@ test: $(STAMP) ## Run the tests, without the slow ones
 
 test-all: $(STAMP) ## Run all tests
 	@$(BIN)/pytest $(ARGS)
+
+soak: $(STAMP) ## Let random jobs come, die and resume for MINUTES=5, and see that no promise breaks
+	@PYTHONPATH=. $(BIN)/python -m tests.soak.soak --minutes $(MINUTES) $(ARGS)
 
 check: $(STAMP) ## Lint, format, docstring coverage, strict types, import rules
 	$(BIN)/ruff check

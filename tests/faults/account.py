@@ -15,9 +15,9 @@ def check(spec: JobSpec, lines: list[dict[str, Any]], *, ended: bool = True) -> 
     read = [(line["epoch"], line["rows"]) for line in lines if "rows" in line]
     for epoch in range(spec.passes):
         rows = [row for number, batch in read if number == epoch for row in batch]
-        complete = ended or any(number > epoch for number, _ in read)
+        complete = (ended and not spec.leaves_after) or any(number > epoch for number, _ in read)
         _check_pass(spec, epoch, rows, complete)
-    if ended and "held_after" not in lines[-1]:
+    if ended and "held_after" not in (lines[-1] if lines else {}):
         raise Violation(f"{spec.name} did not come to its end: {lines[-1:]}")
     for line in lines:
         if "held_after" in line and line["held_before"] != line["held_after"]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.faults.account import check
 from tests.faults.injector import Armed, Fault
 from tests.faults.job import JobSpec, fork, lines
-from tests.faults.node import Node, Violation, children, descriptors, state
+from tests.faults.node import Node, Violation, children, command, descriptors, state
 
 CASE_S = 60.0
 LATE_S = 0.5  # how long a daemon may need to come by its last step after its last job ended
@@ -40,6 +40,7 @@ class Case:
                 self._lock.enter_context(self._node.lock())
             deadline = time.monotonic() + CASE_S + self._stop_s
             while jobs:
+                self._notice()
                 self._tend()
                 self._collect(jobs)
                 if time.monotonic() > deadline:
@@ -47,8 +48,11 @@ class Case:
                 time.sleep(0.004)
         if self._fault.victim == "daemon":
             self._until(lambda: self._armed.fired(self._fault), LATE_S)
-        self._armed.disarm()
+        self._victim = self._armed.disarm(self._fault)
         self._resume_at = 0.0
+        daemon = self._node.daemon
+        if self._kills_daemon and daemon is not None and self._victim == daemon.pid:
+            self._node.wait("the daemon dies", lambda: daemon.poll() is not None)
         self._tend()
         for spec in self._specs:
             check(spec, lines(self.log_of(spec)))
@@ -70,16 +74,20 @@ class Case:
                 node.status()
                 node.fresh = descriptors(node.daemon.pid)
 
+    def _notice(self) -> None:
+        """Notice that the fault has come by."""
+        if self._victim is None and (found := self._armed.fired(self._fault)) is not None:
+            self._victim = found
+            self._resume_at = time.monotonic() + self._stop_s
+
     def _tend(self) -> None:
-        """Note that the fault has come by, and see to a process that stopped or a daemon."""
-        if self._victim is None:
-            self._victim = self._armed.fired(self._fault)
-            self._resume_at = time.monotonic() + self._stop_s if self._victim else 0.0
-        stopped = self._victim is not None and self._fault.kind == "stop" and not self._resumed
-        if stopped and time.monotonic() >= self._resume_at:
+        """Let a process go on that has stopped long enough, and see to a daemon that died."""
+        victim, stops = self._victim, self._fault.kind == "stop"
+        if victim and stops and not self._resumed and time.monotonic() >= self._resume_at:
             self._resumed = True
+            self._node.wait("the process stops", lambda: state(victim) in "TZX")
             with suppress(ProcessLookupError):
-                os.kill(self._victim, signal.SIGCONT)
+                os.kill(victim, signal.SIGCONT)
         daemon = self._node.daemon
         if daemon is not None and daemon.poll() is not None:
             self._after_daemon(daemon.pid, daemon.returncode)
@@ -89,7 +97,7 @@ class Case:
         node, node.daemon = self._node, None
         if not self._kills_daemon:
             raise Violation(f"the daemon (process {pid}) ended by itself: {code}")
-        node.wait("a dead daemon's workers follow it", lambda: not _workers_of_nobody(node))
+        node.wait("a dead daemon's workers follow it", lambda: not _workers_of_nobody())
         if self._supervised and not node.listens():
             node.start()
         self._lock.close()
@@ -128,12 +136,7 @@ class Case:
         return f"jobs hang: {'; '.join(told)}; processes {family}"
 
 
-def _workers_of_nobody(node: Node) -> list[int]:
+def _workers_of_nobody() -> list[int]:
     """Return workers under test whose daemon is gone: they are our children now."""
-    found = []
-    for pid in children(os.getpid()):
-        with suppress(OSError):
-            words = Path(f"/proc/{pid}/cmdline").read_text()
-            if state(pid) not in "ZX" and "tests.faults.worker" in words:
-                found.append(pid)
-    return found
+    ours = [pid for pid in children(os.getpid()) if state(pid) not in "ZX"]
+    return [pid for pid in ours if "tests.faults.worker" in command(pid)]

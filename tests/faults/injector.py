@@ -54,8 +54,10 @@ class Armed:
         new.write_bytes(msgspec.json.encode(asdict(fault)))
         new.rename(self._file)
 
-    def disarm(self) -> None:
+    def disarm(self, fault: Fault) -> int | None:
+        """See that it cannot fire any more; return the process that did, if one did."""
         self._file.unlink(missing_ok=True)
+        return None if self.claim(fault) else self.fired(fault)
 
     def identity(self) -> tuple[int, int] | None:
         """Return what changes when another fault is armed."""

@@ -39,6 +39,7 @@ class JobSpec:
     deterministic: bool = False
     pause_s: float = 0.0
     cost_s: float = 0.0  # of preparing a row
+    leaves_after: int = 0  # batches, in the middle of a pass; 0: it reads to the end
 
 
 class Numbers:
@@ -128,10 +129,22 @@ def run(spec: JobSpec, log_path: Path, armed: Armed | None) -> None:
     loader = make_loader(spec)
     if states:
         loader.load_state_dict(states[-1])
-    for epoch in range(states[-1]["epoch"] if states else 0, spec.passes):
+    _read(spec, loader, states[-1]["epoch"] if states else 0, log, injector)
+    loader.close()
+    loader = None
+    gc.collect()
+    log.note(held_before=before, held_after=_held())
+
+
+def _read(spec: JobSpec, loader: Any, first: int, log: Log, injector: Injector | None) -> None:
+    batches = 0
+    for epoch in range(first, spec.passes):
         for batch in loader:
             rows = checked(batch, spec)
             log.note(epoch=epoch, rows=rows, state=loader.state_dict())
+            batches += 1
+            if batches == spec.leaves_after:
+                return
             if spec.pause_s:
                 time.sleep(spec.pause_s)
         if injector is not None:
@@ -139,10 +152,6 @@ def run(spec: JobSpec, log_path: Path, armed: Armed | None) -> None:
         log.note(ended=epoch)
         if injector is not None:
             injector.at("epoch end", "after")
-    loader.close()
-    batch = loader = None
-    gc.collect()
-    log.note(held_before=before, held_after=_held())
 
 
 def _held() -> list[int]:

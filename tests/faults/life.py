@@ -49,7 +49,7 @@ def live(seed: int, points: list[Point], stop_s: float) -> Life:
         what = str(error) if isinstance(error, Violation) else traceback.format_exc()
         life.violation = f"{what}\nthe daemon's log ends:\n{node.tail()}"
     finally:
-        _end_all()
+        end_all()
         shutil.rmtree(folder, ignore_errors=True)
     return life
 
@@ -80,7 +80,7 @@ def _live(life: Life, random: Random, points: list[Point], stop_s: float, node: 
     node.down()
     if "Traceback" in node.log.read_text():
         raise Violation("the daemon or a worker raised")
-    node.wait("no process is left", lambda: not _left())
+    node.wait("no process is left", lambda: not left())
 
 
 def specs_for(random: Random, case: int, step: Step) -> list[JobSpec]:
@@ -113,7 +113,7 @@ def specs_for(random: Random, case: int, step: Step) -> list[JobSpec]:
     return made
 
 
-def _left() -> list[int]:
+def left() -> list[int]:
     """Return the processes below this one; those that have ended are collected."""
     for pid in children(os.getpid()):
         if state(pid) == "Z":
@@ -122,13 +122,12 @@ def _left() -> list[int]:
     return [pid for pid in children(os.getpid()) if state(pid) not in "ZX"]
 
 
-def _end_all() -> None:
+def end_all() -> None:
     """End what a broken promise has left."""
     for _ in range(100):
-        left = _left()
-        if not left:
+        if not (pids := left()):
             return
-        for pid in left:
+        for pid in pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.02)

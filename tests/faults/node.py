@@ -20,6 +20,8 @@ from joader.messages import AskStatus, Status
 ROOT = Path(__file__).parents[2]
 PR_SET_CHILD_SUBREAPER = 36
 PATIENCE_S = 15.0
+# Descriptors: socket, pidfd, and the desk, of which Python's mmap has one more.
+PER_WORKER = {"socket": 1, "anon_inode": 1, "/memfd": 2}
 
 
 class Violation(Exception):
@@ -29,8 +31,12 @@ class Violation(Exception):
 class Node:
     """A folder with one daemon after another."""
 
-    def __init__(self, folder: Path, memory_bytes: int, workers: int) -> None:
+    def __init__(
+        self, folder: Path, memory_bytes: int, workers: int, *, wrapped: bool = True
+    ) -> None:
+        """`wrapped`: the daemon and its workers look whether a fault is armed."""
         self.folder = folder
+        self.wrapped = wrapped
         self.socket = folder / "daemon.sock"
         self.memory_bytes, self.size = memory_bytes, workers
         self.log = folder / "daemon.log"
@@ -40,9 +46,9 @@ class Node:
 
     def start(self) -> None:
         """Start a daemon under test; who calls holds the start lock, or is alone."""
-        command = [sys.executable, "-m", "tests.faults.daemon", f"--socket={self.socket}"]
+        module = "tests.faults.daemon" if self.wrapped else "joader.daemon.main"
+        command = [sys.executable, "-m", module, f"--socket={self.socket}"]
         command += [f"--memory={self.memory_bytes}", f"--workers={self.size}", "--idle=0"]
-        command += ["--worker-module=tests.faults.worker"]
         path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
         variables = {"PYTHONPATH": path, "JOADER_FAULTS": str(self.folder)}
         variables["JOADER_RUNTIME"] = str(self.folder)
@@ -90,7 +96,7 @@ class Node:
             found["jobs"] = status["jobs"]
             found.update(memory)
             found["descriptors"] = dict(descriptors(pid) - self.fresh)
-            at_most = Counter({"socket": status["workers"]})
+            at_most = Counter({kind: n * status["workers"] for kind, n in PER_WORKER.items()})
             return (
                 not status["jobs"]
                 and memory["used_bytes"] == memory["pinned_bytes"] == 0
@@ -156,6 +162,14 @@ def children(pid: int) -> list[int]:
     except OSError:
         return []
     return [int(word) for word in words]
+
+
+def command(pid: int) -> str:
+    """Return the command line of a process; empty: it is not there."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
 
 
 def state(pid: int) -> str:
