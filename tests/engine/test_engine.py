@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from joader.engine import ON_DEMAND, Engine, Limits
-from joader.engine.values import Begin, Deliver, Join, Prepare, Release, Want
+from joader.engine.values import Begin, Deliver, Join, Leave, Lost, Prepare, Release, Want
 from joader.errors import BadArgument, BadRows, JobExists, UnknownJob
 from joader.sampling import LockstepSampler
 from tests.engine.world import World
@@ -161,6 +161,16 @@ def test_what_a_dead_worker_had_is_not_tried_again_for_nobody() -> None:
     on.leave(1)
     on.lose(first)
     assert on.to_do == {}
+    assert len(on.engine._recipes) == 0
+
+
+def test_what_a_dead_worker_had_is_not_tried_again_for_a_job_that_leaves_with_it() -> None:
+    on = world()
+    on.join(join(1))
+    on.begin(1)
+    first = tuple(on.to_do)
+    said = on.engine.handle(Lost(first, "worker died"), Leave(1))
+    assert not [one for one in said if isinstance(one, Prepare)]
     assert len(on.engine._recipes) == 0
 
 

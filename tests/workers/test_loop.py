@@ -2,7 +2,11 @@
 
 import pickle
 import socket
+import sys
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +27,7 @@ from joader.messages import (
     ToWorker,
 )
 from joader.wire import Channel
+from joader.workers import loop
 from joader.workers.desk import Desk
 from joader.workers.loop import Worker
 from joader.workers.parts import OwnPart, SharedPart
@@ -96,3 +101,44 @@ def test_built_in_own_parts_are_reported_with_their_source(bench: Bench) -> None
     reports = list(bench.channel._stream.feed(data))
     assert [report.sample for report in reports] == [1, 2, 3]
     assert [type(report) for report in reports] == [Cooked, Cooked, TooBig]
+
+
+class Slow(Counted):
+    """Row 0 waits until a file is there."""
+
+    def __getitem__(self, row: int) -> Any:
+        while row == 0 and not self.log.with_name("go").exists():
+            time.sleep(0.005)
+        return super().__getitem__(row)
+
+
+def test_a_dropped_sample_does_not_take_the_next_of_its_number_with_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its number may be given to an own part that is done before what was queued behind it."""
+    monkeypatch.setattr(loop, "_end", sys.exit)  # the thread, not this process
+
+    def serve() -> None:
+        with suppress(SystemExit):
+            bench.worker.serve(1)
+
+    serving = threading.Thread(target=serve)
+    serving.start()
+    shared = pickle.dumps(SharedPart(Slow(bench.log), Steps(())))
+    own = pickle.dumps(OwnPart(Steps([RandomHorizontalFlip()])))
+    bench.channel.send(RecipeBody("slow", shared), OwnBody(1, own), Cook(9, "r", 5, -1, 0, 0))
+    assert isinstance(bench.channel.receive(5), TooBig)
+    bench.channel.send(Cook(1, "slow", 0, 0, 512, 0), PutAt(9, -1, 0))
+    bench.channel.send(Finish(9, 1, 1, -1, b"", -1, 0, 7), Cook(2, "r", 6, 1024, 512, 0))
+    bench.log.with_name("go").touch()
+    reports = [bench.channel.receive(5) for _ in range(3)]
+    assert [(type(report), report.sample) for report in reports] == [
+        (Cooked, 1),
+        (TooBig, 9),
+        (Cooked, 2),
+    ]
+    bench.channel.send(PutAt(9, 2048, 512))
+    placed = bench.channel.receive(5)
+    bench.channel.close()
+    serving.join(5)
+    assert isinstance(placed, Cooked)

@@ -445,6 +445,9 @@ class Daemon:
                     for sample in instruction.samples:
                         self._layout_of.pop(sample, None)
         self.pool.feed()
+        # Not before: what is said after a job's last batch may still be for that job.
+        for session in list(self.sessions.values()) if self._draining else ():
+            self._end_if_drained(session)
 
     def _deliver(self, delivery: engine.Deliver) -> None:
         session = self.sessions[delivery.job]
@@ -467,7 +470,6 @@ class Daemon:
                 delivery.repeated,
             )
         )
-        self._end_if_drained(session)
 
     def _why(self, job: int) -> Why:
         """Say in words what a job's next batch waits for."""

@@ -418,6 +418,7 @@ class Engine:
 
     def _pump(self) -> None:
         moving = True
+        self._supply.prepare_again()
         while moving:
             self._supply.place()
             for recipe in self._recipes.unused():

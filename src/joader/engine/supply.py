@@ -68,6 +68,7 @@ class Supply:
         self._out = instructions
         self._underway: dict[int, _Preparation] = {}
         self._unplaced: dict[int, int] = {}  # size in bytes
+        self._again: dict[int, str] = {}  # lost with their worker, and what to say of them
         self._instances = Instances()
         self._origin: dict[int, _Origin] = {}  # of samples that are here
         self._source: dict[int, int] = {}  # of own parts that are here or on their way
@@ -240,7 +241,7 @@ class Supply:
             self.failed(follower, reason)
 
     def lost(self, samples: tuple[int, ...], reason: str, blamed: bool = True) -> None:
-        """Have samples prepared again whose worker died, if somebody waits and they have a try.
+        """Note that samples went with their worker: they are prepared again if they have a try.
 
         It costs a try only where they may be the cause.
         """
@@ -248,15 +249,24 @@ class Supply:
             preparation = self._underway.get(sample)
             if preparation is None:
                 continue
-            if not self._wanted(sample):
-                self.failed(sample, reason)
-            elif preparation.tries == TRIES and blamed:
+            if self._wanted(sample) and preparation.tries == TRIES and blamed:
                 what, *where = reason.splitlines()
                 self.failed(sample, "\n".join([f"{what}, {TRIES} times", *where]))
             else:
                 preparation.tries += blamed
                 self._unplaced.pop(sample, None)
-                self._say(sample, preparation)
+                self._again[sample] = reason
+
+    def prepare_again(self) -> None:
+        """Say once more what was lost, if somebody still waits: who did may have left meanwhile."""
+        for sample in sorted(self._again, key=self.is_own):
+            reason = self._again.pop(sample, None)
+            if reason is None:
+                continue  # it has failed with its source
+            if self._wanted(sample):
+                self._say(sample, self._underway[sample])
+            else:
+                self.failed(sample, reason)
 
     def place(self) -> None:
         """Give samples that were sized their slots where there is room; drop what nobody wants."""
@@ -286,6 +296,7 @@ class Supply:
     def _ended(self, sample: int) -> _Preparation:
         preparation = self._underway.pop(sample)
         self._unplaced.pop(sample, None)
+        self._again.pop(sample, None)
         preparation.recipe.underway -= 1
         return preparation
 

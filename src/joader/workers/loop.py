@@ -107,6 +107,10 @@ class Worker:
                         if ready is not None:
                             self._waiting.add(ready.sample)
                             pool.submit(self._answer_in_turn, ready)
+                    case PutAt() if message.offset < 0:
+                        # At once: its number may be another sample's before what is queued is done.
+                        self._unplaced.pop(message.sample, None)
+                        self._followers.pop(message.sample, None)
                     case _:
                         if isinstance(message, Cook):
                             self._followers[message.sample] = []
@@ -139,10 +143,6 @@ class Worker:
         Reports wait for built-in own parts, which take a moment, and go out in one write; nobody
         waits for the code of a user.
         """
-        if isinstance(message, PutAt) and message.offset < 0:
-            self._unplaced.pop(message.sample, None)
-            self._followers.pop(message.sample, None)
-            return
         orders: deque[Cook | Finish | PutAt] = deque([message])
         replies: list[Cooked | TooBig | Spoiled] = []
         while orders:
@@ -182,9 +182,9 @@ class Worker:
         if isinstance(reply, TooBig) or isinstance(order, Finish):
             return []
         followers = self._followers.pop(order.sample, [])
+        self._recent.pop(order.sample, None)
         if isinstance(reply, Spoiled):
             return []
-        self._recent.pop(order.sample, None)
         self._recent[order.sample] = (order.offset, reply)
         if len(self._recent) > RECENT:
             del self._recent[next(iter(self._recent))]
