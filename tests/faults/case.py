@@ -95,8 +95,8 @@ class Case:
     def _after_daemon(self, pid: int, code: int) -> None:
         """See that a killed daemon's workers follow it; start it again, or leave it to jobs."""
         node, node.daemon = self._node, None
-        if not self._kills_daemon:
-            raise Violation(f"the daemon (process {pid}) ended by itself: {code}")
+        if not self._kills_daemon or code != (0 if self._fault.kind == "term" else -9):
+            raise Violation(f"the daemon (process {pid}) ended with {code}")
         node.wait("a dead daemon's workers follow it", lambda: not _workers_of_nobody())
         if self._supervised and not node.listens():
             node.start()

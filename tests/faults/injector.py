@@ -31,7 +31,7 @@ class Fault:
 
     number: int
     victim: str  # job, worker, daemon
-    kind: str  # kill, stop, oom
+    kind: str  # kill, stop, oom, term
     step: str
     when: str  # before, half, after
     nth: int
@@ -135,8 +135,8 @@ class Injector:
         assert fault is not None
         if not self._armed.claim(fault):
             return
-        if fault.kind == "stop":
-            os.kill(os.getpid(), signal.SIGSTOP)
+        if fault.kind in ("stop", "term"):
+            os.kill(os.getpid(), signal.SIGSTOP if fault.kind == "stop" else signal.SIGTERM)
             return
         if fault.kind == "oom":  # it grows, and the kernel ends it and, of a daemon, all below it
             held = np.ones(GROWS_BYTES, np.uint8)

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from itertools import product
 from random import Random
 
-KINDS = ("kill", "stop", "oom")
+KINDS = {
+    "job": ("kill", "stop", "oom"),
+    "worker": ("kill", "stop", "oom"),
+    "daemon": ("kill", "stop", "oom", "term"),
+}
 ONCE, OFTEN = 1, 8
 
 
@@ -85,7 +89,9 @@ def all_points() -> list[Point]:
     return [
         (victim, kind, when, step)
         for victim, steps in STEPS.items()
-        for kind, (step, when) in product(KINDS, [p for step in steps for p in step.points()])
+        for kind, (step, when) in product(
+            KINDS[victim], [p for step in steps for p in step.points()]
+        )
     ]
 
 

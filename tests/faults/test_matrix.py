@@ -16,7 +16,7 @@ import pytest
 from tests.faults.account import check
 from tests.faults.job import JobSpec
 from tests.faults.node import ROOT, Violation
-from tests.faults.points import STEPS, all_points, dealt, name_of
+from tests.faults.points import KINDS, STEPS, all_points, dealt, name_of
 
 SPEC = JobSpec("j0", "k", [3, 1, 2, 2], 4, 2)
 
@@ -60,7 +60,7 @@ def test_every_step_of_every_process_is_hit_in_every_way() -> None:
     assert set(points.values()) == {2}
     for victim, steps in STEPS.items():
         for step in steps:
-            for kind in ("kill", "stop", "oom"):
+            for kind in KINDS[victim]:
                 assert f"{victim} {kind} before {step.name}" in points
 
 
