@@ -12,7 +12,7 @@ of `joader.wire` and a few functions are wrapped in the processes under test, at
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -198,14 +198,18 @@ def in_channels(injector: Injector) -> None:
 
 def in_transports(injector: Injector) -> None:
     """Come by all that goes through asyncio's transports: in the daemon."""
-    feed, send = wire.Stream.feed, wire.Mail.send
+    take, send = wire.Stream.take, wire.Mail.send
+    handling: dict[int, str] = {}  # by stream: what was taken last
 
-    def faulty_feed(self: wire.Stream[Any], data: bytes) -> Iterator[Any]:
-        for message in feed(self, data):
-            step = f"get {type(message).__name__}"
-            injector.at(step, "before")
-            yield message
-            injector.at(step, "after")
+    def faulty_take(self: wire.Stream[Any]) -> Any:
+        before = handling.pop(id(self), None)
+        if before is not None:
+            injector.at(before, "after")
+        message = take(self)
+        if message is not None:
+            handling[id(self)] = f"get {type(message).__name__}"
+            injector.at(handling[id(self)], "before")
+        return message
 
     def faulty_send(self: wire.Mail, transport: Any, messages: Any) -> None:
         for message in messages:
@@ -223,5 +227,5 @@ def in_transports(injector: Injector) -> None:
                 self.flush()  # it has really gone
             injector.at(step, "after")
 
-    wire.Stream.feed = faulty_feed  # type: ignore[method-assign]
+    wire.Stream.take = faulty_take  # type: ignore[method-assign]
     wire.Mail.send = faulty_send  # type: ignore[method-assign]

@@ -88,7 +88,7 @@ def main() -> int:
     print(
         f"\n{report['faults']} faults in {report['lives']} lives and {report['seconds']} s: "
         f"{report['by_victim_and_kind']}; {report['rows_read']} rows read; "
-        f"{len(report['did_not_come_by'])} did not come by; {broken} broken"
+        f"did not come by: {report['did_not_come_by'] or 'none'}; {broken} broken"
     )
     return 1 if broken else 0
 
