@@ -39,6 +39,7 @@ class JobSpec:
     deterministic: bool = False
     pause_s: float = 0.0
     cost_s: float = 0.0  # of preparing a row
+    fallback: bool = False
     leaves_after: int = 0  # batches, in the middle of a pass; 0: it reads to the end
 
 
@@ -87,6 +88,7 @@ def make_loader(spec: JobSpec) -> Any:
         collate_fn=as_list if spec.ragged else None,
         deterministic=spec.deterministic,
         as_numpy=True,
+        fallback=spec.fallback,
     )
 
 
@@ -131,9 +133,10 @@ def run(spec: JobSpec, log_path: Path, armed: Armed | None) -> None:
         loader.load_state_dict(states[-1])
     _read(spec, loader, states[-1]["epoch"] if states else 0, log, injector)
     loader.close()
+    by_itself = loader.stats().fallback
     loader = None
     gc.collect()
-    log.note(held_before=before, held_after=_held())
+    log.note(held_before=before, held_after=_held(), by_itself=by_itself)
 
 
 def _read(spec: JobSpec, loader: Any, first: int, log: Log, injector: Injector | None) -> None:

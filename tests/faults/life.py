@@ -108,6 +108,7 @@ def specs_for(random: Random, case: int, step: Step) -> list[JobSpec]:
                 deterministic,
                 random.choice([0.0, 0.0, 0.002, 0.01]),
                 cost_s,
+                random.random() < 0.5,
             )
         )
     return made

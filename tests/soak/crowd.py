@@ -29,6 +29,7 @@ class Member:
         self.back_at = 0.0  # when it goes on, after it was killed
         self.stopped_until = 0.0
         self.rows = 0
+        self.by_itself = 0  # rows, as there was no daemon for it
         self.heard = time.monotonic()
         self._offset = 0
         self._passes: dict[int, Counter[int]] = {}
@@ -51,6 +52,7 @@ class Member:
             self.heard = time.monotonic()
             if "rows" in line:
                 self._take(line)
+            self.by_itself += line.get("by_itself", 0)
 
     def _take(self, line: dict[str, Any]) -> None:
         seen = self._passes.setdefault(line["epoch"], Counter())
@@ -115,6 +117,7 @@ class Crowd:
             passes=random.randint(1, 3),
             own=random.random() < 0.15,
             pause_s=random.choice([0.0, 0.002, 0.01, 0.03]),
+            fallback=random.random() < 0.3,
             leaves_after=random.randint(1, 30) if random.random() < 0.2 else 0,
             **recipe,
         )
@@ -163,6 +166,7 @@ class Crowd:
     def _remove(self, member: Member) -> None:
         self.members.remove(member)
         self._rows_of_gone += member.rows
+        self.counts["rows loaded by jobs themselves"] += member.by_itself
         member.log.unlink(missing_ok=True)
 
     def kill(self) -> None:
