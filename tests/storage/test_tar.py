@@ -198,7 +198,7 @@ def test_a_tar_that_shrank_after_it_was_opened_is_named(tmp_path: Path) -> None:
     write_tar(path, {"1.jpg": bytes(9000)})
     storage = open_storage(path)
     path.write_bytes(path.read_bytes()[:4000])
-    with pytest.raises(ReadFailed, match="cut off or written anew after it was opened"):
+    with pytest.raises(ReadFailed, match="was cut off or written anew after it was opened"):
         storage[0]
 
 

@@ -7,14 +7,13 @@ value is the bytes.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from joader.storage.packages import needed
 from joader.storage.storage import Rows, Values
 
-Taker: TypeAlias = Callable[[Rows], Values]  # from places in an array to their values
 _NUMPY = frozenset(
     [
         *("bool", "int8", "int16", "int32", "int64"),
@@ -22,6 +21,14 @@ _NUMPY = frozenset(
     ]
 )
 _TEXTS = {"binary": "bytes", "large_binary": "bytes", "string": "str", "large_string": "str"}
+
+
+class Taker(NamedTuple):
+    """What takes values out of an array: at many places, or at one."""
+
+    many: Callable[[Rows], Values]
+    one: Callable[[int], Any]
+    in_array: bool = False  # whether many values are one NumPy array, unless one is missing
 
 
 def type_name(kind: Any) -> str | None:
@@ -68,32 +75,37 @@ def _is_image(kind: Any) -> bool:
 
 def _numbers(array: Any) -> Taker:
     values = array.to_numpy(zero_copy_only=False)
-    return lambda places: values[places]
+    return Taker(values.__getitem__, values.__getitem__, in_array=True)
 
 
 def _numbers_or_none(array: Any) -> Taker:
     """Take numbers of the column's own type, as in chunks without nulls, or None."""
     values = array.fill_null(False if str(array.type) == "bool" else 0).to_numpy(False)
     there = array.is_valid().to_numpy(False)
-    return lambda places: [values[at] if there[at] else None for at in places.tolist()]
+
+    def one(place: int) -> Any:
+        return values[place] if there[place] else None
+
+    def many(places: Rows) -> Values:
+        return values[places] if there[places].all() else list(map(one, places.tolist()))
+
+    return Taker(many, one, in_array=True)
 
 
 def _texts(array: Any, name: str) -> Taker:
     _, offsets, data = array.buffers()
-    wide = np.int64 if name.startswith("large") else np.int32
+    is_text = _TEXTS[name] == "str"
     if offsets is None or data is None:  # nothing but empty texts
-        empty = "" if _TEXTS[name] == "str" else b""
-        return lambda places: [empty] * len(places)
-    ends = np.frombuffer(offsets, wide, len(array) + 1, array.offset * np.dtype(wide).itemsize)
+        return _one_by_one(lambda place: "" if is_text else b"")
+    # Elements of a memory view are Python's own numbers: faster than NumPy's, one by one.
+    is_large = name.startswith("large")
+    size = 8 if is_large else 4
+    raw = memoryview(offsets)[array.offset * size : (array.offset + len(array) + 1) * size]
+    ends = raw.cast("q") if is_large else raw.cast("i")
     body = memoryview(data)
-
-    def cut(places: Rows) -> list[bytes]:
-        firsts, lasts = ends[places].tolist(), ends[places + 1].tolist()
-        return [bytes(body[a:b]) for a, b in zip(firsts, lasts, strict=True)]
-
-    if _TEXTS[name] == "str":
-        return lambda places: [text.decode() for text in cut(places)]
-    return cut
+    if is_text:
+        return _one_by_one(lambda place: str(body[ends[place] : ends[place + 1]], "utf-8"))
+    return _one_by_one(lambda place: bytes(body[ends[place] : ends[place + 1]]))
 
 
 def _is_list(array: Any) -> bool:
@@ -102,22 +114,25 @@ def _is_list(array: Any) -> bool:
 
 def _lists(array: Any) -> Taker:
     """Take lists of numbers, each as an array of its own."""
-    values = array.values
-    if values.null_count:
+    if array.values.null_count:
         return _any(array)
-    numbers = values.to_numpy(zero_copy_only=False)
+    numbers = array.values.to_numpy(zero_copy_only=False)
     if str(array.type).startswith("fixed_size_list<"):
         size = array.type.list_size
         table = numbers[array.offset * size : (array.offset + len(array)) * size]
         table = table.reshape(len(array), size)
-        return lambda places: table[places]
+        return Taker(table.__getitem__, lambda place: table[place].copy(), in_array=True)
     ends = array.offsets.to_numpy()
-    return lambda places: [
-        numbers[a:b].copy()
-        for a, b in zip(ends[places].tolist(), ends[places + 1].tolist(), strict=True)
-    ]
+    return _one_by_one(lambda place: numbers[ends[place] : ends[place + 1]].copy())
 
 
 def _any(array: Any) -> Taker:
     arrow = needed("pyarrow", "an Arrow array", "parquet")
-    return lambda places: list(array.take(arrow.array(places)).to_pylist())
+    return Taker(
+        lambda places: list(array.take(arrow.array(places)).to_pylist()),
+        lambda place: array[place].as_py(),
+    )
+
+
+def _one_by_one(one: Callable[[int], Any]) -> Taker:
+    return Taker(lambda places: list(map(one, places.tolist())), one)

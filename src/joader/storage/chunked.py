@@ -13,6 +13,9 @@ import numpy as np
 from joader.storage.arrow_values import Taker
 from joader.storage.storage import Rows, Storage, Values
 
+# With fewer rows in a chunk than this, one by one is faster than NumPy's calls for each chunk.
+FEW = 8
+
 
 class Chunked(Storage):
     """Rows in chunks; `set_chunks` says how many each has."""
@@ -28,30 +31,46 @@ class Chunked(Storage):
 
     def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
         """Read chunk by chunk."""
+        if not len(rows):
+            return [take.many(rows) for take in self.takers(0, columns)]
         if len(rows) == 1:
-            return self._one(int(rows[0]), columns)
+            chunk = int(np.searchsorted(self.starts, rows[0], "right")) - 1
+            place = rows - self.starts[chunk]
+            return [take.many(place) for take in self.takers(chunk, columns)]
         which = np.searchsorted(self.starts, rows, "right") - 1
+        places = rows - self.starts[which]
         order = np.argsort(which, kind="stable")
-        sorted_chunks = which[order]
-        bounds = np.flatnonzero(np.diff(sorted_chunks)) + 1
+        bounds = np.flatnonzero(np.diff(which[order])) + 1
+        if FEW * (len(bounds) + 1) > len(rows):
+            return self._row_by_row(which[order], places[order], order, columns)
         pieces: list[list[Values]] = [[] for _ in columns]
-        for at in np.split(order, bounds) if len(rows) else []:
-            chunk = int(which[at[0]])
-            places = rows[at] - self.starts[chunk]
-            for number, take in enumerate(self.takers(chunk, columns)):
-                pieces[number].append(take(places))
-        return [_in_order(parts, order) for parts in pieces]
+        takers: list[Taker] = []
+        for at in np.split(order, bounds):
+            takers = self.takers(int(which[at[0]]), columns)
+            for parts, take in zip(pieces, takers, strict=True):
+                parts.append(take.many(places[at]))
+        return [_in_order(parts, order, take) for parts, take in zip(pieces, takers, strict=True)]
 
-    def _one(self, row: int, columns: Sequence[str]) -> list[Values]:
-        chunk = int(np.searchsorted(self.starts, row, "right")) - 1
-        place = np.array([row - self.starts[chunk]])
-        return [take(place) for take in self.takers(chunk, columns)]
+    def _row_by_row(
+        self, chunks: Rows, places: Rows, order: Rows, columns: Sequence[str]
+    ) -> list[Values]:
+        """Read rows that are sorted by chunk, a few in each."""
+        found: list[list[Any]] = [[None] * len(order) for _ in columns]
+        last = -1
+        takers: list[Taker] = []
+        for chunk, place, at in zip(chunks.tolist(), places.tolist(), order.tolist(), strict=True):
+            if chunk != last:
+                takers = self.takers(chunk, columns)
+                last = chunk
+            for values, take in zip(found, takers, strict=True):
+                values[at] = take.one(place)
+        return [_together(values, take) for values, take in zip(found, takers, strict=True)]
 
 
-def _in_order(pieces: Sequence[Values], order: Rows) -> Values:
+def _in_order(pieces: Sequence[Values], order: Rows, take: Taker) -> Values:
     """Put the values of chunks back in the order asked for."""
     arrays = [piece for piece in pieces if isinstance(piece, np.ndarray)]
-    if pieces and len(arrays) == len(pieces):
+    if len(arrays) == len(pieces):
         joined = np.concatenate(arrays)
         values = np.empty_like(joined)
         values[order] = joined
@@ -59,4 +78,10 @@ def _in_order(pieces: Sequence[Values], order: Rows) -> Values:
     back: list[Any] = [None] * len(order)
     for at, value in zip(order.tolist(), chain.from_iterable(pieces), strict=True):
         back[at] = value
-    return back
+    return _together(back, take)
+
+
+def _together(values: list[Any], take: Taker) -> Values:
+    """Make an array of values where they are of the kind and none is missing."""
+    is_array = take.in_array and not any(value is None for value in values)
+    return np.array(values) if is_array else values

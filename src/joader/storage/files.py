@@ -65,7 +65,7 @@ class FileList(Storage):
     def _column(self, name: str, rows: Rows) -> Values:
         if name == "label" and self.labels is not None:
             return self.labels[rows]
-        names = [self.names[row] for row in rows.tolist()]
+        names = self.names.take(rows)
         return self.files.read_whole(names) if name == "image" else names
 
     def identity(self) -> tuple[Any, ...]:

@@ -52,7 +52,7 @@ class Lmdb(Storage):
 
     def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
         """Read values."""
-        keys = [self._keys.encoded(row) for row in rows.tolist()]
+        keys = self._keys.encoded(rows)
         return [self._values(keys) if name == "value" else list(keys) for name in columns]
 
     def _values(self, keys: Sequence[bytes]) -> list[bytes]:

@@ -2,7 +2,8 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from joader.errors import NoData, ReadFailed
@@ -27,7 +28,7 @@ class LocalFiles:
         """Look at nothing yet."""
         self.root = os.path.abspath(root)
         self._reads = InFlight(in_flight)
-        self._open = PerProcess(_Descriptors)
+        self._open = PerProcess(partial(_Descriptors, self.root))
 
     @property
     def where(self) -> str:
@@ -44,7 +45,7 @@ class LocalFiles:
 
     def read_parts(self, parts: Sequence[Part]) -> list[bytes]:
         """Return parts of files."""
-        return self._reads.map(self._part, parts)
+        return self._reads.map(self._open.get().read, parts)
 
     def stamps(self, names: Sequence[str]) -> list[tuple[int, str | int]]:
         """Return size and time of change of each file."""
@@ -72,41 +73,42 @@ class LocalFiles:
         except OSError as error:
             raise _failed(self.path(name), error) from error
 
-    def _part(self, part: Part) -> bytes:
-        name, start, size = part
-        path = self.path(name)
-        try:
-            body = self._open.get().use(path, lambda file: os.pread(file, size, start))
-            if len(body) < size:  # one call gives at most 2 GiB
-                body = self._open.get().use(path, lambda file: _read_on(file, start, size, body))
-        except OSError as error:
-            raise _failed(path, error) from error
-        if len(body) != size:
-            raise ReadFailed(
-                f"{path} ended after {len(body)} of {size} bytes from byte {start} on: it was cut "
-                "off or written anew after it was opened; open the storage again"
-            )
-        return body
-
 
 class _Descriptors:
-    """Open files, by path."""
+    """Open files, by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: str) -> None:
+        self._root = root
         self._files: dict[str, int] = {}
         self._lock = threading.Lock()
 
-    def use(self, path: str, read: Callable[[int], bytes]) -> bytes:
-        file = self._files.get(path)
-        if file is not None:
-            return read(file)
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        with self._lock:
-            keep = len(self._files) < MAX_OPEN and path not in self._files
-            if keep:
-                self._files[path] = file
+    def read(self, part: Part) -> bytes:
+        name, start, size = part
         try:
-            return read(file)
+            file = self._files.get(name)
+            body = self._opened(part) if file is None else os.pread(file, size, start)
+        except OSError as error:
+            raise _failed(os.path.join(self._root, name), error) from error
+        if len(body) < size:  # one call gives at most 2 GiB
+            rest = self.read((name, start + len(body), size - len(body))) if body else b""
+            body += rest
+        if len(body) != size:
+            raise ReadFailed(
+                f"{os.path.join(self._root, name)} has no {size} bytes from byte {start} on: it "
+                "was cut off or written anew after it was opened; open the storage again"
+            )
+        return body
+
+    def _opened(self, part: Part) -> bytes:
+        """Open a file, read of it, and keep it open if there is room."""
+        name, start, size = part
+        file = os.open(os.path.join(self._root, name), os.O_RDONLY | os.O_CLOEXEC)
+        with self._lock:
+            keep = len(self._files) < MAX_OPEN and name not in self._files
+            if keep:
+                self._files[name] = file
+        try:
+            return os.pread(file, size, start)
         finally:
             if not keep:
                 os.close(file)
@@ -123,18 +125,6 @@ def walk(folder: str) -> Iterator[str]:
     for place, _, names in sorted(os.walk(folder, followlinks=True)):
         for name in sorted(names):
             yield os.path.join(place, name)
-
-
-def _read_on(file: int, start: int, size: int, body: bytes) -> bytes:
-    parts = [body]
-    done = len(body)
-    while done < size:
-        more = os.pread(file, size - done, start + done)
-        if not more:
-            break
-        parts.append(more)
-        done += len(more)
-    return b"".join(parts)
 
 
 def _failed(path: str, error: OSError) -> ReadFailed:

@@ -25,18 +25,20 @@ class Names:
         lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
         return cls(b"".join(encoded), np.cumsum(lengths))
 
-    def encoded(self, number: int) -> bytes:
-        """Return one text as bytes."""
-        start = self.ends[number - 1] if number else 0
-        return self.blob[start : self.ends[number]]
+    def encoded(self, numbers: npt.NDArray[np.int64]) -> list[bytes]:
+        """Return some texts as bytes."""
+        lasts = self.ends[numbers].tolist()
+        firsts = np.where(numbers > 0, self.ends[numbers - 1], 0).tolist()
+        blob = self.blob
+        return [blob[first:last] for first, last in zip(firsts, lasts, strict=True)]
+
+    def take(self, numbers: npt.NDArray[np.int64]) -> list[str]:
+        """Return some texts."""
+        return list(map(os.fsdecode, self.encoded(numbers)))
 
     def __len__(self) -> int:
         """Count the texts."""
         return len(self.ends)
-
-    def __getitem__(self, number: int) -> str:
-        """Return one text."""
-        return os.fsdecode(self.encoded(number))
 
     def __iter__(self) -> Iterator[str]:
         """Yield all texts."""

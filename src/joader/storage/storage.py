@@ -81,7 +81,9 @@ class Storage(ABC):
             number = operator.index(row)
         except TypeError as error:
             raise BadRows(f"row is {row!r}; a row is an integer") from error
-        values = self.fetch(self._checked([number]), self.sample_columns)
+        if not 0 <= number < self.length:
+            raise self._unknown(number)
+        values = self.fetch(np.array([number]), self.sample_columns)
         return values[0][0] if len(values) == 1 else tuple(value[0] for value in values)
 
     def __getitems__(self, rows: Sequence[int]) -> list[Any]:
@@ -119,7 +121,11 @@ class Storage(ABC):
             raise BadRows(
                 f"rows are {numbers.dtype} of shape {numbers.shape}; give a flat array of integers"
             )
-        if numbers.size and not (numbers.min() >= 0 and numbers.max() < self.length):
-            wrong = numbers[(numbers < 0) | (numbers >= self.length)][0]
-            raise UnknownRow(f"row {wrong} of a storage of {self.length} rows, numbered from 0")
-        return numbers.astype(np.int64, copy=False)
+        known = numbers.astype(np.int64, copy=False)
+        # Seen without their sign, negative numbers are larger than any length.
+        if known.size and known.view(np.uint64).max() >= self.length:
+            raise self._unknown(known[(known < 0) | (known >= self.length)][0])
+        return known
+
+    def _unknown(self, row: int) -> UnknownRow:
+        return UnknownRow(f"row {row} of a storage of {self.length} rows, numbered from 0")

@@ -52,6 +52,7 @@ class TarShards(Storage):
         self._shard = np.repeat(np.arange(len(indexes), dtype=np.int32), lengths)
         names = dict.fromkeys(name for index in indexes for name in index.columns)
         self._places = {name: _column(indexes, name) for name in names}
+        self._has_gaps = any((places[:, 1] == MISSING).any() for places in self._places.values())
         kinds = {name: "int64" if name == NUMBER else "bytes" for name in names}
         self.columns = {**kinds, KEY: "str"}
         self.choose(columns, sorted(names, key=lambda name: not f".{name}".endswith(EXTENSIONS)))
@@ -66,7 +67,7 @@ class TarShards(Storage):
                 self._shard[rows].tolist(), self._places[name][rows].tolist(), strict=True
             )
         ]
-        there = [part for part in parts if part[2] != MISSING]
+        there = [part for part in parts if part[2] != MISSING] if self._has_gaps else parts
         bodies: list[Any] = self.files.read_parts(there)
         if len(there) < len(parts):
             found = iter(bodies)
@@ -74,7 +75,7 @@ class TarShards(Storage):
         values: list[Values] = []
         for name in columns:
             if name == KEY:
-                values.append([self._keys[row] for row in rows.tolist()])
+                values.append(self._keys.take(rows))
                 continue
             mine, bodies = bodies[: len(rows)], bodies[len(rows) :]
             values.append(self._numbers(rows, mine) if name == NUMBER else mine)
@@ -86,7 +87,7 @@ class TarShards(Storage):
         except ValueError as error:
             wrong = next(n for n, body in enumerate(bodies) if not _is_number(body))
             raise BadData(
-                f"{self._keys[int(rows[wrong])]}.cls holds {bodies[wrong]!r}; a class is an integer"
+                f"{self._keys.take(rows)[wrong]}.cls holds {bodies[wrong]!r}; a class is an integer"
             ) from error
         return numbers if None in numbers else np.array(numbers, np.int64)
 
