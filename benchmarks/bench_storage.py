@@ -228,11 +228,67 @@ def objects(folder: Path) -> Iterator[Pair]:
         yield "s3 (moto on the loopback), 100 KB", plain, storage
 
 
-@contextmanager
-def server() -> Iterator[str]:
+FAR_AWAY = """
+import asyncio, sys
+
+async def answer(reader, writer):
+    while line := await reader.readline():
+        while (await reader.readline()).strip():
+            pass
+        await asyncio.sleep(0.02)
+        head = "HTTP/1.1 200 OK\\r\\nContent-Length: 20000\\r\\nLast-Modified: "
+        head += "Sun, 15 Nov 2026 12:00:00 GMT\\r\\n\\r\\n"
+        writer.write(head.encode() + bytes(20000))
+        await writer.drain()
+
+async def main():
+    server = await asyncio.start_server(answer, "127.0.0.1", int(sys.argv[1]))
+    await server.serve_forever()
+
+asyncio.run(main())
+"""
+
+
+def far_away(folder: Path) -> Iterator[Pair]:
+    """Have a web server that takes 20 ms for an answer, however many it is asked for."""
+    import obstore
+    from obstore.store import from_url
+
+    port = free_port()
+    process = subprocess.Popen([sys.executable, "-c", FAR_AWAY, str(port)])
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_for(url)
+        store = from_url(url, client_options={"allow_http": True})
+        storage = open_storage([f"{url}/{row}.jpg" for row in range(300)])
+
+        def plain(rows: Any) -> Any:
+            return [bytes(obstore.get(store, f"{row}.jpg").bytes()) for row in rows.tolist()]
+
+        yield "http, 20 ms away, 20 KB", plain, storage
+    finally:
+        process.kill()
+        process.wait()
+
+
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+        return int(probe.getsockname()[1])
+
+
+def wait_for(url: str) -> None:
+    for _ in range(600):
+        try:
+            urllib.request.urlopen(url).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
         stdout=subprocess.DEVNULL,
@@ -240,12 +296,7 @@ def server() -> Iterator[str]:
     )
     url = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(600):
-            try:
-                urllib.request.urlopen(url).close()
-                break
-            except OSError:
-                time.sleep(0.1)
+        wait_for(url)
         urllib.request.urlopen(urllib.request.Request(f"{url}/bucket", method="PUT")).close()
         yield url
     finally:
@@ -345,7 +396,8 @@ def main() -> None:
     parser.add_argument("--members", type=int, default=1_000_000)
     parser.add_argument("--only", default="", help="cases whose name begins so; writes no results")
     options = parser.parse_args()
-    kinds = [files, tars, columns, parquet_groups, lmdbs, arrays, datasets_of_any_kind, objects]
+    kinds = [files, tars, columns, parquet_groups, lmdbs, arrays, datasets_of_any_kind]
+    kinds += [objects, far_away]
     if options.only:
         kinds = [kind for kind in kinds if kind.__name__.startswith(options.only)]
     rows: list[dict[str, object]] = []
@@ -356,7 +408,7 @@ def main() -> None:
         for kind in kinds:
             try:
                 for pair in kind(folder):
-                    slow = pair[0].startswith(("s3", "parquet, 100 KB, nothing"))
+                    slow = pair[0].startswith(("s3", "http", "parquet, 100 KB, nothing"))
                     rows.append(compare(pair, 5 if slow else options.rounds))
             except ImportError as error:
                 print(f"{kind.__name__}: left out, {error}")

@@ -62,7 +62,8 @@ class DataLoader:
     `prepare`: steps applied to each sample in the workers, shared with every job that has them too.
     `transform`: steps applied in the workers to each sample for this job alone; may be random.
     `batch_transform`: applied here to the collated batch.
-    `deterministic=True`: the dataset has no random code, so that a preparation may be kept and
+    `deterministic=True`: the dataset has no random code (as of a storage with built-in steps, where
+    it need not be said), so that a preparation may be kept and
     serve a job again. `key` replaces the fingerprint of the dataset.
     `job`: the job's name; processes of one launcher that name it are its ranks.
     `on_error`: what becomes of a row that cannot be prepared: "raise" (default) ends the pass,
@@ -144,7 +145,7 @@ class DataLoader:
         self.in_order = in_order
         self.multiprocessing_context = multiprocessing_context
         self.prepare, self.transform, self.batch_transform = prepare, transform, batch_transform
-        self.order, self.deterministic, self.key = order, deterministic, key
+        self.order, self.key = order, key
         self.job, self.address, self.as_numpy = job, address, as_numpy
         self.on_error, self.fallback = on_error, fallback
         # They copy these into loaders of torch, which would start processes, or raise.
@@ -171,11 +172,12 @@ class DataLoader:
         self.collate_fn = collate_fn or torch_loader.collate_of(self._singly)
         with_torch = worker_init_fn is not None and torch_loader.loaded() is not None
         shared = SharedPart(base.base, steps_of(prepare, "prepare"), worker_init_fn, with_torch)
+        self.deterministic = deterministic or shared.deterministic
         alone = shared.steps.steps == () and worker_init_fn is None
         self._identity = Identity(base.base if alone else shared, key, self._rows)
         self._key = self._identity.key
         # In the daemon only the order "seeded" keeps a job's random numbers its own.
-        private = order == "seeded" and self._order != "seeded" and not deterministic
+        private = order == "seeded" and self._order != "seeded" and not self.deterministic
         whose = self._rank.team if self._rank else _random_key()
         self._job = Job(
             self._name,
@@ -186,7 +188,7 @@ class DataLoader:
             self._most_at_once,
             self._order,
             seed,
-            not deterministic,
+            not self.deterministic,
             drop_last,
             shared,
             OwnPart(steps_of(transform, "transform")),

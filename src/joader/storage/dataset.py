@@ -17,6 +17,8 @@ WHOLE = "sample"
 class DatasetStorage(Storage):
     """The samples of a dataset; `key` names its content where that has to be known here."""
 
+    deterministic = False  # its code may be random
+
     def __init__(
         self, dataset: Any, *, columns: Sequence[str] | None = None, key: str | None = None
     ) -> None:

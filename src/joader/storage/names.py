@@ -27,6 +27,9 @@ class Names:
 
     def encoded(self, numbers: npt.NDArray[np.int64]) -> list[bytes]:
         """Return some texts as bytes."""
+        if len(numbers) == 1:
+            number = int(numbers[0])
+            return [self.blob[self.ends[number - 1] if number else 0 : self.ends[number]]]
         lasts = self.ends[numbers].tolist()
         firsts = np.where(numbers > 0, self.ends[numbers - 1], 0).tolist()
         blob = self.blob

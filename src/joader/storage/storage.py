@@ -20,7 +20,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,8 @@ class Storage(ABC):
     Each kind sets `columns` (name to type: "bytes", "str", a NumPy dtype, or None where only
     reading tells) and `length`, and gives `fetch` and `identity`.
     """
+
+    deterministic: ClassVar[bool] = True  # a row is the same each time it is read
 
     columns: Mapping[str, str | None]
     length: int

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joader.images import Decode, Step, Steps, image_shape
+from joader.storage import Storage
 from joader.workers.randomness import start_random_numbers
 
 
@@ -31,6 +32,12 @@ class SharedPart:
     worker_init_fn: Callable[[int], None] | None = None
     with_torch: bool = False  # have torch ready for worker_init_fn, as the job had
     worker: dict[str, int] = field(default_factory=dict)  # which one it is in, once it has started
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether it is known to give the same each time, as stored rows and built-in steps do."""
+        stored = isinstance(self.dataset, Storage) and self.dataset.deterministic
+        return stored and self.worker_init_fn is None and not self.steps.random
 
     def start(self, worker: int, workers: int, seed: int) -> None:
         """Get ready in a worker: what torch's loader does in its own."""
