@@ -60,9 +60,9 @@ def the_others_go_on(shared_node: Node) -> Iterator[None]:
 @pytest.mark.parametrize("what", ["sleeps", "holds_the_interpreter"])
 def test_a_row_that_hangs_is_given_up_after_the_timeout_and_its_worker_killed(what: str) -> None:
     begun = time.monotonic()
-    text = failure(what, timeout=3)
-    assert time.monotonic() - begun < 25
-    assert "reading the row took more than 3 s, which is the job's timeout, so its worker" in text
+    text = failure(what, timeout=6)
+    assert time.monotonic() - begun < 40
+    assert "reading the row took more than 6 s, which is the job's timeout, so its worker" in text
     pid = int(re.findall(r"process (\d+) was killed", text)[0])
     assert not alive(pid)
     assert f"in {what}" in text  # where the code was
@@ -70,8 +70,8 @@ def test_a_row_that_hangs_is_given_up_after_the_timeout_and_its_worker_killed(wh
 
 
 def test_an_own_part_that_hangs_is_named(shared_node: Node) -> None:
-    with pytest.raises(RowFailed, match=r"transform: .*stuck took more than 3 s"):
-        rows_of(Odd(ROWS, {}), transform=stuck, timeout=3)
+    with pytest.raises(RowFailed, match=r"transform: .*stuck took more than 6 s"):
+        rows_of(Odd(ROWS, {}), transform=stuck, timeout=6)
 
 
 def stuck(sample: Any) -> Any:
@@ -95,9 +95,9 @@ def test_a_patient_job_does_not_lose_a_row_to_an_impatient_one() -> None:
 
 def test_code_that_does_not_load_in_time_is_named() -> None:
     with pytest.raises(
-        RowFailed, match=r"loading the code \(unpickling, imports\) took more than 3 s"
+        RowFailed, match=r"loading the code \(unpickling, imports\) took more than 6 s"
     ):
-        rows_of(SlowToLoad(ROWS, {}), timeout=3, batch_size=1)
+        rows_of(SlowToLoad(ROWS, {}), timeout=6, batch_size=1)
 
 
 # What crashes.
@@ -243,10 +243,10 @@ def stacked(samples: list[Any]) -> Any:
 def test_rows_that_hang_or_crash_can_be_skipped_or_replaced() -> None:
     odd = Odd(ROWS, {BAD: "sleeps", 9: "reads_address_zero"})
     good = [row for row in range(ROWS) if row not in odd.odd]
-    with loader(odd, shuffle=True, timeout=4, on_error="skip") as batches:
+    with loader(odd, shuffle=True, timeout=6, on_error="skip") as batches:
         assert sorted(row for _, rows in batches for row in rows.tolist()) == good
         assert batches.stats().skipped == 2
-    with loader(odd, timeout=4, on_error="replace") as batches:
+    with loader(odd, timeout=6, on_error="replace") as batches:
         got = [row for _, rows in batches for row in rows.tolist()]
         assert len(got) == ROWS
         assert set(got) == set(good)

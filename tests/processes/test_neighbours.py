@@ -67,7 +67,7 @@ def test_workers_with_several_threads_name_the_row_too(
     monkeypatch.setenv("JOADER_RUNTIME", str(node.run))
     node.up("64MiB", 1, "--threads-per-worker=3")
     odd = Odd(30, {3: "sleeps", 11: "reads_address_zero", 20: "raises_chained"})
-    with loader(odd, shuffle=True, timeout=4, on_error="skip") as batches:
+    with loader(odd, shuffle=True, timeout=6, on_error="skip") as batches:
         rows = sorted(row for _, some in batches for row in some.tolist())
         assert rows == [row for row in range(30) if row not in odd.odd]
         assert batches.stats().skipped == 3
