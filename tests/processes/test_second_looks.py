@@ -80,7 +80,8 @@ loader.close()
 def test_slow_rows_of_a_job_that_is_gone_do_not_block_the_next(node: Node) -> None:
     node.up(workers=1)
     slow = read(node, data={"length": 50, "slow_s": 60}, batch_size=2, timeout=1)
-    assert "Overdue" in slow.error()
+    error = slow.error()
+    assert "Overdue" in error or "RowFailed" in error  # whoever loses patience first
     rows = read(node, data={"length": 20}, batch_size=4, timeout=30).result()[1]
     assert sorted(rows) == list(range(20))
     wait_until(lambda: node.status()["memory"]["used_bytes"] == 0)
