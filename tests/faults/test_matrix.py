@@ -52,7 +52,7 @@ def test_fifty_faults_at_steps_all_over_the_journey_break_no_promise(tmp_path: P
 
 @pytest.mark.slow
 def test_a_thousand_faults_break_no_promise(tmp_path: Path) -> None:
-    run_faults(1045, 12, 30.0, tmp_path / "report.json", 5400)
+    run_faults(1045, 12, 32.0, tmp_path / "report.json", 5400)
 
 
 def test_every_step_of_every_process_is_hit_in_every_way() -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from joader.client.alone import Alone
 from joader.client.code_time import code_time
-from joader.client.connection import HANDSHAKE_S, Connection
+from joader.client.connection import Connection
 from joader.client.pickled import pickled
 from joader.client.ranks import Rank
 from joader.errors import ConnectionLost
@@ -20,7 +20,8 @@ from joader.messages import Body, Environment, Register, packed
 from joader.workers.parts import OwnPart, SharedPart
 
 CONNECT_TRIES = 3
-# The daemon answers within this time however short `timeout` is, or else counts as gone.
+# The daemon answers within `timeout`, but this however short that is, or else counts as gone. One
+# that was stopped for a while is a pause, not an error.
 LEAST_ANSWER_S = 5.0
 
 
@@ -55,8 +56,7 @@ class Job:
         return Alone(self.shared, self.own, self.rows, self.row_limit, self.order, self.seed)
 
     def _registered(self, address: str | None, batch_size: int, timeout_s: float) -> Connection:
-        answer_s = max(LEAST_ANSWER_S, min(HANDSHAKE_S, timeout_s))
-        connection = Connection(address, answer_s=answer_s)
+        connection = Connection(address, answer_s=max(LEAST_ANSWER_S, timeout_s))
         path = tuple(os.path.abspath(entry) for entry in sys.path)
         environment = Environment(sys.executable, path, os.getcwd())
         spec = Register(
