@@ -255,7 +255,9 @@ def far_away(folder: Path) -> Iterator[Pair]:
     from obstore.store import from_url
 
     port = free_port()
-    process = subprocess.Popen([sys.executable, "-c", FAR_AWAY, str(port)])
+    process = subprocess.Popen(
+        [sys.executable, "-c", FAR_AWAY, str(port)], stderr=subprocess.DEVNULL
+    )
     url = f"http://127.0.0.1:{port}"
     try:
         wait_for(url)

@@ -49,7 +49,9 @@ class LocalFiles:
 
     def stamps(self, names: Sequence[str]) -> list[tuple[int, str | int]]:
         """Return size and time of change of each file."""
-        return self._reads.map(self._stamp, names)
+        prefix = os.path.join(self.root, "")
+        paths = [name if name.startswith("/") else prefix + name for name in names]
+        return self._reads.map(_stamp, paths)
 
     def close(self) -> None:
         """Close files that were kept open."""
@@ -57,14 +59,6 @@ class LocalFiles:
         if opened is not None:
             opened.close()
         self._reads.close()
-
-    def _stamp(self, name: str) -> tuple[int, str | int]:
-        path = self.path(name)
-        try:
-            stat = os.stat(path)
-        except OSError as error:
-            raise NoData(f"{path} cannot be looked at: {error.strerror}; is it gone?") from error
-        return stat.st_size, stat.st_mtime_ns
 
     def _whole(self, name: str) -> bytes:
         try:
@@ -125,6 +119,14 @@ def walk(folder: str) -> Iterator[str]:
     for place, _, names in sorted(os.walk(folder, followlinks=True)):
         for name in sorted(names):
             yield os.path.join(place, name)
+
+
+def _stamp(path: str) -> tuple[int, str | int]:
+    try:
+        stat = os.stat(path)
+    except OSError as error:
+        raise NoData(f"{path} cannot be looked at: {error.strerror}; is it gone?") from error
+    return stat.st_size, stat.st_mtime_ns
 
 
 def _failed(path: str, error: OSError) -> ReadFailed:

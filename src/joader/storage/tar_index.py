@@ -11,6 +11,7 @@ A million members take some 10 s to find and 50 ms to load.
 import json
 import os
 import tempfile
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,6 +31,10 @@ from joader.storage.tar_members import members
 FORM = 1  # of the files of indexes
 MISSING = -1  # the size of a member that a row does not have
 
+# Times of change have the grain of the kernel's clock, up to 10 ms: a tar that changed just now may
+# change again and keep its time, so its index is not kept.
+SETTLED_NS = 100_000_000
+
 Places: TypeAlias = npt.NDArray[np.int64]  # first byte and size, by row
 
 
@@ -48,9 +53,11 @@ def indexed(files: Files, name: str, size: int, stamp: str | int) -> TarIndex:
     file = cache_folder() / f"tar-{blake2b(str(label[1]).encode(), digest_size=12).hexdigest()}"
     index = _loaded(file, label)
     if index is None:
+        settled = isinstance(stamp, str) or time.time_ns() - stamp > SETTLED_NS
         index = _found(files, name, size)
         with suppress(OSError):  # a full or read-only folder costs time, no more
-            _save(file, label, index)
+            if settled:
+                _save(file, label, index)
     return index
 
 

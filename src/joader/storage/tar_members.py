@@ -40,8 +40,10 @@ def members(files: Files, name: str, size: int) -> Iterator[Member]:
             raise _cut_off(path, at, size)
         if not _sound(header):
             raise _unreadable(path, header, at)
-        length = _number(header[124:136])
         kind = header[156]
+        length = _number(header[124:136])
+        if length is None:
+            raise _unreadable(path, header, at)
         start = at + BLOCK
         if kind in _FILES:
             length = length if long_size is None else long_size
@@ -56,9 +58,12 @@ def members(files: Files, name: str, size: int) -> Iterator[Member]:
             if kind == 76:  # L
                 long_name = body.rstrip(b"\0")
             else:
-                long_name, long_size = _pax(body, long_name, long_size)
+                try:
+                    long_name, long_size = _pax(body, long_name, long_size)
+                except ValueError as error:
+                    raise _bad_record(path, at, error) from error
         elif kind == 83:  # S
-            raise BadData(f"{path} has a sparse member at byte {at}; write it without --sparse")
+            raise _bad_record(path, at, "a sparse member")
         elif kind in _NO_CONTENT:
             length = 0
             long_name = long_size = None
@@ -105,11 +110,15 @@ def _sound(header: bytes) -> bool:
     return told == sum(header) - sum(header[148:156]) + 256
 
 
-def _number(field: bytes) -> int:
-    """Read a size: octal, or binary where the first bit is set."""
+def _number(field: bytes) -> int | None:
+    """Read a size: octal, or binary where the first bit is set; None where it is neither."""
     if field[0] & 0x80:
         return int.from_bytes(field[1:])
-    return int(field.strip(b"\0 ") or b"0", 8)
+    digits = field.strip(b"\0 ") or b"0"
+    try:
+        return int(digits, 8) if digits.isdigit() else None
+    except ValueError:  # 8 and 9
+        return None
 
 
 def _name(header: bytes) -> bytes:
@@ -121,19 +130,30 @@ def _name(header: bytes) -> bytes:
 
 
 def _pax(body: bytes, name: bytes | None, size: int | None) -> tuple[bytes | None, int | None]:
-    """Read name and size from records "length key=value\\n"."""
+    """Read name and size from records "length key=value\\n"; ValueError where they are none."""
     at = 0
     while at < len(body) and body[at : at + 1].isdigit():
         length = int(body[at : body.index(b" ", at)])
+        if length < 1:
+            raise ValueError("a record of no length")
         key, _, value = body[at : at + length].partition(b" ")[2].partition(b"=")
         if key == b"path":
             name = value[:-1]
         elif key == b"size":
             size = int(value)
+            if size < 0:
+                raise ValueError("a size below 0")
         elif key.startswith(b"GNU.sparse"):
-            raise BadData("a tar has a sparse member; write it without --sparse")
+            raise ValueError("a sparse member")
         at += length
     return name, size
+
+
+def _bad_record(path: str, at: int, why: object) -> BadData:
+    return BadData(
+        f"{path} has at byte {at} what cannot be read: {why}; make it again with `tar cf`, without "
+        "--sparse"
+    )
 
 
 def _cut_off(path: str, at: int, size: int) -> BadData:
