@@ -45,10 +45,17 @@ class Node:
         folder.mkdir(mode=0o700)
 
     def start(self) -> None:
-        """Start a daemon under test; who calls holds the start lock, or is alone."""
+        """Start a daemon under test; who calls holds the start lock, or is alone.
+
+        It ends by itself when we are killed and nobody ends it.
+        """
         module = "tests.faults.daemon" if self.wrapped else "joader.daemon.main"
         command = [sys.executable, "-m", module, f"--socket={self.socket}"]
-        command += [f"--memory={self.memory_bytes}", f"--workers={self.size}", "--idle=0"]
+        command += [
+            f"--memory={self.memory_bytes}",
+            f"--workers={self.size}",
+            "--idle=60",
+        ]  # should we be killed
         path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
         variables = {"PYTHONPATH": path, "JOADER_FAULTS": str(self.folder)}
         variables["JOADER_RUNTIME"] = str(self.folder)
