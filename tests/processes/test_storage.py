@@ -2,6 +2,8 @@
 
 import io
 import tarfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +75,59 @@ def test_two_jobs_on_one_storage_prepare_each_row_once(
         assert rows == [[row, row * 10] for row in range(ROWS)]
         assert delivered == ROWS
     assert sum(prepared for _, (_, prepared, _) in results) == ROWS
+
+
+class FarAway(BaseHTTPRequestHandler):
+    """A web server with pictures that lets rows wait for each other, and counts them."""
+
+    change = threading.Condition()
+    waiting = most = 0
+
+    def do_HEAD(self) -> None:
+        self.answer(b"")
+
+    def do_GET(self) -> None:
+        with self.change:
+            FarAway.waiting += 1
+            FarAway.most = max(self.most, self.waiting)
+            self.change.notify_all()
+            self.change.wait_for(lambda: self.most > 2, 2.0)  # the first row comes alone
+            FarAway.waiting -= 1
+        self.answer(picture(int(self.path.strip("/").partition(".")[0])))
+
+    def answer(self, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Last-Modified", "Sun, 15 Nov 2026 12:00:00 GMT")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments: object) -> None:
+        """Be quiet."""
+
+
+REMOTE = """
+from joader.images import Decode
+from joader.storage import open_storage
+
+urls = [f"{sys.argv[1]}/{row}.png" for row in range(24)]
+storage = open_storage(urls, labels=list(range(24)))
+loader = joader.DataLoader(storage, batch_size=4, shuffle=True, prepare=[Decode()])
+say(sorted((label, int(image[0, 0, 0])) for images, labels in loader
+           for image, label in zip(images, labels.tolist())))
+"""
+
+
+def test_a_worker_reads_ahead_where_reading_waits_for_a_network(node: Node) -> None:
+    pytest.importorskip("obstore", reason="object stores need obstore")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), FarAway)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    node.up(workers=1)
+    (rows,) = node.job(REMOTE, f"http://127.0.0.1:{server.server_port}").result()
+    server.shutdown()
+    server.server_close()
+    assert rows == [[row, row * 10] for row in range(ROWS)]
+    assert FarAway.most > 2  # by one worker with one thread
 
 
 SUBSETS = """

@@ -44,6 +44,7 @@ class FileList(Storage):
     def keep(self, files: Files, names: Sequence[str], labels: Any) -> None:
         """Keep names, and a number for each if there are any."""
         self.files = files
+        self.slow = files.slow
         self.names = Names.of(names)
         self.length = len(self.names)
         self.columns = {"image": "bytes", "path": "str"}
@@ -75,6 +76,7 @@ class FileList(Storage):
 
     def close(self) -> None:
         """End threads."""
+        super().close()
         self.files.close()
 
 

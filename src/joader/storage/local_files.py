@@ -21,6 +21,7 @@ Part: TypeAlias = tuple[str, int, int]  # name of a file, first byte, number of 
 class LocalFiles:
     """Files below a root; names are relative to it, or absolute."""
 
+    slow = False  # as far as is known
     # The first read of an index, and the most that one grows to: a page, as disks have it.
     least_bytes, most_bytes = 4096, 1 << 20
 

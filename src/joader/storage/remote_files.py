@@ -29,6 +29,7 @@ _used_by: set[int] = set()  # the process in which obstore has started its threa
 class RemoteFiles:
     """Objects below a URL; names are relative to it."""
 
+    slow = True
     # A request costs some 20 ms whatever it brings, about as long as a megabyte takes.
     least_bytes, most_bytes = 1 << 18, 1 << 23
 

@@ -26,6 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from joader.errors import BadArgument, BadRows, UnknownColumn, UnknownRow
+from joader.storage.expected import Expected
+from joader.storage.per_process import PerProcess
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 Values: TypeAlias = (
@@ -40,6 +42,7 @@ class Storage(ABC):
     reading tells) and `length`, and gives `fetch` and `identity`.
     """
 
+    slow: bool = False  # reading waits for a network, so it is worth to begin ahead
     deterministic: ClassVar[bool] = True  # a row is the same each time it is read
 
     columns: Mapping[str, str | None]
@@ -49,6 +52,7 @@ class Storage(ABC):
     def choose(self, columns: Sequence[str] | None, default: Sequence[str]) -> None:
         """Set which columns make a sample: those the user named, or else the kind's own."""
         self.sample_columns = tuple(default if columns is None else self._known(columns))
+        self._expected = PerProcess(Expected)
         if not self.sample_columns:
             raise BadArgument(f"columns is empty; a sample needs one or more of {self._names()}")
 
@@ -70,8 +74,16 @@ class Storage(ABC):
         plain = json.dumps([type(self).__name__, self.length, *self.identity()])
         return blake2b(plain.encode(), digest_size=16).hexdigest()
 
-    def close(self) -> None:  # noqa: B027 - most kinds have nothing to close
-        """Give back open files and memory maps; reading opens them again."""
+    def expect(self, row: int) -> None:
+        """Begin to read a row whose sample is about to be asked for, where reading is slow."""
+        if self.slow:
+            self._expected.get().begin(row, self._sample)
+
+    def close(self) -> None:
+        """Give back open files, memory maps and threads; reading opens them again."""
+        expected = self._expected.take()
+        if expected is not None:
+            expected.close()
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -85,8 +97,8 @@ class Storage(ABC):
             raise BadRows(f"row is {row!r}; a row is an integer") from error
         if not 0 <= number < self.length:
             raise self._unknown(number)
-        values = self.fetch(np.array([number]), self.sample_columns)
-        return values[0][0] if len(values) == 1 else tuple(value[0] for value in values)
+        begun = self._expected.get().take(number) if self.slow else None
+        return self._sample(number) if begun is None else begun.result()
 
     def __getitems__(self, rows: Sequence[int]) -> list[Any]:
         """Return many samples, read together."""
@@ -104,6 +116,10 @@ class Storage(ABC):
     def __exit__(self, *exception: object) -> None:
         """Close."""
         self.close()
+
+    def _sample(self, row: int) -> Any:
+        values = self.fetch(np.array([row]), self.sample_columns)
+        return values[0][0] if len(values) == 1 else tuple(value[0] for value in values)
 
     def _names(self) -> str:
         return ", ".join(map(repr, self.columns))

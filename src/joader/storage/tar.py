@@ -36,6 +36,7 @@ class TarShards(Storage):
         if not shards:
             raise NoData("the list of tars is empty; give one or more")
         self.files, self.shards = files_of(shards, in_flight, settings)
+        self.slow = self.files.slow
         stamps = self.files.stamps(self.shards)
         indexes = [
             indexed(self.files, name, size, change)
@@ -97,6 +98,7 @@ class TarShards(Storage):
 
     def close(self) -> None:
         """Close the shards."""
+        super().close()
         self.files.close()
 
 

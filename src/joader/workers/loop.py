@@ -114,6 +114,9 @@ class Worker:
                     case _:
                         if isinstance(message, Cook):
                             self._followers[message.sample] = []
+                            loaded = self._loaded.get(message.recipe)
+                            if loaded is not None:
+                                loaded.part.expect(message.row)
                         if isinstance(message, PutAt):
                             pool.submit(self.answer, message)
                         else:

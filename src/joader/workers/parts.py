@@ -39,6 +39,11 @@ class SharedPart:
         stored = isinstance(self.dataset, Storage) and self.dataset.deterministic
         return stored and self.worker_init_fn is None and not self.steps.random
 
+    def expect(self, row: int) -> None:
+        """Begin to read a row that will be prepared soon, where that waits for a network."""
+        if isinstance(self.dataset, Storage):
+            self.dataset.expect(row)
+
     def start(self, worker: int, workers: int, seed: int) -> None:
         """Get ready in a worker: what torch's loader does in its own."""
         if self.with_torch:
