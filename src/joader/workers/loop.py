@@ -212,7 +212,8 @@ class Worker:
         if isinstance(reply, Spoiled):
             return []
         if isinstance(reply, TooBig):
-            return [(follower, self._unplaced[order.sample]) for follower in followers]
+            made = self._unplaced.get(order.sample)
+            return [(follower, made) for follower in followers] if made else []
         self._recent[order.sample] = (order.offset, reply)
         if len(self._recent) > RECENT:
             del self._recent[next(iter(self._recent))]
@@ -264,7 +265,8 @@ class Worker:
         self._desk.step(WRITING)
         size = made.parcel.layout.size_bytes
         if offset < 0 or size > room:
-            self._unplaced[sample] = made
+            if size <= self._arena.size_bytes:  # else it has failed, and what was to be made of it
+                self._unplaced[sample] = made
             return TooBig(sample, max(1, size))
         return self._write(sample, made.parcel, offset)
 
