@@ -19,7 +19,7 @@ def soak(minutes: float, report: Path, *more: str) -> "subprocess.CompletedProce
             *("--report", str(report), *more),
         ],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": path, "TMPDIR": str(report.parent)},
         capture_output=True,
         text=True,
         timeout=60 * minutes + 200,
