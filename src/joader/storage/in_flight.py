@@ -20,7 +20,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 # A read from the page cache takes some 10 µs, one from a disk or a network 100 µs to 50 ms. Handing
-# a read to a thread and back costs about 50 µs. A read counts only if the system says that it was
+# a read to a thread and back costs about 20 µs. A read counts only if the system says that it was
 # waited for: on a busy machine fast ones take long too, and more threads would make it worse.
 SLOW_S = 0.0005
 SLOW_READS = 2

@@ -1,6 +1,6 @@
 """An LMDB environment: one row for each key, in the order of keys.
 
-Columns: `value` and `key`, both bytes. The keys are read once, when it is opened (1 s for a
+Columns: `value` and `key`, both bytes. The keys are read once, when it is opened (0.5 s for a
 million); `keys` names those wanted, in the order wanted. It is opened for reading without locks, so
 that it can lie on a read-only disk: nobody may write to it meanwhile.
 """
