@@ -133,9 +133,8 @@ class Worker:
                     case _:
                         if isinstance(message, Cook | PutAt):
                             self._followers[message.sample] = []
-                            loaded = self._loaded.get(message.recipe)
-                            if loaded is not None:
-                                loaded.part.expect(message.row)
+                        if isinstance(message, Cook) and message.recipe in self._loaded:
+                            self._loaded[message.recipe].part.expect(message.row)
                         if isinstance(message, PutAt):
                             pool.submit(self.answer, message)
                         else:
