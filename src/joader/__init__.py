@@ -3,24 +3,31 @@
 Importing this package starts nothing and loads neither torch, numpy nor ray.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from joader.version import __version__
 
 if TYPE_CHECKING:
+    from joader.catalog import Table, create, drop
+    from joader.catalog import open_table as open
     from joader.client.loader import DataLoader
     from joader.client.prefetch import DevicePrefetcher
 
-__all__ = ["DataLoader", "DevicePrefetcher", "__version__"]
+__all__ = ["DataLoader", "DevicePrefetcher", "Table", "__version__", "create", "drop", "open"]
+
+_HOMES = {
+    "DataLoader": ("joader.client.loader", "DataLoader"),
+    "DevicePrefetcher": ("joader.client.prefetch", "DevicePrefetcher"),
+    "Table": ("joader.catalog", "Table"),
+    "create": ("joader.catalog", "create"),
+    "drop": ("joader.catalog", "drop"),
+    "open": ("joader.catalog", "open_table"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "DataLoader":
-        from joader.client.loader import DataLoader
-
-        return DataLoader
-    if name == "DevicePrefetcher":
-        from joader.client.prefetch import DevicePrefetcher
-
-        return DevicePrefetcher
-    raise AttributeError(f"module 'joader' has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'joader' has no attribute {name!r}")
+    module, there = _HOMES[name]
+    return getattr(import_module(module), there)

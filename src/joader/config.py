@@ -4,6 +4,7 @@ JOADER_ADDRESS   the daemon's socket (a path), instead of the user's own
 JOADER_RUNTIME   the folder for socket, lock and log, instead of the user's runtime folder
 JOADER_IDLE_S    after how many seconds without a job a daemon ends that a job started; 0: never
 JOADER_CACHE     the folder for what can be made again (indexes), instead of the user's cache folder
+JOADER_CATALOG   the folder for named tables, instead of the user's data folder
 """
 
 import math
@@ -58,6 +59,13 @@ def cache_folder() -> Path:
     with suppress(OSError):  # without it everything is made again each time
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
+
+
+def catalog_folder() -> Path:
+    """Return the user's folder for named tables; it may not be there yet."""
+    named = os.environ.get("JOADER_CATALOG")
+    home = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return Path(named).absolute() if named else home / "joader"
 
 
 def socket_path() -> Path:

@@ -12,11 +12,15 @@
     │   ├── BadData            (ValueError)  what is stored there is damaged, or of another kind
     │   ├── UnknownRow         (IndexError)  a row that the storage does not have
     │   ├── UnknownColumn      (KeyError)    a column that the storage does not have
+    │   ├── UnknownTable       (KeyError)    a table or version that the catalog does not have
+    │   ├── TableExists        (ValueError)  a table that is to be made and is there
+    │   ├── BadPredicate       (ValueError)  a `where` that is not one true-or-false expression
     │   ├── RowFailed          (RuntimeError) the user's code raised while a row was prepared
     │   └── MissingExtra       (ImportError) an optional package that is not installed
     ├── WorldError             the machine cannot give what was asked
     │   ├── SampleTooLarge     (ValueError)  a sample larger than the whole budget
     │   ├── ReadFailed         (OSError)     stored bytes that were there cannot be read now
+    │   ├── WriteFailed        (OSError)     the catalog cannot be written, or read
     │   ├── NoDaemon           (ConnectionError) no daemon can be reached, or started
     │   ├── ConnectionLost     (ConnectionError) the process at the other end is gone
     │   ├── Refusal            (MemoryError) the daemon cannot serve the job; it says what is needed
@@ -91,6 +95,18 @@ class UnknownColumn(UserError, KeyError):
     """Say that a storage does not have this column, and which it has."""
 
 
+class UnknownTable(UserError, KeyError):
+    """Say that the catalog does not have this table or version, and which it has."""
+
+
+class TableExists(UserError, ValueError):
+    """Say that a table of this name is there already."""
+
+
+class BadPredicate(UserError, ValueError):
+    """Say why a `where` is not one true-or-false expression over a table's columns."""
+
+
 class RowFailed(UserError, RuntimeError):
     """Say that the user's code raised while a row was prepared, with row, step and traceback."""
 
@@ -109,6 +125,10 @@ class CacheFull(WorldError, MemoryError):
 
 class ReadFailed(WorldError, OSError):
     """Say that stored bytes which were there cannot be read now."""
+
+
+class WriteFailed(WorldError, OSError):
+    """Say that the catalog cannot be written or read, and where it is."""
 
 
 class NoDaemon(WorldError, ConnectionError):

@@ -1,0 +1,141 @@
+"""From a storage to the columns of a row table: everything cheap to keep, never the data itself.
+
+Numbers and short texts go into the row table, with the size of files; bytes, arrays and long texts
+stay where they are. The work is done a chunk at a time. Finished chunks lie in a folder named
+after what is indexed, so that one that was interrupted goes on where it was.
+"""
+
+import os
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from joader.catalog.blocks import arrow, read_block, write_block
+from joader.catalog.progress import shown
+from joader.catalog.source import change_number
+from joader.errors import BadArgument, BadData
+from joader.storage import FileList, Storage
+
+CHUNK_ROWS = 1 << 16
+# Texts longer than this on average are data, not what one would choose rows by.
+SHORT_TEXT = 256
+_LOOKED_AT = 64  # rows, to see what a column holds
+SIZE = "size"
+CHANGE = "__change__"  # of a file; not shown
+ROW = "__row__"
+HIDDEN = frozenset([CHANGE, ROW])
+
+
+def row_columns(storage: Storage, named: Sequence[str] | None) -> dict[str, str]:
+    """Return which of a storage's columns go into the row table, with their types."""
+    reserved = HIDDEN.intersection(storage.columns)
+    if reserved:
+        raise BadArgument(f"a column is called {min(reserved)!r}, which joader keeps for itself")
+    if named is None:
+        names = [name for name in storage.columns if _is_cheap(storage, name)]
+    else:
+        names = list(storage._known(named))
+        for name in names:
+            if storage.columns[name] in ("bytes", None):
+                raise BadArgument(
+                    f"index names {name!r}, which holds {storage.columns[name] or 'objects'}; the "
+                    "row table holds numbers and texts"
+                )
+    columns = {name: str(storage.columns[name]) for name in names}
+    if isinstance(storage, FileList):
+        columns[SIZE] = "int64"
+    return columns
+
+
+def index(storage: Storage, columns: dict[str, str], folder: Path) -> Any:
+    """Return the row table's part for all rows of a storage, as an Arrow table."""
+    work = folder / f"work-{_digest(storage, columns)}"
+    work.mkdir(mode=0o700, exist_ok=True)
+    chunks = []
+    with shown(f"indexing {len(storage):,} rows", len(storage)) as done:
+        for start in range(0, len(storage), CHUNK_ROWS):
+            rows = np.arange(start, min(start + CHUNK_ROWS, len(storage)))
+            name = f"{start:010}.arrow"
+            if not (work / name).exists():
+                write_block(work, _chunk(storage, rows, columns), f"{name}.part")
+                os.rename(work / f"{name}.part", work / name)
+            chunks.append(read_block(work / name))
+            done(len(rows))
+    return arrow().concat_tables(chunks)
+
+
+def file_columns(storage: FileList, rows: Any, stamps: Sequence[tuple[int, Any]]) -> dict[str, Any]:
+    """Return paths, labels, sizes and times of change of files."""
+    names = ["path"] if storage.labels is None else ["path", "label"]
+    changes = [change_number(change) for _, change in stamps]
+    return {
+        **storage.read(rows, names),
+        SIZE: np.array([size for size, _ in stamps], np.int64),
+        CHANGE: np.array(changes, np.int64),
+    }
+
+
+def as_table(values: dict[str, Any], columns: dict[str, str]) -> Any:
+    """Return columns as an Arrow table of the types named, hidden ones last."""
+    pa = arrow()
+    types = {**columns, **{name: "int64" for name in values if name in HIDDEN}}
+    arrays = {}
+    for name, kind in types.items():
+        if name not in values:
+            continue
+        try:
+            arrays[name] = pa.array(values[name], arrow_type(kind))
+        except (UnicodeEncodeError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise BadData(
+                f"column {name!r} cannot be kept as {kind}: {error}; rename files whose names are "
+                "no UTF-8, or leave the column out with index=[...]"
+            ) from error
+    return pa.table(arrays)
+
+
+def arrow_type(kind: str) -> Any:
+    """Return Arrow's name of a column's type."""
+    pa = arrow()
+    return pa.string() if kind == "str" else pa.from_numpy_dtype(np.dtype(kind))
+
+
+def _chunk(storage: Storage, rows: Any, columns: dict[str, str]) -> Any:
+    if isinstance(storage, FileList):
+        stamps = storage.files.stamps(storage.names.take(rows))
+        return as_table(file_columns(storage, rows, stamps), columns)
+    return as_table(storage.read(rows, list(columns)), columns) if columns else _nothing(len(rows))
+
+
+def _nothing(rows: int) -> Any:
+    """Return a table without columns of its own: Arrow would forget how many rows it has."""
+    return as_table({CHANGE: np.zeros(rows, np.int64)}, {})
+
+
+def _is_cheap(storage: Storage, name: str) -> bool:
+    kind = storage.columns[name]
+    if kind is None or kind == "bytes":
+        return False
+    if kind != "str" and np.dtype(kind).kind not in "biuf":
+        return False
+    if isinstance(storage, FileList):
+        return True
+    values = storage.read(np.arange(min(_LOOKED_AT, len(storage))), [name])[name]
+    if kind == "str":
+        texts = [text for text in values if text is not None]
+        return sum(map(len, texts)) <= SHORT_TEXT * len(texts)
+    return np.ndim(values) == 1  # arrays with more axes hold data
+
+
+def _digest(storage: Storage, columns: dict[str, str]) -> str:
+    """Name what is indexed: files one by one by their names, others by size and time of change."""
+    digest = blake2b(repr(sorted(columns.items())).encode(), digest_size=8)
+    if isinstance(storage, FileList):
+        digest.update(storage.files.path("").encode(errors="surrogateescape"))
+        digest.update(storage.names.blob)
+        digest.update(storage.names.ends.tobytes())
+    else:
+        digest.update(storage.fingerprint().encode())
+    return digest.hexdigest()

@@ -1,0 +1,224 @@
+"""The rows of a table by their numbers, whatever the version: what workers read from.
+
+A row's number stands for the same stored data for ever, so the sample that is prepared from it may
+be shared by jobs on different versions. What is read here is found through the catalog's segments;
+one that was made after this object travelled to a worker is looked up when a row of it is asked
+for. Invariant: two jobs on one table have equal objects here if they ask for the same stored
+columns; the columns of the row table, which may differ by version, are not among them.
+"""
+
+import threading
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from joader.catalog.blocks import read_block
+from joader.catalog.records import Records, Segment, Source, Unit
+from joader.catalog.snapshot import Snapshot
+from joader.catalog.source import files_below, is_unchanged, open_units
+from joader.catalog.writing import table_folder
+from joader.errors import ReadFailed, UnknownRow
+from joader.storage import Storage, Values
+from joader.storage.arrow_values import Taker, taker
+from joader.storage.expected import Expected
+from joader.storage.per_process import PerProcess
+from joader.storage.places import is_url
+from joader.storage.storage import Rows
+
+_LEAST_LIMIT = 1 << 22
+
+
+def row_limit(next_row: int) -> int:
+    """Return below which number rows lie; equal for all versions until the table has outgrown it.
+
+    Jobs share only if they agree on it, so it has to leave room: 4 million, 16 million, ...
+    """
+    limit = _LEAST_LIMIT
+    while limit < next_row:
+        limit *= 4
+    return limit
+
+
+class StoredRows(Storage):
+    """Stored columns of a table's rows; one column gives its value, several a tuple."""
+
+    def __init__(self, snapshot: Snapshot, columns: Sequence[str]) -> None:
+        """Take what the table is; columns are in the table's order, whoever asks."""
+        self.folder, self.name, self.uid = snapshot.folder, snapshot.name, snapshot.uid
+        self.columns = dict(snapshot.version.stored)
+        self.sample_columns = tuple(name for name in self.columns if name in columns)
+        self.length = row_limit(snapshot.version.next_row)
+        self._segments = PerProcess(partial(_Segments, self.folder, self.name, self.uid))
+        self._remote = _opened_remote(self._segments.get())
+        self.slow = bool(self._remote)
+        self._expected = PerProcess(Expected)
+
+    def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
+        """Read from the sources."""
+        return self._segments.get().fetch(rows, columns, self._remote)
+
+    def _sample(self, row: int) -> Any:
+        """Return one sample; without any stored column it is empty."""
+        return super()._sample(row) if self.sample_columns else ()
+
+    def identity(self) -> tuple[Any, ...]:
+        """Return which table it is: the version does not matter."""
+        return self.uid, self.length
+
+
+class TableRows(StoredRows):
+    """All columns of a table's rows in one version; a sample is a tuple."""
+
+    def __init__(self, snapshot: Snapshot, columns: Sequence[str]) -> None:
+        """Take a version, and which columns make a sample."""
+        super().__init__(snapshot, columns)
+        self.columns = {**self.columns, **snapshot.columns}
+        self.sample_columns = tuple(self._known(columns))
+        self.version = snapshot.version.number
+        self._snapshot = PerProcess(
+            partial(Snapshot, self.folder, self.name, self.uid, self.version)
+        )
+
+    def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
+        """Read stored columns from the sources, others from the row table."""
+        kept = self._snapshot.get().columns
+        stored = [name for name in columns if name not in kept]
+        found = dict(zip(stored, super().fetch(rows, stored), strict=True)) if stored else {}
+        return [
+            self._snapshot.get().values(rows, name) if name in kept else found[name]
+            for name in columns
+        ]
+
+    def _sample(self, row: int) -> tuple[Any, ...]:
+        values = self.fetch(np.array([row]), self.sample_columns)
+        return tuple(value[0] for value in values)
+
+    def __getitems__(self, rows: Sequence[int]) -> list[Any]:
+        """Return many samples, read together."""
+        values = self.fetch(self._checked(rows), self.sample_columns)
+        return list(zip(*values, strict=True))
+
+    def identity(self) -> tuple[Any, ...]:
+        """Return which version of which table it is."""
+        return self.uid, self.length, self.version
+
+
+class _Segments:
+    """The segments of a table, opened in one process when a row of theirs is read."""
+
+    def __init__(self, folder: Path, name: str, uid: str) -> None:
+        self._records, self._uid = Records(folder), uid
+        self._place, self.name = table_folder(folder, name), name
+        self._open: dict[int, Storage] = {}
+        self._lock = threading.Lock()
+        self._look()
+
+    def _look(self) -> None:
+        self.sources = self._records.sources(self._uid)
+        self.segments = self._records.segments(self._uid)
+        self._starts = np.array([segment.first_row for segment in self.segments], np.int64)
+        self._end = sum(segment.rows for segment in self.segments)
+
+    def fetch(self, rows: Rows, columns: Sequence[str], remote: dict[int, Storage]) -> list[Values]:
+        if rows.size and int(rows.max()) >= self._end:
+            self._find(int(rows.max()))
+        which = np.searchsorted(self._starts, rows, "right") - 1
+        places = rows - self._starts[which]
+        found: list[list[Any]] = [[None] * len(rows) for _ in columns]
+        for number in np.unique(which).tolist():
+            storage = remote.get(number) or self.opened(number)
+            at = np.flatnonzero(which == number)
+            values = storage.fetch(places[at], columns)
+            if len(at) == len(rows):
+                return values
+            for column, part in zip(found, values, strict=True):
+                for place, value in zip(at.tolist(), part, strict=True):
+                    column[place] = value
+        return list(found)
+
+    def opened(self, number: int) -> Storage:
+        storage = self._open.get(number)
+        if storage is None:
+            with self._lock:
+                storage = self._open.get(number) or self.open(number)
+                self._open[number] = storage
+        return storage
+
+    def open(self, number: int) -> Storage:
+        segment = self.segments[number]
+        source = self.sources[segment.source]
+        if segment.units:
+            return _SegmentUnits(source, segment.units)
+        return _SegmentFiles(source, self._place / segment.block, segment.rows)
+
+    def _find(self, row: int) -> None:
+        """Look for segments that were added since."""
+        with self._lock:
+            self._look()
+        if not self.segments:
+            raise ReadFailed(f"the table {self.name!r} was dropped; its rows cannot be read")
+        if row >= self._end:
+            raise UnknownRow(f"row {row} of {self.name!r}, which has had {self._end} rows")
+
+
+class _SegmentFiles(Storage):
+    """Files that are a row each, by the paths in a segment's file."""
+
+    def __init__(self, source: Source, block: Path, rows: int) -> None:
+        self._files = files_below(source)
+        self._paths = PerProcess(partial(_path_taker, block))
+        self.columns, self.sample_columns, self.length = {"image": "bytes"}, ("image",), rows
+
+    def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
+        paths = list(self._paths.get().many(rows))
+        return [self._files.read_whole(paths) for _ in columns]
+
+    def identity(self) -> tuple[Any, ...]:
+        return ()
+
+
+class _SegmentUnits(Storage):
+    """Files that hold many rows; those that were changed meanwhile cannot be read any more."""
+
+    def __init__(self, source: Source, units: Sequence[Unit]) -> None:
+        self._units = units
+        good = [is_unchanged(source, unit) for unit in units]
+        lengths = np.array([unit.rows for unit in units])
+        self._starts = np.cumsum(lengths) - lengths
+        self._good = np.array(good)
+        left_out = np.where(self._good, 0, lengths)
+        self._shifts = np.cumsum(left_out) - left_out
+        kept = [unit for unit, unchanged in zip(units, good, strict=True) if unchanged]
+        self._storage = open_units(source, kept) if kept else None
+        self.length = int(lengths.sum())
+        self.columns, self.sample_columns = {}, ()
+
+    def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
+        which = np.searchsorted(self._starts, rows, "right") - 1
+        if self._storage is None or not self._good[which].all():
+            wrong = self._units[int(which[np.argmin(self._good[which])])]
+            raise ReadFailed(
+                f"{', '.join(wrong.paths)} was changed or removed after it was taken into the "
+                "table; call table.refresh(), and begin a new pass"
+            )
+        return self._storage.fetch(rows - self._shifts[which], columns)
+
+    def identity(self) -> tuple[Any, ...]:
+        return ()
+
+
+def _path_taker(block: Path) -> Taker:
+    return taker(read_block(block).column("path").combine_chunks())
+
+
+def _opened_remote(found: _Segments) -> dict[int, Storage]:
+    """Open what lies in object stores here, as workers may not have the variables to do it."""
+    return {s.number: found.open(s.number) for s in found.segments if _is_remote(s, found.sources)}
+
+
+def _is_remote(segment: Segment, sources: Sequence[Source]) -> bool:
+    paths = [path for unit in segment.units for path in unit.paths]
+    return is_url(sources[segment.source].root) or any(map(is_url, paths))

@@ -1,0 +1,129 @@
+"""Some rows and columns of a version, as a map-style dataset: what a loader reads.
+
+A sample is a tuple in the order of `columns`, however many they are. Loaders of joader see through
+a view to the rows of its table, so that jobs with other rows, columns or versions share what they
+have in common.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from joader.catalog.predicate import matching
+from joader.catalog.rows import TableRows
+from joader.catalog.snapshot import Rows, Snapshot
+from joader.errors import BadArgument, BadRows, UnknownColumn, UnknownRow
+
+
+class View:
+    """Rows of a version in the order of their numbers, and columns in the order asked for."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        where: Any = None,
+        columns: Sequence[str] | None = None,
+        *,
+        pinned: bool = False,
+    ) -> None:
+        """Choose rows, and check the columns' names; `pinned`: later versions do not matter."""
+        self.snapshot = snapshot
+        self.columns = chosen_columns(snapshot, columns)
+        self.rows = chosen_rows(snapshot, where)
+        self.pinned = pinned
+        # An array spoke of this version's rows: of later ones it means the same numbers.
+        self._where = where if where is None or isinstance(where, str) else self.rows
+
+    @cached_property
+    def base(self) -> TableRows:
+        """All rows of the table, by number."""
+        return TableRows(self.snapshot, self.columns)
+
+    def of(self, snapshot: Snapshot) -> "View":
+        """Return the same choice of rows and columns of another version."""
+        where = self._where
+        if where is not None and not isinstance(where, str):
+            where = np.intersect1d(where, snapshot.rows)
+        return View(snapshot, where, self.columns, pinned=self.pinned)
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.rows)
+
+    def __getitem__(self, position: int) -> tuple[Any, ...]:
+        """Return one sample."""
+        if not -len(self.rows) <= position < len(self.rows):
+            raise UnknownRow(f"position {position} of {len(self.rows)} rows")
+        sample: tuple[Any, ...] = self.base[int(self.rows[position])]
+        return sample
+
+    def __getitems__(self, positions: Sequence[int]) -> list[tuple[Any, ...]]:
+        """Return many samples, read together."""
+        return self.base.__getitems__(self.rows[np.asarray(positions, np.int64)].tolist())
+
+    def __repr__(self) -> str:
+        """Say what is read."""
+        return (
+            f"View({self.snapshot.name!r}, version {self.snapshot.version.number}, "
+            f"{len(self.rows)} rows, columns {', '.join(self.columns)})"
+        )
+
+
+def chosen_columns(snapshot: Snapshot, columns: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the columns asked for, or those of a sample."""
+    version = snapshot.version
+    if columns is None:
+        return tuple(version.sample)
+    if isinstance(columns, str):
+        raise BadArgument(f"columns is {columns!r}; give a list of names: [{columns!r}]")
+    names = tuple(columns)
+    there = ", ".join([*version.stored, *version.columns])
+    for name in names:
+        if name not in version.stored and name not in version.columns:
+            raise UnknownColumn(f"there is no column {name!r}; {snapshot.name!r} has {there}")
+    if not names or len(set(names)) < len(names):
+        raise BadArgument(f"columns is {list(names)}; name one or more of {there}, each once")
+    return names
+
+
+def chosen_rows(snapshot: Snapshot, where: Any) -> Rows:
+    """Return the numbers of the rows that a predicate, a mask or numbers choose, ascending."""
+    if where is None:
+        return snapshot.rows
+    if isinstance(where, str):
+        found = matching(snapshot.whole, snapshot.version.columns, where)
+        return found if len(snapshot.rows) == len(snapshot.whole) else _common(found, snapshot)
+    values = np.asarray(where)
+    if values.ndim == 1 and values.dtype == np.bool_:
+        if len(values) != len(snapshot.rows):
+            raise BadRows(
+                f"where is a mask of {len(values)} rows, and version {snapshot.version.number} of "
+                f"{snapshot.name!r} has {len(snapshot.rows)}"
+            )
+        masked: Rows = snapshot.rows[values]
+        return masked
+    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
+        raise BadRows(
+            f"where is {values.dtype} of shape {values.shape}; give SQL, a mask (a bool for each "
+            "row), or row numbers"
+        )
+    numbers = np.unique(values.astype(np.int64))
+    if len(numbers) < len(values):
+        raise BadRows(f"where names {len(values) - len(numbers)} rows twice; name each once")
+    known = _common(numbers, snapshot)
+    if len(known) < len(numbers):
+        unknown = np.setdiff1d(numbers, known)
+        raise UnknownRow(
+            f"version {snapshot.version.number} of {snapshot.name!r} has no row {unknown[0]} (of "
+            f"those in where, {len(unknown)} are not there); table.rows() are its row numbers"
+        )
+    return known
+
+
+def _common(numbers: Rows, snapshot: Snapshot) -> Rows:
+    there = np.zeros(snapshot.version.next_row, np.bool_)
+    there[snapshot.rows] = True
+    inside = numbers[(numbers >= 0) & (numbers < len(there))]
+    return inside[there[inside]]
