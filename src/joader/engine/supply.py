@@ -102,22 +102,18 @@ class Supply:
         """Ask for the reader's next planned sample, if there is room for it."""
         place = len(reader.samples)
         position, home = reader.positions[place], reader.homes[place]
-        shared = self._instance(reader, home) if reader.fresh else home
-        if reader.own:
-            sample = self._ask_own(reader, shared, position, home)
-        else:
-            sample = self._ask_shared(reader, shared, position, home)
+        ask = self._ask_own if reader.own else self._ask_shared
+        sample = ask(reader, position, home)
         if sample is None:
-            if not self._cache.has(shared) and shared not in self._underway:
-                self._instances.forget(shared)
             return False
         if reader.fresh:
-            self._instances.take(reader.reads_for, shared)
+            self._instances.take(reader.reads_for, self._source.get(sample, sample))
         reader.samples.append(sample)
         return True
 
-    def _ask_shared(self, reader: Reader, sample: int, position: int, home: int) -> int | None:
-        if not self._have(reader, sample, position, home):
+    def _ask_shared(self, reader: Reader, position: int, home: int) -> int | None:
+        sample = self._have_one(reader, position, home)
+        if sample is None:
             return None
         preparation = self._underway.get(sample)
         if preparation is not None:
@@ -127,7 +123,7 @@ class Supply:
             self._cache.lease(reader.job, sample)
         return sample
 
-    def _ask_own(self, reader: Reader, source: int, position: int, home: int) -> int | None:
+    def _ask_own(self, reader: Reader, position: int, home: int) -> int | None:
         size_bytes = reader.sizes.slot_bytes
         if not size_bytes and reader.unready:
             return None  # the first tells the size
@@ -136,7 +132,8 @@ class Supply:
         if size_bytes and not placed and not self._may_go_without(reader):
             self._instances.forget(sample)
             return None
-        if not self._have(reader, source, position, home):
+        source = self._have_one(reader, position, home)  # last: room for the own part may cost one
+        if source is None:
             if placed:
                 self._cache.abandon(sample)
             self._forget_numbers([sample])
@@ -350,6 +347,14 @@ class Supply:
             self._drop(sample)
 
     # Preparing.
+
+    def _have_one(self, reader: Reader, position: int, home: int) -> int | None:
+        """Have a sample of a row here or on its way that the reader may get, and return it."""
+        sample = self._instance(reader, home) if reader.fresh else home
+        if self._have(reader, sample, position, home):
+            return sample
+        self._instances.forget(sample)  # a number that was to be its
+        return None
 
     def _have(self, reader: Reader, sample: int, position: int, home: int) -> bool:
         """Have a sample here or on its way; False where there is no room."""
