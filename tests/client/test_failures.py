@@ -26,7 +26,8 @@ def batch_of(*values: int | None) -> tuple[BatchReady, Slots]:
     batch = BatchReady(
         1, packed(positions), b"", packed(offsets), tuple(range(len(good))), failed=failed
     )
-    return batch, Slots(layouts, memory, offsets)
+    rows = np.flatnonzero([value is not None for value in values])
+    return batch, Slots(layouts, memory, offsets, rows)
 
 
 def values_of(slots: Slots | None) -> list[int] | None:

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from joader.catalog.draft import Draft
+from joader.catalog.draft import Draft, counted
 from joader.catalog.records import Records
 from joader.catalog.snapshot import Snapshot
 from joader.catalog.source import Opened, open_place
@@ -40,7 +40,7 @@ def create(
             draft = Draft(place_of_table, None)
             draft.set_columns(opened.storage, index)
             draft.add_all(opened, draft.add_source(opened.source))
-            what = f"created of {len(opened.storage):,} rows"
+            what = f"created of {counted(len(opened.storage))}"
             draft.commit(folder, name, uuid.uuid4().hex, what)
     if not there:
         return open_table(name)

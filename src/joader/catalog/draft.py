@@ -145,3 +145,8 @@ class Draft:
         states = packed(self.states)
         Records(folder).add(name, uid, version, states, self._sources, self._segments)
         return version.number
+
+
+def counted(rows: int) -> str:
+    """Return a number of rows in words."""
+    return f"{rows:,} row{'' if rows == 1 else 's'}"

@@ -82,14 +82,18 @@ class TableRows(StoredRows):
             partial(Snapshot, self.folder, self.name, self.uid, self.version)
         )
 
+    @property
+    def snapshot(self) -> Snapshot:
+        """The version, as this process has it."""
+        return self._snapshot.get()
+
     def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
         """Read stored columns from the sources, others from the row table."""
-        kept = self._snapshot.get().columns
+        kept = self.snapshot.columns
         stored = [name for name in columns if name not in kept]
         found = dict(zip(stored, super().fetch(rows, stored), strict=True)) if stored else {}
         return [
-            self._snapshot.get().values(rows, name) if name in kept else found[name]
-            for name in columns
+            self.snapshot.values(rows, name) if name in kept else found[name] for name in columns
         ]
 
     def _sample(self, row: int) -> tuple[Any, ...]:

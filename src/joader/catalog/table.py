@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from joader.catalog.blocks import arrow
-from joader.catalog.draft import Draft
+from joader.catalog.draft import Draft, counted
 from joader.catalog.records import Records, Version
 from joader.catalog.refreshing import refresh
 from joader.catalog.snapshot import DELETED, Rows, Snapshot
@@ -31,6 +31,7 @@ class Table:
         """Take a version; `pinned`: it is meant to stay at this one."""
         self.snapshot = snapshot
         self.pinned = pinned
+        self._samples: View | None = None  # all rows, for who reads one by one
 
     @property
     def name(self) -> str:
@@ -67,6 +68,10 @@ class Table:
 
     def view(self, where: Any = None, columns: Sequence[str] | None = None) -> View:
         """Return some rows and columns as a dataset."""
+        if where is None and columns is None:
+            if self._samples is None or self._samples.snapshot is not self.snapshot:
+                self._samples = View(self.snapshot, pinned=self.pinned)
+            return self._samples
         return View(self.snapshot, where, columns, pinned=self.pinned)
 
     def append(self, place: Any, *, kind: str | None = None, **options: Any) -> "Table":
@@ -75,7 +80,7 @@ class Table:
         def work(draft: Draft, before: Snapshot, folder: Path) -> str:
             opened = open_place(place, kind, options)
             draft.add_all(opened, draft.add_source(opened.source))
-            return f"{len(opened.storage):,} rows appended"
+            return f"{counted(len(opened.storage))} appended"
 
         return self._alter(work)
 
@@ -89,7 +94,7 @@ class Table:
             rows = chosen_rows(before, where) if mine is None else mine
             rows = rows[draft.states[rows] != DELETED]
             draft.states[rows] = DELETED
-            return f"{len(rows):,} rows deleted" if len(rows) else ""
+            return f"{counted(len(rows))} deleted" if len(rows) else ""
 
         return self._alter(work)
 

@@ -5,7 +5,7 @@ Where the user leaves collating to torch, or to us, a batch is one native gather
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,19 @@ class Slots(NamedTuple):
     layouts: list[Layout]
     memory: NDArray[np.uint8]
     offsets: NDArray[np.int64]
+    rows: NDArray[np.int64]  # of the dataset
+
+
+class Joins(Protocol):
+    """What puts further columns beside those that came from the daemon."""
+
+    def batch(self, data: Any, rows: NDArray[np.int64], as_numpy: bool) -> Any:
+        """Return a batch with them."""
+        ...
+
+    def samples(self, samples: Any, rows: NDArray[np.int64]) -> list[Any]:
+        """Return samples with them."""
+        ...
 
 
 def copy(
@@ -28,9 +41,13 @@ def copy(
     singly: bool,
     as_numpy: bool,
     allocate: Callable[[int], Any],
+    joined: Joins | None = None,
 ) -> tuple[Any, bool]:
-    """Return the batch, and whether it lies in what `allocate` gave."""
-    layouts, memory, offsets = slots
+    """Return the batch, and whether it lies in what `allocate` gave.
+
+    `joined`: what puts further columns beside the samples' own.
+    """
+    layouts, memory, offsets, rows = slots
     usual = collate_fn is None or collate_fn is torch_loader.collate_of(singly)
     if usual and not singly:
         copied = gather(
@@ -41,6 +58,8 @@ def copy(
             allocate=allocate,
             allow_pickle=True,
         )
+        if copied.collated and joined is not None:
+            return joined.batch(copied.data, rows, as_numpy), False
         if copied.collated:
             return copied.data, True
         samples = copied.data
@@ -49,6 +68,8 @@ def copy(
             read(layout, memory[offset:], allow_pickle=True)
             for layout, offset in zip(layouts, offsets.tolist(), strict=True)
         ]
+    if joined is not None:
+        samples = joined.samples(samples, rows)
     data = samples[0] if singly else samples
     if collate_fn is not None and not usual:
         return collate_fn(data), False

@@ -44,15 +44,15 @@ class Mender:
         if not slots.layouts:
             if self._spare is None or not self._must_fill:
                 return None
-            layouts, memory, offsets = self._spare
-            return Slots(layouts * size, memory, np.repeat(offsets, size))
+            layouts, memory, offsets, rows = self._spare
+            return Slots(layouts * size, memory, np.repeat(offsets, size), np.repeat(rows, size))
         if self._must_fill:
             self._spare = _copied(slots)
         if not batch.failed or self._on_error != "replace":
             return slots
         sources = nearest(good_places(batch), size)
         layouts = [slots.layouts[source] for source in sources.tolist()]
-        return Slots(layouts, slots.memory, slots.offsets[sources])
+        return Slots(layouts, slots.memory, slots.offsets[sources], slots.rows[sources])
 
     @property
     def leaves_out(self) -> bool:
@@ -98,4 +98,4 @@ def _copied(slots: Slots) -> Slots:
     layout, start = slots.layouts[-1], int(slots.offsets[-1])
     memory = np.zeros(max(1, -(-layout.size_bytes // LINE_BYTES)) * LINE_BYTES, np.uint8)
     memory[: layout.size_bytes] = slots.memory[start : start + layout.size_bytes]
-    return Slots([layout], memory, np.zeros(1, np.int64))
+    return Slots([layout], memory, np.zeros(1, np.int64), slots.rows[-1:])

@@ -9,14 +9,22 @@ from numpy.typing import NDArray
 
 from joader.client.fingerprint import Outline, name_of, outline
 from joader.client.fingerprint.shorthand import MOST_LINES, change, shorthand
+from joader.client.tables import Joined
 from joader.errors import BadArgument
 
 
 class Identity:
     """A dataset by its name, and rows of it by position."""
 
-    def __init__(self, thing: Any, key: str | None, rows: NDArray[np.integer[Any]]) -> None:
+    def __init__(
+        self,
+        thing: Any,
+        key: str | None,
+        rows: NDArray[np.integer[Any]],
+        table: Joined | None = None,
+    ) -> None:
         """Look at what is shared of a job, unless `key` names it."""
+        self._table = table
         self._outline: Outline = [] if key else outline(thing, max_lines=MOST_LINES)
         self.key = key or name_of(self._outline)
         self._rows = rows
@@ -37,7 +45,9 @@ class Identity:
 
     def state(self) -> dict[str, Any]:
         """Return what a state keeps of it."""
+        table = {"table": self._table.state()} if self._table else {}
         return {
+            **table,
             "fingerprint": self.key,
             "outline": self._shorthand,
             "length": self.length,
@@ -46,6 +56,8 @@ class Identity:
 
     def check(self, state: dict[str, Any]) -> None:
         """Raise BadArgument, with what has changed, where a state is of something else."""
+        if self._table is not None:
+            self._table.check(state.get("table"))
         if state["length"] != self.length:
             raise BadArgument(
                 f"the state is of a dataset of {state['length']} positions, this one has "

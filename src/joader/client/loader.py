@@ -10,12 +10,15 @@ import logging
 import os
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from types import GenericAlias
 from typing import Any
 
-from joader.client import collating, samplers, torch_loader
+import numpy as np
+from numpy.typing import NDArray
+
+from joader.client import collating, samplers, tables, torch_loader
 from joader.client.alone import Alone
 from joader.client.arguments import check, check_dataset, steps_of
 from joader.client.collating import Slots
@@ -26,9 +29,11 @@ from joader.client.job import Job
 from joader.client.passing import Pass
 from joader.client.progress import Progress, restored
 from joader.client.ranks import find_rank
+from joader.client.reading import Reading
 from joader.client.source import Drawn, Source, Told, key_from
+from joader.client.tables import Joined
 from joader.client.told_order import ToldOrder
-from joader.client.unwrapped import unwrap
+from joader.client.unwrapped import Unwrapped, unwrap
 from joader.errors import BadArgument, WorldError
 from joader.memory import Ring
 from joader.messages import BatchReady
@@ -44,7 +49,7 @@ _FOR_EVER_S = 1e8  # of infinity sockets know nothing
 FIXED = {
     *("dataset", "batch_size", "sampler", "batch_sampler", "drop_last", "persistent_workers"),
     *("worker_init_fn", "prepare", "transform", "seed", "order", "deterministic", "key", "job"),
-    *("on_error", "fallback"),
+    *("on_error", "fallback", "where", "columns", "version"),
 }
 _OF_PASSES = {"_source", "_latest", "_idle", "_ring"}
 
@@ -69,6 +74,9 @@ class DataLoader:
     `on_error`: what becomes of a row that cannot be prepared: "raise" (default) ends the pass,
     "skip" leaves it out of its batch, "replace" repeats another row of the pass in its stead.
     `fallback`: where there is no daemon for the job, it loads by itself; False: it raises.
+    `where`, `columns`, `version`: of a table of the catalog, given by name as the dataset: rows by
+    an SQL predicate, a mask or numbers; columns, in whose order a batch is a tuple; a version to
+    stay at (each pass takes the newest otherwise).
     """
 
     multiprocessing_context: Any = None  # torch's is a property that would check it
@@ -111,6 +119,9 @@ class DataLoader:
         as_numpy: bool = False,
         on_error: str = "raise",
         fallback: bool = True,
+        where: Any = None,
+        columns: Sequence[str] | None = None,
+        version: int | None = None,
     ) -> None:
         """Look at the dataset; nothing is started before the first `iter()`."""
         shuffle = check(
@@ -132,6 +143,7 @@ class DataLoader:
                 "worker_init_fn": worker_init_fn,
             },
         )
+        dataset = tables.opened(dataset, where, columns, version)
         check_dataset(dataset)
         base = unwrap(dataset)
         self._rows = base.rows
@@ -148,6 +160,7 @@ class DataLoader:
         self.order, self.key = order, key
         self.job, self.address, self.as_numpy = job, address, as_numpy
         self.on_error, self.fallback = on_error, fallback
+        self.where, self.columns, self.version = where, columns, version
         # They copy these into loaders of torch, which would start processes, or raise.
         self.num_workers, self.prefetch_factor, self.persistent_workers = 0, None, False
         self.timeout = 0.0
@@ -170,31 +183,9 @@ class DataLoader:
         self._told = self._rank is None and (chosen is not None or by_torch)
         self._order = "told" if self._told else order if shuffle else "given"
         self.collate_fn = collate_fn or torch_loader.collate_of(self._singly)
-        with_torch = worker_init_fn is not None and torch_loader.loaded() is not None
-        shared = SharedPart(base.base, steps_of(prepare, "prepare"), worker_init_fn, with_torch)
-        self.deterministic = deterministic or shared.deterministic
-        alone = shared.steps.steps == () and worker_init_fn is None
-        self._identity = Identity(base.base if alone else shared, key, self._rows)
-        self._key = self._identity.key
-        # In the daemon only the order "seeded" keeps a job's random numbers its own.
-        private = order == "seeded" and self._order != "seeded" and not self.deterministic
-        whose = self._rank.team if self._rank else _random_key()
-        self._job = Job(
-            self._name,
-            f"{self._key} of {whose}" if private else self._key,
-            key is not None,
-            base.rows,
-            len(base.base),
-            self._most_at_once,
-            self._order,
-            seed,
-            not self.deterministic,
-            drop_last,
-            shared,
-            OwnPart(steps_of(transform, "transform")),
-            self._rank,
-            str(whose),
-        )
+        self._whose = self._rank.team if self._rank else _random_key()
+        self.deterministic = deterministic
+        self._set_job(base)
         self._epoch = 0
         self._resume: dict[str, Any] | None = None
         self._passes: dict[int, int] = {}  # begun, by epoch
@@ -208,6 +199,59 @@ class DataLoader:
         self._latest: weakref.ref[Pass] | None = None
         self._idle: Connection | None = None
         self._ring = Ring()
+
+    def _set_job(self, base: Unwrapped) -> None:
+        """Read these rows from the next pass on."""
+        base, self._joined = tables.split(base)
+        self._rows = base.rows
+        with_torch = self.worker_init_fn is not None and torch_loader.loaded() is not None
+        steps = steps_of(self.prepare, "prepare")
+        shared = SharedPart(base.base, steps, self.worker_init_fn, with_torch)
+        if "_made" not in self.__dict__:
+            self.deterministic = self.deterministic or shared.deterministic
+        alone = shared.steps.steps == () and self.worker_init_fn is None
+        self._identity = Identity(
+            base.base if alone else shared, self.key, self._rows, self._joined
+        )
+        self._key = self._identity.key
+        # In the daemon only the order "seeded" keeps a job's random numbers its own.
+        private = self.order == "seeded" and self._order != "seeded" and not self.deterministic
+        self._job = Job(
+            self._name,
+            f"{self._key} of {self._whose}" if private else self._key,
+            self.key is not None,
+            base.rows,
+            len(base.base),
+            self._most_at_once,
+            self._order,
+            self.seed,
+            not self.deterministic,
+            self.drop_last,
+            shared,
+            OwnPart(steps_of(self.transform, "transform")),
+            self._rank,
+            str(self._whose),
+        )
+
+    def _take_newest(self) -> Connection | None:
+        """Take the newest version of a table, where nothing binds the loader to the one it has.
+
+        Return what is registered for the rows before: it is to be closed once the others are, so
+        that what both versions have in common is not forgotten.
+        """
+        if self._joined is None or self._told or self._rank or self._resume is not None:
+            return None
+        view = tables.newer(self.dataset)
+        if view is None:
+            return None
+        shuffle = self._order != "given"
+        shown = samplers.shown(
+            view, self.batch_size, shuffle, None, None, self.drop_last, self.generator
+        )
+        self.__dict__.update(dataset=view, sampler=shown[0], batch_sampler=shown[1])
+        self._set_job(unwrap(view))
+        before, self._idle = self._idle, None
+        return before
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse what would have no effect any more."""
@@ -264,16 +308,20 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         """Begin a pass."""
+        before = self._take_newest()
         source = self._new_source()
         connection = self._free_connection() or self.connect(
             source.largest() if isinstance(source, Told) else 0
         )
+        if before is not None:
+            before.close()
         self._source, self._resume = source, None
         self._epoch = source.epoch + 1
         ahead = TOLD_AHEAD if self._told else AHEAD
         if self._singly:
             ahead = 2 * SINGLES
-        latest = Pass(self, connection, source, ahead)
+        reading = Reading(self, self._job, self._joined) if self._joined else self
+        latest = Pass(reading, connection, source, ahead)
         self._latest = weakref.ref(latest)  # a pass that was broken off must go when it is dropped
         return latest
 
@@ -397,14 +445,14 @@ class DataLoader:
 
     # What a pass asks of its loader.
 
-    def connect(self, batch_size: int = 0) -> Connection | Alone:
+    def connect(self, batch_size: int = 0, job: Job | None = None) -> Connection | Alone:
         """Register with the daemon, starting one if there is none; without one, go on alone."""
         try:
-            return self._job.connect(self.address, batch_size, self.timeout_s)
+            return (job or self._job).connect(self.address, batch_size, self.timeout_s)
         except WorldError as error:
-            return self.alone(error)
+            return self.alone(error, job)
 
-    def alone(self, error: WorldError) -> Alone:
+    def alone(self, error: WorldError, job: Job | None = None) -> Alone:
         """Say why, and go on without a daemon; raise the error where that is not allowed."""
         if self._rank or not self.fallback:
             raise error
@@ -414,7 +462,11 @@ class DataLoader:
             "fallback=False raises instead",
             str(error).partition("\n")[0].rstrip(":."),
         )
-        return self._job.alone()
+        return (job or self._job).alone()
+
+    def reads(self, job: Job) -> bool:
+        """Tell whether the next pass is of this job, too."""
+        return self._job is job
 
     def keep(self, connection: Connection | Alone) -> None:
         """Keep the connection of a pass that has ended for the next: it is the same job."""
@@ -429,16 +481,20 @@ class DataLoader:
         """Return the row of the base dataset that a position stands for."""
         return int(self._rows[position])
 
+    def rows_at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows of the base dataset that positions stand for."""
+        return self._rows[positions]
+
     def count(self, batch: BatchReady, wait_s: float, replaced: int, alone: bool) -> None:
         """Count a batch that was yielded, with so many of its rows replaced."""
         self._counts.note(batch, wait_s, replaced, alone)
 
-    def collated(self, slots: Slots) -> Any:
-        """Copy a batch out of shared memory."""
+    def collated(self, slots: Slots, joined: Joined | None = None) -> Any:
+        """Copy a batch out of shared memory; `joined` puts a table's further columns beside it."""
         pin = self.pin_memory and torch_loader.can_pin()
         allocate = torch_loader.pinned_bytes if pin else self._ring.lend
         data, is_pinned = collating.copy(
-            slots, self.collate_fn, self._singly, self.as_numpy, allocate
+            slots, self.collate_fn, self._singly, self.as_numpy, allocate, joined
         )
         return torch_loader.pinned(data) if pin and not is_pinned else data
 

@@ -15,10 +15,13 @@ import time
 from contextlib import suppress
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from joader.client.alone import Alone
 from joader.client.collating import Slots
 from joader.client.connection import Connection
-from joader.client.failures import Mender
+from joader.client.failures import Mender, good_places
 from joader.client.forms import forms
 from joader.client.source import Drawn, Source
 from joader.daemon.lifecycle import log_path
@@ -77,6 +80,10 @@ class Owner(Protocol):
 
     def row_at(self, position: int) -> int:
         """Return the row that a position stands for."""
+        ...
+
+    def rows_at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows that positions stand for."""
         ...
 
     def collated(self, slots: Slots) -> Any:
@@ -170,7 +177,10 @@ class Pass:
     def _slots(self, batch: BatchReady) -> Slots | None:
         """Return what to make a batch of; None where it is left out, as all its rows failed."""
         layouts = self.connection.layouts(batch)
-        slots = Slots(layouts, self.connection.memory, unpacked(batch.offsets))
+        rows = self._loader.rows_at(self.source.positions(batch))
+        if batch.failed:
+            rows = rows[good_places(batch)]
+        slots = Slots(layouts, self.connection.memory, unpacked(batch.offsets), rows)
         mended = self._mender.mended(batch, slots)
         if batch.failed:
             if self._mender.raises or (mended is None and not self._mender.leaves_out):

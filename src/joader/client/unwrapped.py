@@ -6,6 +6,9 @@ and says for each position of the job's dataset which row of the base it is. Sev
 one `Concatenated`, which holds every base of the nest, also those no position leads to: two subsets
 of one ConcatDataset have the same base whichever parts they use.
 
+A table of the catalog, or a view of one, is seen as rows of the whole table by number, whatever its
+version and predicate.
+
 Only exactly these torch types are taken off: a subclass may do anything in `__getitem__`, so it is
 a base like any other dataset. So is a Subset that cannot be written as row numbers (string keys,
 or a dataset below it without a length). torch is never imported here: who holds a Subset has
@@ -24,6 +27,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from joader.catalog import Table, View
 from joader.errors import BadArgument
 from joader.sampling.rows import ROW_LIMIT
 
@@ -95,6 +99,10 @@ class _Nest:
                 return self.rows(dataset.dataset, inner, f"{path}.dataset")
         elif _is_torch(dataset, "ConcatDataset"):
             return self._concat_rows(dataset, positions, path)
+        elif isinstance(dataset, Table | View):
+            view = dataset.view() if isinstance(dataset, Table) else dataset
+            rows = view.rows.copy() if positions is None else view.rows[positions]
+            return self._base_rows(view.base, rows, path)
         return self._base_rows(dataset, positions, path)
 
     def _concat_rows(self, dataset: Any, positions: Rows | None, path: str) -> Rows:

@@ -1,0 +1,137 @@
+"""A table of the catalog as a loader's dataset: which rows, and what joins the samples here.
+
+The sample that jobs share holds the stored columns alone, in the table's order: what is read and
+prepared in the workers. Columns of the row table (labels, paths, numbers) never travel: the job
+takes them from the row table by row number and puts them into its batches. So jobs that differ in
+those columns, in the order of columns, in predicate or in version share every preparation.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joader.catalog import StoredRows, Table, TableRows, View, open_table
+from joader.catalog.records import Records
+from joader.catalog.snapshot import Snapshot
+from joader.client import torch_loader
+from joader.client.unwrapped import Unwrapped
+from joader.errors import BadArgument
+
+Rows = NDArray[np.int64]
+
+
+def opened(dataset: Any, where: Any, columns: Sequence[str] | None, version: int | None) -> Any:
+    """Return what a loader is to read: of a table's name, or a table, the rows and columns."""
+    if isinstance(dataset, str):
+        return open_table(dataset, version=version).view(where, columns)
+    if isinstance(dataset, Table):
+        if version is not None:
+            dataset = open_table(dataset.name, version=version)
+        return dataset.view(where, columns)
+    for name, value in (("where", where), ("columns", columns), ("version", version)):
+        if value is not None:
+            raise BadArgument(
+                f"{name}= is for tables, and the dataset is a {type(dataset).__name__}; give the "
+                "name of a table (joader.create makes one), or leave it out"
+            )
+    return dataset
+
+
+class Joined:
+    """Puts the columns of the row table beside the samples that come from the daemon."""
+
+    def __init__(self, base: TableRows) -> None:
+        """Take a version, and the columns asked for."""
+        self.snapshot: Snapshot = base.snapshot
+        self.base = StoredRows(self.snapshot, base.sample_columns)
+        self._columns = base.sample_columns
+        self._stored = self.base.sample_columns
+
+    def batch(self, data: Any, rows: Rows, as_numpy: bool) -> tuple[Any, ...]:
+        """Return a batch with all columns, of one with the stored columns."""
+        stored = self._by_name(data)
+        return tuple(
+            stored[name] if name in stored else self._collated(rows, name, as_numpy)
+            for name in self._columns
+        )
+
+    def samples(self, samples: Sequence[Any], rows: Rows) -> list[tuple[Any, ...]]:
+        """Return samples with all columns, of some with the stored columns."""
+        kept = {
+            name: self.snapshot.values(rows, name)
+            for name in self._columns
+            if name not in self._stored
+        }
+        found = []
+        for at, sample in enumerate(samples):
+            stored = self._by_name(sample)
+            found.append(
+                tuple(stored[name] if name in stored else kept[name][at] for name in self._columns)
+            )
+        return found
+
+    def _by_name(self, data: Any) -> Mapping[str, Any]:
+        parts = [data] if len(self._stored) == 1 else data
+        return dict(zip(self._stored, parts, strict=True))
+
+    def _collated(self, rows: Rows, name: str, as_numpy: bool) -> Any:
+        """Return a column as torch's collate would: numbers as a tensor, texts as a tuple."""
+        values = self.snapshot.values(rows, name)
+        if not isinstance(values, np.ndarray):
+            return tuple(values)
+        torch = None if as_numpy else torch_loader.loaded()
+        return values if torch is None else torch.from_numpy(values)
+
+    # What a state keeps of the table, and must agree with.
+
+    def state(self) -> dict[str, Any]:
+        """Return which version of which table is read."""
+        snapshot = self.snapshot
+        return {"name": snapshot.name, "uid": snapshot.uid, "version": snapshot.version.number}
+
+    def check(self, state: Any) -> None:
+        """Raise BadArgument where a state is of another version, with what has changed."""
+        mine = self.state()
+        if not isinstance(state, dict) or not set(mine) <= set(state):
+            raise BadArgument(
+                f"the state is not of a table, and this loader reads the table {mine['name']!r}"
+            )
+        if state["uid"] != mine["uid"]:
+            raise BadArgument(
+                f"the state is of another table: {state['name']!r} was dropped and created again, "
+                f"or is not {mine['name']!r}; its rows are not these"
+            )
+        if state["version"] == mine["version"]:
+            return
+        first, last = sorted([state["version"], mine["version"]])
+        changes = [
+            version.what
+            for version in Records(self.snapshot.folder).versions(mine["uid"])
+            if first < version.number <= last
+        ]
+        raise BadArgument(
+            f"the state is of version {state['version']} of the table {mine['name']!r}, and this "
+            f"loader reads version {mine['version']} (between them: {'; '.join(changes)}); to go "
+            f"on with that pass make the loader with version={state['version']}"
+        )
+
+
+def split(base: Unwrapped) -> tuple[Unwrapped, Joined | None]:
+    """Return what workers are to read, and what joins it here, where the base is a table."""
+    if not isinstance(base.base, TableRows):
+        return base, None
+    joined = Joined(base.base)
+    return Unwrapped(joined.base, base.rows), joined
+
+
+def newer(dataset: Any) -> View | None:
+    """Return the same rows and columns of the table's newest version, if there is a newer one."""
+    if not isinstance(dataset, View) or dataset.pinned:
+        return None
+    snapshot = dataset.snapshot
+    newest = Records(snapshot.folder).newest(snapshot.uid)
+    if newest is None or newest == snapshot.version.number:
+        return None  # a table that was dropped meanwhile is read as long as that goes
+    return dataset.of(Snapshot(snapshot.folder, snapshot.name, snapshot.uid, newest))
