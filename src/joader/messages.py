@@ -88,6 +88,7 @@ class Register(msgspec.Struct, frozen=True, tag=True):
     drop_last: bool = False
     timeout_s: float = 120.0  # how long a batch may take, and so a row
     reads_for: Text = ""  # the loader: no two of its passes get the same random sample
+    table: Text = ""  # of the catalog, with its version: name@3
 
 
 class NeedBody(msgspec.Struct, frozen=True, tag=True):

@@ -105,6 +105,16 @@ def files_below(source: Source) -> Files:
     return files_at(source.root, options.get("in_flight"), options.get("settings"))
 
 
+def shown_place(source: Source) -> str:
+    """Return where a source is, in words."""
+    place = source.place
+    if isinstance(place, str):
+        return f"{place} ({source.kind})"
+    if place is None:
+        return f"files named one by one, below {source.root}"
+    return f"{len(place)} files ({source.kind})"
+
+
 def change_number(change: int | str) -> int:
     """Return a time of change, or a store's tag, as a number of 64 bits."""
     if isinstance(change, int):

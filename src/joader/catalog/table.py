@@ -13,10 +13,11 @@ import numpy as np
 
 from joader.catalog.blocks import arrow
 from joader.catalog.draft import Draft, counted
+from joader.catalog.indexing import SIZE
 from joader.catalog.records import Records, Version
 from joader.catalog.refreshing import refresh
 from joader.catalog.snapshot import DELETED, Rows, Snapshot
-from joader.catalog.source import Opened, open_place
+from joader.catalog.source import Opened, open_place, shown_place
 from joader.catalog.view import View, chosen_rows
 from joader.catalog.writing import writing
 from joader.errors import BadArgument, BadData, BadRows, UnknownTable
@@ -56,6 +57,27 @@ class Table:
     def versions(self) -> list[Version]:
         """Return all versions, oldest first."""
         return Records(self.snapshot.folder).versions(self.snapshot.uid)
+
+    def places(self) -> list[str]:
+        """Return where the rows come from."""
+        records = Records(self.snapshot.folder)
+        return [shown_place(source) for source in records.sources(self.snapshot.uid)]
+
+    def size_bytes(self) -> int:
+        """Return how large the files are that the rows are, or lie in."""
+        there = np.zeros(self.snapshot.version.next_row, np.bool_)
+        there[self.snapshot.rows] = True
+        total = 0
+        for segment in self.snapshot.segments:
+            mine = there[segment.first_row :][: segment.rows]
+            if not segment.units:
+                sizes = self.snapshot.tables[segment.number].column(SIZE).to_numpy()
+                total += int(sizes[mine].sum())
+            for unit in segment.units:
+                if mine[: unit.rows].any():
+                    total += sum(size for size, _ in unit.stamps)
+                mine = mine[unit.rows :]
+        return total
 
     def rows(self, where: Any = None) -> Rows:
         """Return the numbers of rows: all, or those that SQL, a mask or numbers choose."""

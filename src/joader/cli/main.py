@@ -44,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"joader {__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_node(commands)
+    _add_datasets(commands)
     _add_reproduce(commands)
     _add_demo(commands)
     return top
@@ -68,6 +69,34 @@ def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     status = commands.add_parser("status", help="what runs, and how much is shared")
     status.add_argument("--json", action="store_true", help="as JSON")
     status.set_defaults(run=_status)
+
+
+def _add_datasets(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    datasets = commands.add_parser("datasets", help="named tables: list, show, create, drop")
+    actions = datasets.add_subparsers(required=True, metavar="ACTION")
+    for name, words in (
+        ("list", "all tables"),
+        ("show", "rows, columns, size, versions, and who uses it"),
+        ("create", "index what lies in a place"),
+        ("refresh", "look for new, changed and missing files"),
+        ("drop", "forget a table; its data stays"),
+    ):
+        action = actions.add_parser(name, help=words)
+        action.set_defaults(run=_datasets, action=name)
+        if name != "list":
+            action.add_argument("name", metavar="NAME")
+        if name != "drop":
+            action.add_argument("--json", action="store_true", help="as JSON")
+        if name == "create":
+            action.add_argument("place", metavar="PLACE", help="a path, pattern or URL")
+            action.add_argument("--kind", help="of storage, where the place does not tell")
+            action.add_argument(
+                "--index",
+                type=lambda text: text.split(","),
+                metavar="COLUMN,...",
+                help="columns to choose rows by (default: numbers and short texts)",
+            )
+            action.add_argument("--exist-ok", action="store_true", help="refresh one that is there")
 
 
 def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -131,6 +160,22 @@ def _status(options: argparse.Namespace) -> int:
     from joader.cli.node import status
 
     return status(options.json)
+
+
+def _datasets(options: argparse.Namespace) -> int:
+    from joader.cli import datasets
+
+    if options.action == "list":
+        return datasets.list_tables(options.json)
+    if options.action == "show":
+        return datasets.show(options.name, options.json)
+    if options.action == "drop":
+        return datasets.drop(options.name)
+    if options.action == "refresh":
+        return datasets.refresh(options.name, options.json)
+    return datasets.create(
+        options.name, options.place, options.kind, options.index, options.exist_ok, options.json
+    )
 
 
 def _reproduce(options: argparse.Namespace) -> int:

@@ -89,8 +89,8 @@ def _summary(body: dict[str, Any]) -> str:
     memory, totals = body["memory"], body["totals"]
     lines = [
         f"joader {body['version']}, process {body['pid']}, {counted(body['workers'], 'worker')}",
-        f"memory: {_size(memory['used_bytes'])} of {_size(memory['budget_bytes'])} used, "
-        f"{_size(memory['pinned_bytes'])} in use now",
+        f"memory: {size(memory['used_bytes'])} of {size(memory['budget_bytes'])} used, "
+        f"{size(memory['pinned_bytes'])} in use now",
     ]
     if totals["delivered"]:
         saved = totals["delivered"] - totals["prepared"]
@@ -129,7 +129,8 @@ def counted(count: int, name: str) -> str:
     return f"{count:,} {name}{'' if count == 1 else 's'}"
 
 
-def _size(count: int) -> str:
+def size(count: int) -> str:
+    """Return a number of bytes in words."""
     value = float(count)
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if value < 1024 or unit == "GiB":

@@ -43,6 +43,7 @@ class Job:
     own: OwnPart
     rank: Rank | None
     reads_for: str  # all passes of the loader, and all its ranks: no random sample comes twice
+    table: str = ""  # of the catalog, with its version
 
     def connect(self, address: str | None, batch_size: int, timeout_s: float) -> Connection:
         """Register with the daemon, starting one if there is none."""
@@ -77,6 +78,7 @@ class Job:
             self.drop_last,
             timeout_s,
             self.reads_for,
+            self.table,
         )
         connection.register(spec, lambda: Body(pickled(self.shared, "dataset")))
         return connection

@@ -231,6 +231,7 @@ class DataLoader:
             OwnPart(steps_of(self.transform, "transform")),
             self._rank,
             str(self._whose),
+            self._joined.name if self._joined else "",
         )
 
     def _take_newest(self) -> Connection | None:

@@ -84,6 +84,11 @@ class Joined:
         torch = None if as_numpy else torch_loader.loaded()
         return values if torch is None else torch.from_numpy(values)
 
+    @property
+    def name(self) -> str:
+        """The table and its version, as the daemon shows them."""
+        return f"{self.snapshot.name}@{self.snapshot.version.number}"
+
     # What a state keeps of the table, and must agree with.
 
     def state(self) -> dict[str, Any]:

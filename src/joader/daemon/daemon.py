@@ -271,6 +271,7 @@ class Daemon:
         self._jobs_made += 1
         session.job = self._jobs_made
         session.name, session.recipe = message.name, message.recipe
+        session.table = message.table
         session.rank, session.world_size = message.rank, message.world_size
         session.timeout_s = message.timeout_s
         self.sessions[session.job] = session
@@ -506,6 +507,7 @@ class Daemon:
                 {
                     "id": job,
                     "name": session.name,
+                    "table": session.table,
                     "pid": session.pid,
                     "rank": session.rank,
                     "world_size": session.world_size,
