@@ -282,11 +282,9 @@ class Supply:
             size_bytes, preparation = self._unplaced[sample], self._underway[sample]
             wanted, offset = self._wanted(sample), None
             needed = self._cache.needs(sample) & ~preparation.served
-            # What is made of it is at work in the worker, so it is not dropped under its hands.
-            kept = needed or preparation.followers or self._cache.has_room_for(size_bytes)
-            if wanted or kept:
+            if wanted or needed or self._cache.has_room_for(size_bytes):
                 offset = self._reserve(sample, size_bytes, reclaim=wanted)
-            if not wanted and not preparation.followers and offset is None:
+            if not wanted and offset is None:
                 preparation.sizes.note(size_bytes)
                 self.failed(sample, "nobody wants it any more")
                 self._out.append(Place(sample, -1, 0))

@@ -211,8 +211,7 @@ class Worker:
         if isinstance(reply, Spoiled):
             return []
         if isinstance(reply, TooBig):
-            made = self._unplaced.get(order.sample)
-            return [(follower, made) for follower in followers] if made else []
+            return [(follower, self._unplaced[order.sample]) for follower in followers]
         self._recent[order.sample] = (order.offset, reply)
         if len(self._recent) > RECENT:
             del self._recent[next(iter(self._recent))]
@@ -264,8 +263,7 @@ class Worker:
         self._desk.step(WRITING)
         size = made.parcel.layout.size_bytes
         if offset < 0 or size > room:
-            if size <= self._arena.size_bytes:  # else it has failed, and what was to be made of it
-                self._unplaced[sample] = made
+            self._unplaced[sample] = made
             return TooBig(sample, max(1, size))
         return self._write(sample, made.parcel, offset)
 
