@@ -37,17 +37,11 @@ class Machine(RuleBasedStateMachine):
         self.next_job = 0
         self.now = 0.0
 
-    @initialize(
-        slots=st.integers(4, 60),
-        least=st.sampled_from([1, 3, 64]),
-        sizes=sizes,
-        waits=st.booleans(),
-    )
-    def start(self, slots: int, least: int, sizes: list[int], waits: bool) -> None:
+    @initialize(slots=st.integers(4, 60), least=st.sampled_from([1, 3, 64]), sizes=sizes)
+    def start(self, slots: int, least: int, sizes: list[int]) -> None:
         sizes = [100] if self.equal else sizes
         limits = ON_DEMAND if self.on_demand else Limits(least_ahead=least)
         self.world = World(slots * 128, lambda row: sizes[row % len(sizes)], limits)
-        self.world.waits_for_source = waits
 
     # Jobs.
 

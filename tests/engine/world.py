@@ -48,8 +48,6 @@ class World:
         self.size_of = size_of  # by row
         self.to_do: dict[int, Prepare | Finish] = {}
         self.sized: dict[int, Prepare | Finish] = {}  # workers that wait for a slot
-        self.made: dict[int, tuple[str, int, int, int | None]] = {}  # what these have in hand
-        self.waits_for_source = False  # whether own parts wait until their source has a slot
         self.slots: dict[int, tuple[int, int]] = {}  # sample -> offset, size
         # offset -> recipe, row, which preparation, and for which job if it is made for one alone
         self.bytes: dict[int, tuple[str, int, int, int | None]] = {}
@@ -190,34 +188,36 @@ class World:
     def finish(self, sample: int) -> None:
         """Let a worker finish: write to the slot, or say how large the sample is."""
         order = self.to_do[sample]
-        if self.blocked(sample):
-            return
-        if isinstance(order, Finish) and order.source in self.to_do:
+        if isinstance(order, Finish) and self.in_hand(order.source):
             sample = order.source
+            if sample in self.sized:
+                return
             order = self.to_do[sample]
         del self.to_do[sample]
-        made = self.made.pop(sample, None) or self.made_by(order)
+        made = self.made_by(order)
         size = self.size_of(made[1] + (made[3] is not None))
         if order.offset < 0 or size > order.size_bytes:
             self.slots.pop(sample, None)
-            self.sized[sample], self.made[sample] = order, made
+            self.sized[sample] = order
             if size > self.engine._cache.capacity_bytes:
                 self.drop_with_followers(sample)
             self.tell(Sized(sample, size))
         else:
             self.bytes[order.offset] = made
             self.slots[sample] = (order.offset, -(-size // 64) * 64)
+            self.prepared += isinstance(order, Prepare)
             self.tell(Prepared(sample, size))
 
     def made_by(self, order: Prepare | Finish) -> tuple[str, int, int, int | None]:
         """Return what a worker makes of an order."""
         if isinstance(order, Prepare):
-            self.prepared += 1
             return order.recipe, order.row, next(self._serial), None
-        source = self.made.get(order.source) or self.bytes[self.slots[order.source][0]]
-        recipe, row, serial, owner = source
+        recipe, row, serial, owner = self.bytes[self.slots[order.source][0]]
         assert owner is None
         return recipe, row, serial, order.job
+
+    def in_hand(self, sample: int) -> bool:
+        return sample in self.to_do or sample in self.sized
 
     def drop_with_followers(self, sample: int) -> list[int]:
         """Let go of a sample and of the own parts that wait for it; return them all."""
@@ -228,7 +228,6 @@ class World:
         for one in gone:
             self.to_do.pop(one, None)
             self.sized.pop(one, None)
-            self.made.pop(one, None)
             self.slots.pop(one, None)
         return gone
 
@@ -253,7 +252,7 @@ class World:
     def blocked(self, sample: int) -> bool:
         """Tell whether a worker can do nothing about a sample before its source has a slot."""
         order = self.to_do[sample]
-        return self.waits_for_source and isinstance(order, Finish) and order.source in self.sized
+        return isinstance(order, Finish) and order.source in self.sized
 
     def settle(self) -> None:
         """Let all workers finish and all jobs release, until nothing moves."""

@@ -45,12 +45,6 @@ class Counted:
         return np.full((8, 8, 3), row, np.uint8), row
 
 
-def twice(sample: Any) -> Any:
-    image, row = sample
-    image += image  # in place
-    return image, row
-
-
 class Bench:
     """The worker and the daemon's end of its socket."""
 
@@ -148,25 +142,3 @@ def test_a_dropped_sample_does_not_take_the_next_of_its_number_with_it(
     bench.channel.close()
     serving.join(5)
     assert isinstance(placed, Cooked)
-
-
-@pytest.mark.parametrize("step", [RandomHorizontalFlip(), twice], ids=["built in", "of a user"])
-def test_own_parts_are_made_of_a_sample_that_has_no_slot(bench: Bench, step: Any) -> None:
-    bench.learn(OwnBody(1, pickle.dumps(OwnPart(Steps([step])))))
-    bench.worker._followers[1] = [Finish(2, 1, 1, -1, b"", 1024, 512, 7)]
-    bench.worker.answer(Cook(1, "r", 5, -1, 0, 0))
-    too_big, own = bench.channel.receive(5), bench.channel.receive(5)
-    assert isinstance(too_big, TooBig)
-    assert (own.sample, type(own)) == (2, Cooked)
-    image = bench.arena.view[1024 : 1024 + 192]
-    assert (image == (10 if step is twice else 5)).all()
-    # The sample itself is as it was, whatever an own part did to it; one that comes late is made.
-    late = bench.worker._when_ready(Finish(3, 1, 1, -1, b"", 2048, 512, 7))
-    assert late is not None
-    bench.worker.answer(*late)
-    assert bench.channel.receive(5).sample == 3
-    assert (bench.arena.view[2048 : 2048 + 192] == (10 if step is twice else 5)).all()
-    bench.worker.answer(PutAt(1, 4096, too_big.size_bytes))
-    assert bench.channel.receive(5).sample == 1
-    assert (bench.arena.view[4096 : 4096 + 192] == 5).all()
-    assert bench.reads() == [5]

@@ -136,10 +136,6 @@ class Cache:
         """Return the bit mask, over job numbers, of the jobs that will still ask for the sample."""
         return self._ledger.needs(sample)
 
-    def has_room_for(self, size_bytes: int) -> bool:
-        """Tell whether there is a hole of this size, so that nobody would have to leave."""
-        return round_up(size_bytes) <= self._slots.largest_free_bytes
-
     def reserve(self, sample: int, size_bytes: int) -> tuple[int, list[int]]:
         """Make room for an absent sample, now preparing; return its offset and who was evicted.
 

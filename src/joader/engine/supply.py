@@ -13,9 +13,7 @@ slot is a worker's until it reports, whoever has left meanwhile.
 **Own parts.** A reader with a part of its own gets samples that are its alone, each made from a
 shared one, its *source*. The source is held for the workers until the own part is reported, and
 what was made of it is dropped as soon as the reader lets it go. An own part is a *follower* of its
-source while that is in preparation: they are done in one visit. Where memory is full the source is
-prepared without a slot, its followers are made of it in the worker, and it gets a slot only if
-somebody else wants it or will need it.
+source while that is in preparation: they are done in one visit.
 
 A preparation is *at work* in a worker, or *unplaced*: sized, and the worker waits for its slot.
 Not here: who may ask now (engine.py).
@@ -53,8 +51,6 @@ class _Preparation:
     origin: tuple[int, int, int]  # where its random numbers start: see Prepare
     sizes: Sizes
     source: int | None = None  # of an own part
-    counts: _Origin = field(default_factory=_Origin)  # of an own part, that of its source
-    served: int = 0  # mask of jobs that have an own part made of it, and need it no more
     waiting: dict[tuple[Job, int], Reader] = field(default_factory=dict)
     followers: dict[int, None] = field(default_factory=dict)  # own parts, in order
     tries: int = 1
@@ -139,20 +135,14 @@ class Supply:
             self._forget_numbers([sample])
             return None
         row, origin = home - reader.recipe.base, reader.origin(position)
-        underway = self._underway.get(source)
-        counts = underway.counts if underway else self._origin[source]
-        preparation = _Preparation(
-            reader.recipe, row, reader.job, origin, reader.sizes, source, counts
-        )
+        preparation = _Preparation(reader.recipe, row, reader.job, origin, reader.sizes, source)
         preparation.waiting[reader.job, position] = reader
         reader.unready.add(position)
         reader.recipe.underway += 1
         self._underway[sample] = preparation
         self._source[sample] = source
-        if underway is not None:
-            underway.followers[sample] = None
-            needing = reader.job if reader.lead is None else reader.lead
-            underway.served |= 1 << self._cache.number(needing)
+        if source in self._underway:
+            self._underway[source].followers[sample] = None
         if self._cache.has(source):
             self._hold(source)
         if placed:
@@ -212,8 +202,9 @@ class Supply:
         preparation = self._ended(sample)
         self._cache.prepared(sample, size_bytes)
         preparation.sizes.note(self._cache.place(sample)[1])
-        self._origin[sample] = preparation.counts
+        self._origin[sample] = _Origin()
         if preparation.source is not None:
+            self._origin[sample] = self._origin[preparation.source]
             self._let_source_go(sample, preparation.source)
         for (_, position), reader in preparation.waiting.items():
             reader.unready.remove(position)
@@ -281,11 +272,9 @@ class Supply:
                 continue  # another's room was made of it
             size_bytes, preparation = self._unplaced[sample], self._underway[sample]
             wanted, offset = self._wanted(sample), None
-            needed = self._cache.needs(sample) & ~preparation.served
-            if wanted or needed or self._cache.has_room_for(size_bytes):
+            if wanted or self._cache.needs(sample):
                 offset = self._reserve(sample, size_bytes, reclaim=wanted)
             if not wanted and offset is None:
-                preparation.sizes.note(size_bytes)
                 self.failed(sample, "nobody wants it any more")
                 self._out.append(Place(sample, -1, 0))
             elif offset is not None:
@@ -361,12 +350,7 @@ class Supply:
         recipe = reader.recipe
         size_bytes = recipe.sizes.slot_bytes
         if size_bytes:
-            is_passing = reader.own and not self._cache.has_room_for(size_bytes)
-            if not (
-                is_passing
-                or self._room_for(reader, sample, size_bytes)
-                or self._may_go_without(reader)
-            ):
+            if not self._room_for(reader, sample, size_bytes) and not self._may_go_without(reader):
                 return False
         elif recipe.underway:
             return False  # the first sample tells the size

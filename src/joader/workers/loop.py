@@ -10,8 +10,8 @@ whatever the user's code does. With several (`threads`) rows are prepared side b
 code that waits (files, network) or releases the GIL; answers go out in the order they are ready.
 
 Jobs' own parts (`Finish`) of a sample that is still in this worker's hands are done in the same
-visit, right after the sample is made, whether it has a slot or not; each works on a copy of its
-own, so that what one edits in place reaches neither the cache nor another.
+visit, right after the sample is in its slot; each works on a copy of its own, so that what one
+edits in place reaches neither the cache nor another.
 
 A process that the user's code forks has none of this: no socket, no arena, and it ends where it
 would come back to this loop.
@@ -32,11 +32,8 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from secrets import randbits
 from typing import Any, NamedTuple, NoReturn
-
-import numpy as np
 
 from joader.errors import ConnectionLost
 from joader.memory import Arena, Layout, Parcel, pack, read
@@ -65,22 +62,6 @@ from joader.workers.randomness import start_random_numbers
 RECENT = 256
 
 
-@dataclass(frozen=True)
-class _InHand:
-    """A sample that is made and has no slot."""
-
-    sample: Any
-    parcel: Parcel
-
-    def read(self, lent: bool) -> Any:
-        """Return it as it would come out of its slot; `lent`: to code that never writes to it."""
-        if lent:
-            return self.sample
-        room = np.empty(self.parcel.layout.size_bytes, np.uint8)
-        self.parcel.write(room)
-        return read(self.parcel.layout, room, allow_pickle=True)
-
-
 class Worker:
     """What jobs share, by recipe, jobs' own parts, and the slots they write to."""
 
@@ -97,7 +78,7 @@ class Worker:
         self._code: dict[str | int, bytes] = {}  # by recipe, or by job
         self._loaded: dict[str | int, _Loaded] = {}
         self._waiting: set[int] = set()  # not begun
-        self._unplaced: dict[int, _InHand] = {}
+        self._unplaced: dict[int, Parcel] = {}
         self._followers: dict[int, list[Finish]] = {}  # by their source, while it is in our hands
         self._recent: dict[int, tuple[int, Cooked]] = {}  # prepared last, with their offsets
         self._lock = threading.Lock()  # of the two above, and of what is sent
@@ -124,14 +105,14 @@ class Worker:
                         with self._lock:
                             ready = self._when_ready(message)
                         if ready is not None:
-                            self._waiting.add(message.sample)
-                            pool.submit(self._answer_in_turn, *ready)
+                            self._waiting.add(ready.sample)
+                            pool.submit(self._answer_in_turn, ready)
                     case PutAt() if message.offset < 0:
                         # At once: its number may be another sample's before what is queued is done.
                         self._unplaced.pop(message.sample, None)
                         self._followers.pop(message.sample, None)
                     case _:
-                        if isinstance(message, Cook | PutAt):
+                        if isinstance(message, Cook):
                             self._followers[message.sample] = []
                         if isinstance(message, Cook) and message.recipe in self._loaded:
                             self._loaded[message.recipe].part.expect(message.row)
@@ -151,28 +132,28 @@ class Worker:
                     back += [sample, *(o.sample for o in self._followers.pop(sample, ()))]
             self._channel.send(NotBegun(tuple(back)))
 
-    def _answer_in_turn(self, message: Cook | Finish, source: _InHand | None = None) -> None:
+    def _answer_in_turn(self, message: Cook | Finish) -> None:
         try:
             self._waiting.remove(message.sample)
         except KeyError:
             return  # handed back
-        self.answer(message, source)
+        self.answer(message)
 
-    def answer(self, message: Cook | Finish | PutAt, source: _InHand | None = None) -> None:
+    def answer(self, message: Cook | Finish | PutAt) -> None:
         """Do what is ordered and all own parts that wait for it, and report.
 
         Reports wait for built-in own parts, which take a moment, and go out in one write; nobody
         waits for the code of a user.
         """
-        orders: deque[tuple[Cook | Finish | PutAt, _InHand | None]] = deque([(message, source)])
+        orders: deque[Cook | Finish | PutAt] = deque([message])
         replies: list[Cooked | TooBig | Spoiled] = []
         while orders:
-            order, source = orders.popleft()
-            reply = self._reply(order, source)
+            order = orders.popleft()
+            reply = self._reply(order)
             replies.append(reply)
             with self._lock:
                 orders += self._note(order, reply)
-                if not orders or not self._is_quick(orders[0][0]):
+                if not orders or not self._is_quick(orders[0]):
                     self._channel.send(*replies)
                     replies.clear()
 
@@ -180,9 +161,7 @@ class Worker:
         own = self._loaded.get(order.job) if isinstance(order, Finish) else None
         return own is not None and bool(own.part.built_in)
 
-    def _reply(
-        self, message: Cook | Finish | PutAt, source: _InHand | None
-    ) -> Cooked | TooBig | Spoiled:
+    def _reply(self, message: Cook | Finish | PutAt) -> Cooked | TooBig | Spoiled:
         """Prepare, finish, or place what was too big."""
         self._desk.begin(message.sample, READING)
         try:
@@ -190,7 +169,7 @@ class Worker:
                 case Cook():
                     return self._cook(message)
                 case Finish():
-                    return self._finish(message, source)
+                    return self._finish(message)
                 case PutAt():
                     return self._put(message)
         except BaseException as error:  # user code may raise anything, SystemExit included
@@ -200,31 +179,25 @@ class Worker:
                 os._exit(1)  # forked by user code, and come back from it
             self._desk.end()
 
-    def _note(
-        self, order: Cook | Finish | PutAt, reply: Cooked | TooBig | Spoiled
-    ) -> list[tuple[Finish, _InHand | None]]:
-        """Note where a sample is now, and return the own parts that waited for it."""
-        if isinstance(order, Finish):
+    def _note(self, order: Cook | Finish | PutAt, reply: Cooked | TooBig | Spoiled) -> list[Finish]:
+        """Note where a sample lies now, and return the own parts that waited for it."""
+        if isinstance(reply, TooBig) or isinstance(order, Finish):
             return []
         followers = self._followers.pop(order.sample, [])
         self._recent.pop(order.sample, None)
         if isinstance(reply, Spoiled):
             return []
-        if isinstance(reply, TooBig):
-            return [(follower, self._unplaced[order.sample]) for follower in followers]
         self._recent[order.sample] = (order.offset, reply)
         if len(self._recent) > RECENT:
             del self._recent[next(iter(self._recent))]
-        return [(_after(follower, order.offset, reply), None) for follower in followers]
+        return [_after(follower, order.offset, reply) for follower in followers]
 
-    def _when_ready(self, order: Finish) -> tuple[Finish, _InHand | None] | None:
-        """Return the own part and its source if that is made; else keep it until it is."""
+    def _when_ready(self, order: Finish) -> Finish | None:
+        """Return the own part if its source is in its slot; else keep it until it is."""
         if order.source in self._followers:
             self._followers[order.source].append(order)
-        elif order.source in self._unplaced:
-            return order, self._unplaced[order.source]
         elif order.source in self._recent:
-            return _after(order, *self._recent[order.source]), None
+            return _after(order, *self._recent[order.source])
         return None  # its source could not be prepared, which was said
 
     def _cook(self, order: Cook) -> Cooked | TooBig:
@@ -232,43 +205,36 @@ class Worker:
         shared, begins = loaded.part, self._begins(loaded)
         slot = self._arena.slot(order.offset, order.size_bytes) if order.offset >= 0 else None
         start_random_numbers(order.key)
-        sample = shared.prepare(order.row, slot, begins)
-        parcel = pack(sample)
-        too_big = parcel.layout.size_bytes > order.size_bytes
-        if slot is not None and too_big and parcel.lies_in(slot):
+        sample = pack(shared.prepare(order.row, slot, begins))
+        too_big = sample.layout.size_bytes > order.size_bytes
+        if slot is not None and too_big and sample.lies_in(slot):
             # It will get another slot, and this one may be another's before that: nothing of the
             # sample may lie in it.
             start_random_numbers(order.key)
-            sample = shared.prepare(order.row, None, begins)
-            parcel = pack(sample)
-        made = _InHand(sample, parcel)
-        return self._placed(order.sample, made, order.offset, order.size_bytes)
+            sample = pack(shared.prepare(order.row, None, begins))
+        return self._placed(order.sample, sample, order.offset, order.size_bytes)
 
-    def _finish(self, order: Finish, source: _InHand | None) -> Cooked | TooBig:
+    def _finish(self, order: Finish) -> Cooked | TooBig:
         loaded = self._load(order.job)
         own = loaded.part
-        if source is None:
-            layout = Layout.from_bytes(order.layout)
-            slot = self._arena.slot(order.source_offset, layout.size_bytes)
-            sample = read(layout, slot, allow_pickle=True, lent=own.built_in)
-        else:
-            sample = source.read(own.built_in)
+        layout = Layout.from_bytes(order.layout)
+        slot = self._arena.slot(order.source_offset, layout.size_bytes)
+        sample = read(layout, slot, allow_pickle=True, lent=own.built_in)
         if not own.built_in:
             start_random_numbers(order.key)
-        finished = own.finish(sample, order.key, self._begins(loaded))
-        made = _InHand(finished, pack(finished))
-        return self._placed(order.sample, made, order.offset, order.size_bytes)
+        finished = pack(own.finish(sample, order.key, self._begins(loaded)))
+        return self._placed(order.sample, finished, order.offset, order.size_bytes)
 
-    def _placed(self, sample: int, made: _InHand, offset: int, room: int) -> Cooked | TooBig:
+    def _placed(self, sample: int, parcel: Parcel, offset: int, room: int) -> Cooked | TooBig:
         self._desk.step(WRITING)
-        size = made.parcel.layout.size_bytes
+        size = parcel.layout.size_bytes
         if offset < 0 or size > room:
-            self._unplaced[sample] = made
+            self._unplaced[sample] = parcel
             return TooBig(sample, max(1, size))
-        return self._write(sample, made.parcel, offset)
+        return self._write(sample, parcel, offset)
 
     def _put(self, order: PutAt) -> Cooked:
-        return self._write(order.sample, self._unplaced.pop(order.sample).parcel, order.offset)
+        return self._write(order.sample, self._unplaced.pop(order.sample), order.offset)
 
     def _write(self, sample: int, parcel: Parcel, offset: int) -> Cooked:
         size = parcel.layout.size_bytes
