@@ -34,7 +34,7 @@ test: $(STAMP) ## Run the tests, without the slow ones
 	@$(BIN)/pytest -m "not slow" $(ARGS)
 
 test-all: $(STAMP) ## Run all tests
-	@$(BIN)/pytest $(ARGS)
+	@HYPOTHESIS_PROFILE=default $(BIN)/pytest $(ARGS)
 
 soak: $(STAMP) ## Let random jobs come, die and resume for MINUTES=5, and see that no promise breaks
 	@PYTHONPATH=. $(BIN)/python -m tests.soak.soak --minutes $(MINUTES) $(ARGS)

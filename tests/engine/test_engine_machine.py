@@ -31,6 +31,7 @@ class Machine(RuleBasedStateMachine):
     sizes = st.lists(st.sampled_from([40, 64, 100, 128, 129, 300, 700]), min_size=1, max_size=6)
     equal = False
     on_demand = False
+    own_parts = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,7 +69,7 @@ class Machine(RuleBasedStateMachine):
         given = np.arange(limit) if rows is None else np.array([r % limit for r in rows], np.int64)
         job = self.next_job
         self.next_job += 1
-        own = own and not self.on_demand  # the simulator has no own parts
+        own = (own or self.own_parts) and not self.on_demand  # the simulator has no own parts
         self.world.join(Join(job, recipe, given, limit, batch, order, job % 3, fresh, own))
         if begin and job in self.world.jobs:
             self.world.begin(job)
@@ -243,6 +244,12 @@ class EqualSizes(Machine):
             assert not self.world.wants.get(job)
 
 
+class OwnParts(Machine):
+    """Jobs with parts of their own, which take the room of what they are made of."""
+
+    own_parts = True
+
+
 class OnDemand(Machine):
     """Jobs that are guaranteed nothing: they get what they want once others have released."""
 
@@ -257,6 +264,8 @@ CHECKS = settings(
 )
 TestMachine = Machine.TestCase
 TestMachine.settings = CHECKS
+TestOwnParts = OwnParts.TestCase
+TestOwnParts.settings = CHECKS
 TestEqualSizes = EqualSizes.TestCase
 TestEqualSizes.settings = CHECKS
 TestOnDemand = OnDemand.TestCase
