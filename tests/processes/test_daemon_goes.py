@@ -2,10 +2,14 @@
 
 import os
 import signal
+import socket
 from collections.abc import Iterator
 
 import pytest
 
+from joader.daemon.lifecycle import connected
+from joader.messages import PROTOCOL, Environment, Hello, Register
+from joader.wire import frame
 from tests.processes.conftest import Node, processes_with
 from tests.processes.jobs import Job, wait_until
 
@@ -118,3 +122,27 @@ for batch in joader.DataLoader(Deadly(4), batch_size=2, fallback=False):
     node.daemon.wait(20)
     node.daemon = None
     assert "NoDaemon: 4 daemons went away in the middle of this pass" in job.error()
+
+
+def test_who_registers_with_a_daemon_that_ends_is_sent_to_the_next(node: Node) -> None:
+    node.up()
+    late = connected(node.socket)
+    assert late is not None
+    late.sendall(frame(Hello(PROTOCOL, os.getpid())))
+    _, descriptors, _, _ = socket.recv_fds(late, 4096, 1)
+    os.close(descriptors[0])
+    job = node.job("""
+for batch in joader.DataLoader(Squares(40, slow_s=0.1), batch_size=10, key="slow"):
+    say(check(batch))
+""")
+    first = job.line()
+    assert node.daemon is not None
+    node.daemon.send_signal(signal.SIGTERM)
+    wait_until(lambda: not node.socket.exists())
+    here = Environment("/usr/bin/python3", (), "/")
+    late.sendall(frame(Register("late", "r", b"", 0, 1, "given", 0, False, here)))
+    late.settimeout(20)
+    assert late.recv(4096) == b""  # and not a refusal, which would be for ever
+    late.close()
+    assert sorted(first + [row for rows in job.result() for row in rows]) == list(range(40))
+    wait_until(lambda: not node.socket.exists())  # the next daemon ends, as nobody reads

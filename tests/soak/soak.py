@@ -40,11 +40,11 @@ MOST_JOBS = 32
 EVERY_S = {
     "kill job": 1.5,
     "stop job": 4.0,
-    "kill worker": 9.0,
+    "kill worker": 20.0,
     "stop worker": 15.0,
     "daemon": 50.0,
 }
-LEAST_S = {"kill worker": 5.0, "daemon": 20.0}
+LEAST_S = {"kill worker": 15.0, "daemon": 20.0}
 TARGET_S, SAMPLE_S, QUIET_S = 8.0, 1.0, 90.0
 
 

@@ -199,13 +199,18 @@ class Daemon:
         except TimeoutError:
             turn_away(sock, f"no hello came in {_HELLO_S:.0f} s")
         except (JoaderError, OSError) as error:
-            turn_away(sock, str(error))
+            if self.stop.is_set():  # its memory is gone; the client will ask the next daemon
+                sock.close()
+            else:
+                turn_away(sock, str(error))
 
     # Messages in.
 
     def _from_client(self, session: Session, message: Any) -> None:
         try:
             match message:
+                case Register() | Body() if self._draining or self.stop.is_set():
+                    session.end()  # it will ask the next daemon
                 case Register():
                     self._register(session, message)
                 case Body():
