@@ -77,11 +77,11 @@ def test_interrupted_indexing_goes_on_where_it_was(
     done: list[int] = []
     real = indexing._chunk
 
-    def chunk(storage, rows, columns):  # type: ignore[no-untyped-def]
+    def chunk(storage, rows, columns, measured):  # type: ignore[no-untyped-def]
         if len(done) == 2:
             raise KeyboardInterrupt
         done.append(int(rows[0]))
-        return real(storage, rows, columns)
+        return real(storage, rows, columns, measured)
 
     monkeypatch.setattr(indexing, "_chunk", chunk)
     with pytest.raises(KeyboardInterrupt):

@@ -2,8 +2,9 @@
 
 Arguments: the operation, a folder (`template` in it is copied for each child), and kill points as
 JSON. A child counts the lines of `joader.catalog` that it runs and kills itself (-9) before the
-n-th; with a negative number n it is killed from outside after -n microseconds. Printed: how many
-lines a child ran that was not killed.
+n-th; at 0 it is not killed. A point between 0 and 1 is a part of the lines that the first child
+ran, which then has to be one that is not killed. With a negative number n a child is killed from
+outside after -n microseconds. Printed: how many lines each child ran that was not killed.
 The process forks before it uses Arrow or SQLite: their threads and locks do not survive a fork.
 """
 
@@ -95,7 +96,8 @@ def main() -> None:
         reader, writer = os.pipe()
         pid = os.fork()
         if not pid:
-            os.write(writer, b"%d" % child(operation, folder, point))
+            line = int(point * counts[0]) if 0 < point < 1 else point
+            os.write(writer, b"%d" % child(operation, folder, line))
             os._exit(0)
         os.close(writer)
         if point < 0:

@@ -6,8 +6,8 @@ number, and jobs on different versions, predicates or columns share what they ha
 
 Reading order: `catalog` (create, open, drop), `table` (what a user holds), `view` (rows and columns
 of a version), `predicate` (SQL); `records` (the database), `blocks` (files), `writing` (one writer
-at a time), `draft` (a version in the making), `source`, `indexing` and `refreshing` (where rows
-come from), `snapshot` (a version in memory), `rows` (what workers read).
+at a time), `draft` (a version in the making), `source`, `indexing`, `image_sizes` and `refreshing`
+(where rows come from), `snapshot` (a version in memory), `rows` (what workers read).
 
 Not here: reading data (storage), sharing (client).
 """

@@ -20,13 +20,15 @@ def create(
     *,
     kind: str | None = None,
     index: Sequence[str] | None = None,
+    sizes: bool = False,
     exist_ok: bool = False,
     **options: Any,
 ) -> Table:
     """Make a table of the rows in a place: whatever `open_storage` takes and can be opened again.
 
     The data stays where it is. `index` names the columns that are kept in the row table, to choose
-    rows by: numbers and short texts if it is not given. `exist_ok`: a table that is there already,
+    rows by: numbers and short texts if it is not given. `sizes`: read the headers of the images and
+    keep their `width` and `height`, too. `exist_ok`: a table that is there already,
     of the same place, is refreshed. An interrupted call goes on where it was.
     """
     folder = catalog_folder()
@@ -38,7 +40,7 @@ def create(
         there = Records(folder).find(name) is not None
         if not there:
             draft = Draft(place_of_table, None)
-            draft.set_columns(opened.storage, index)
+            draft.set_columns(opened.storage, index, sizes)
             draft.add_all(opened, draft.add_source(opened.source))
             what = f"created of {counted(len(opened.storage))}"
             draft.commit(folder, name, uuid.uuid4().hex, what)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from joader.catalog.blocks import arrow, write_block
-from joader.catalog.indexing import HIDDEN, index, row_columns
+from joader.catalog.image_sizes import HEIGHT, WIDTH
+from joader.catalog.indexing import HIDDEN, SIZE, index, row_columns
 from joader.catalog.records import Records, Segment, Source, Unit, Version
 from joader.catalog.snapshot import Rows, Snapshot, States, packed
 from joader.catalog.source import Opened
@@ -29,6 +30,7 @@ class Draft:
         self.stored: dict[str, str | None] = {}
         self.states: States = np.zeros(0, np.uint8)
         self._sample: list[str] = []
+        self.measured = ""
         self._classes: list[str] = []
         self._blocks: list[list[str]] = []
         self._sources: list[Source] = []
@@ -41,16 +43,29 @@ class Draft:
             self.columns, self.stored = dict(last.columns), dict(last.stored)
             self.states = before.states()
             self._sample, self._classes = list(last.sample), list(last.classes)
+            self.measured = last.measured
             self._blocks = [list(files) for files in last.blocks]
             self._known_sources = len(Records(before.folder).sources(before.uid))
 
-    def set_columns(self, storage: Storage, named: Any) -> None:
-        """Take the columns of the table's first storage: which are kept here, and which stay."""
+    def set_columns(self, storage: Storage, named: Any, sizes: bool) -> None:
+        """Take the columns of the table's first storage: which are kept here, and which stay.
+
+        `sizes`: widths and heights of the images in the first stored column are kept, too.
+        """
         self.columns = row_columns(storage, named)
         first = [*storage.sample_columns, *storage.columns]
         names = [name for name in dict.fromkeys(first) if name not in self.columns]
         self.stored = {name: storage.columns[name] for name in names}
         self._sample = list(storage.sample_columns)
+        if sizes:
+            images = [name for name, kind in self.stored.items() if kind == "bytes"]
+            if not images or {WIDTH, HEIGHT} & set(storage.columns):
+                raise BadArgument(
+                    f"sizes=True is for images without columns 'width' and 'height'; {storage!r} "
+                    "has them, or no column of bytes"
+                )
+            self.measured = images[0]
+            self.columns |= {WIDTH: "int64", HEIGHT: "int64"}
 
     def add_source(self, source: Source) -> int:
         """Add a place, and return its number."""
@@ -60,7 +75,7 @@ class Draft:
     def add_all(self, opened: Opened, source: int) -> None:
         """Add all rows of a storage."""
         columns = self.columns_of(opened.storage)
-        table = index(self.relabelled(opened.storage), columns, self._place)
+        table = index(self.relabelled(opened.storage), columns, self._place, self.measured)
         self.add_rows(table, source, opened.units)
 
     def columns_of(self, storage: Storage) -> dict[str, str]:
@@ -76,10 +91,12 @@ class Draft:
         ]
         offered = row_columns(storage, None) if unknown else {}
         self.columns |= {name: offered[name] for name in unknown if name in offered}
+        made = {SIZE} if isinstance(storage, FileList) else set()
+        made |= {WIDTH, HEIGHT} if self.measured else set()
         return {
             name: kind
             for name, kind in self.columns.items()
-            if name in storage.columns or (isinstance(storage, FileList) and name == "size")
+            if name in storage.columns or name in made
         }
 
     def relabelled(self, storage: Storage) -> Storage:
@@ -140,6 +157,7 @@ class Draft:
             stored=self.stored,
             sample=self._sample,
             classes=self._classes,
+            measured=self.measured,
             blocks=self._blocks,
         )
         states = packed(self.states)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from joader.catalog.blocks import arrow, read_block, write_block
+from joader.catalog.image_sizes import image_sizes
 from joader.catalog.progress import shown
 from joader.catalog.source import change_number
 from joader.errors import BadArgument, BadData
@@ -50,8 +51,11 @@ def row_columns(storage: Storage, named: Sequence[str] | None) -> dict[str, str]
     return columns
 
 
-def index(storage: Storage, columns: dict[str, str], folder: Path) -> Any:
-    """Return the row table's part for all rows of a storage, as an Arrow table."""
+def index(storage: Storage, columns: dict[str, str], folder: Path, measured: str = "") -> Any:
+    """Return the row table's part for all rows of a storage, as an Arrow table.
+
+    `measured` names a column of images, whose widths and heights are taken.
+    """
     work = folder / f"work-{_digest(storage, columns)}"
     work.mkdir(mode=0o700, exist_ok=True)
     chunks = []
@@ -60,7 +64,7 @@ def index(storage: Storage, columns: dict[str, str], folder: Path) -> Any:
             rows = np.arange(start, min(start + CHUNK_ROWS, len(storage)))
             name = f"{start:010}.arrow"
             if not (work / name).exists():
-                write_block(work, _chunk(storage, rows, columns), f"{name}.part")
+                write_block(work, _chunk(storage, rows, columns, measured), f"{name}.part")
                 os.rename(work / f"{name}.part", work / name)
             chunks.append(read_block(work / name))
             done(len(rows))
@@ -102,11 +106,17 @@ def arrow_type(kind: str) -> Any:
     return pa.string() if kind == "str" else pa.from_numpy_dtype(np.dtype(kind))
 
 
-def _chunk(storage: Storage, rows: Any, columns: dict[str, str]) -> Any:
+def _chunk(storage: Storage, rows: Any, columns: dict[str, str], measured: str) -> Any:
+    if not columns:
+        return _nothing(len(rows))
     if isinstance(storage, FileList):
         stamps = storage.files.stamps(storage.names.take(rows))
-        return as_table(file_columns(storage, rows, stamps), columns)
-    return as_table(storage.read(rows, list(columns)), columns) if columns else _nothing(len(rows))
+        values = file_columns(storage, rows, stamps)
+    else:
+        values = storage.read(rows, [name for name in columns if name in storage.columns])
+    if measured:
+        values |= image_sizes(storage, rows, measured)
+    return as_table(values, columns)
 
 
 def _nothing(rows: int) -> Any:

@@ -76,6 +76,7 @@ class Version(msgspec.Struct, frozen=True):
     sample: list[str]  # which of both make a sample, if nobody says
     classes: list[str]  # names by label, of folders of classes
     blocks: list[list[str]]  # of each segment: its files, later ones over earlier ones
+    measured: str = ""  # the column whose images' widths and heights are kept
 
 
 class Records:

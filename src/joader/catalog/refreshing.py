@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from joader.catalog.draft import Draft
+from joader.catalog.image_sizes import image_sizes
 from joader.catalog.indexing import CHANGE, SIZE, as_table, file_columns, index
 from joader.catalog.progress import shown
 from joader.catalog.records import Records, Segment, Source
@@ -92,6 +93,8 @@ def _files(
             name: column[new] if isinstance(column, np.ndarray) else [column[at] for at in new]
             for name, column in values.items()
         }
+        if draft.measured:
+            chosen |= image_sizes(storage, np.array(new), draft.measured)
         draft.add_rows(as_table(chosen, draft.columns_of(storage)), number, [])
     return np.array(same, np.int64)
 
@@ -154,7 +157,7 @@ def _units(
     if new:
         storage = open_units(opened.source, new)
         columns = draft.columns_of(storage)
-        draft.add_rows(index(storage, columns, place), number, new)
+        draft.add_rows(index(storage, columns, place, draft.measured), number, new)
     return np.concatenate(same)
 
 

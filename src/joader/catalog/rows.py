@@ -130,14 +130,14 @@ class _Segments:
         if rows.size and int(rows.max()) >= self._end:
             self._find(int(rows.max()))
         which = np.searchsorted(self._starts, rows, "right") - 1
-        places = rows - self._starts[which]
+        numbers = [int(which[0])] if len(rows) == 1 else np.unique(which).tolist()
         found: list[list[Any]] = [[None] * len(rows) for _ in columns]
-        for number in np.unique(which).tolist():
+        for number in numbers:
             storage = remote.get(number) or self.opened(number)
+            if len(numbers) == 1:
+                return storage.fetch(rows - self._starts[number], columns)
             at = np.flatnonzero(which == number)
-            values = storage.fetch(places[at], columns)
-            if len(at) == len(rows):
-                return values
+            values = storage.fetch(rows[at] - self._starts[number], columns)
             for column, part in zip(found, values, strict=True):
                 for place, value in zip(at.tolist(), part, strict=True):
                     column[place] = value

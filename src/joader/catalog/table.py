@@ -173,6 +173,10 @@ class Table:
         self.snapshot = Snapshot(folder, name, uid, newest)
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as a name."""
+        return _again, (self.snapshot, self.pinned)
+
     def __len__(self) -> int:
         """Count the rows."""
         return len(self.snapshot.rows)
@@ -187,6 +191,10 @@ class Table:
             f"Table({self.name!r}, version {self.version}, {len(self)} rows, columns "
             f"{', '.join(self.columns)})"
         )
+
+
+def _again(snapshot: Snapshot, pinned: bool) -> Table:
+    return Table(snapshot, pinned=pinned)
 
 
 def _column(name: object, values: Any) -> tuple[Any, str]:

@@ -41,6 +41,10 @@ class View:
         """All rows of the table, by number."""
         return TableRows(self.snapshot, self.columns)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel without what is made when it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "base"}
+
     def of(self, snapshot: Snapshot) -> "View":
         """Return the same choice of rows and columns of another version."""
         where = self._where

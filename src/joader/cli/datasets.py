@@ -74,11 +74,12 @@ def create(
     place: str,
     kind: str | None,
     index: Sequence[str] | None,
+    sizes: bool,
     exist_ok: bool,
     as_json: bool,
 ) -> int:
     """Make a table."""
-    table = catalog.create(name, place, kind=kind, index=index, exist_ok=exist_ok)
+    table = catalog.create(name, place, kind=kind, index=index, sizes=sizes, exist_ok=exist_ok)
     return _say_what(table, as_json)
 
 

@@ -96,6 +96,7 @@ def _add_datasets(commands: "argparse._SubParsersAction[argparse.ArgumentParser]
                 metavar="COLUMN,...",
                 help="columns to choose rows by (default: numbers and short texts)",
             )
+            action.add_argument("--sizes", action="store_true", help="keep width and height, too")
             action.add_argument("--exist-ok", action="store_true", help="refresh one that is there")
 
 
@@ -174,7 +175,13 @@ def _datasets(options: argparse.Namespace) -> int:
     if options.action == "refresh":
         return datasets.refresh(options.name, options.json)
     return datasets.create(
-        options.name, options.place, options.kind, options.index, options.exist_ok, options.json
+        options.name,
+        options.place,
+        options.kind,
+        options.index,
+        options.sizes,
+        options.exist_ok,
+        options.json,
     )
 
 
