@@ -83,3 +83,21 @@ def test_a_state_of_no_table_or_another_is_refused(table: Table) -> None:
         joined.check({**joined.state(), "uid": "x"})
     with pytest.raises(BadArgument, match=r"column 'name' added\).*version=1"):
         joined.check({**joined.state(), "version": 1})
+
+
+def test_a_loader_made_again_from_its_attributes_reads_the_same(table: Table) -> None:
+    masked = np.arange(12) % 3 == 0
+    for where, version in (("label >= 4", None), ("label >= 4", 2), (masked, None), (None, None)):
+        first = joader.DataLoader(
+            "numbers", where=where, columns=["label", "image"], version=version
+        )
+        again = joader.DataLoader(
+            first.dataset, where=first.where, columns=first.columns, version=first.version
+        )
+        assert again.dataset.rows.tolist() == first.dataset.rows.tolist()
+        assert again.dataset.columns == ("label", "image")
+        assert again.dataset.pinned == (version is not None)
+    narrower = joader.DataLoader(table.view(where="label >= 4"), where="label < 6")
+    assert narrower.dataset.rows.tolist() == [4, 5]
+    with pytest.raises(BadArgument, match="version= is for tables"):
+        joader.DataLoader(table.view(), version=1)

@@ -34,7 +34,7 @@ class View:
         self.rows = chosen_rows(snapshot, where)
         self.pinned = pinned
         # An array spoke of this version's rows: of later ones it means the same numbers.
-        self._where = where if where is None or isinstance(where, str) else self.rows
+        self.where = where if where is None or isinstance(where, str) else self.rows
 
     @cached_property
     def base(self) -> TableRows:
@@ -47,10 +47,22 @@ class View:
 
     def of(self, snapshot: Snapshot) -> "View":
         """Return the same choice of rows and columns of another version."""
-        where = self._where
+        where = self.where
         if where is not None and not isinstance(where, str):
             where = np.intersect1d(where, snapshot.rows)
         return View(snapshot, where, self.columns, pinned=self.pinned)
+
+    def narrowed(self, where: Any, columns: Sequence[str] | None) -> "View":
+        """Return those of the rows that a predicate chooses too, and the columns if any are named.
+
+        With what the view was made of it is the same view: frameworks make loaders again from a
+        loader's dataset and arguments.
+        """
+        if where is None or (isinstance(where, str) and where == self.where):
+            where = self.where
+        else:
+            where = np.intersect1d(self.rows, chosen_rows(self.snapshot, where))
+        return View(self.snapshot, where, columns or self.columns, pinned=self.pinned)
 
     def __len__(self) -> int:
         """Count the rows."""

@@ -30,6 +30,8 @@ def opened(dataset: Any, where: Any, columns: Sequence[str] | None, version: int
         if version is not None:
             dataset = open_table(dataset.name, version=version)
         return dataset.view(where, columns)
+    if isinstance(dataset, View) and version in (None, dataset.snapshot.version.number):
+        return dataset.narrowed(where, columns)
     for name, value in (("where", where), ("columns", columns), ("version", version)):
         if value is not None:
             raise BadArgument(
