@@ -13,8 +13,19 @@ if TYPE_CHECKING:
     from joader.catalog import open_table as open
     from joader.client.loader import DataLoader
     from joader.client.prefetch import DevicePrefetcher
+    from joader.sampling import folds, growing
 
-__all__ = ["DataLoader", "DevicePrefetcher", "Table", "__version__", "create", "drop", "open"]
+__all__ = [
+    "DataLoader",
+    "DevicePrefetcher",
+    "Table",
+    "__version__",
+    "create",
+    "drop",
+    "folds",
+    "growing",
+    "open",
+]
 
 _HOMES = {
     "DataLoader": ("joader.client.loader", "DataLoader"),
@@ -22,6 +33,8 @@ _HOMES = {
     "Table": ("joader.catalog", "Table"),
     "create": ("joader.catalog", "create"),
     "drop": ("joader.catalog", "drop"),
+    "folds": ("joader.sampling", "folds"),
+    "growing": ("joader.sampling", "growing"),
     "open": ("joader.catalog", "open_table"),
 }
 

@@ -1,6 +1,7 @@
 """Every example runs as it is, in a folder of its own, with few pictures and its own daemon."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -85,3 +86,10 @@ def test_examples_are_short() -> None:
     for path in EXAMPLES.iterdir():
         if path.is_file():
             assert len(path.read_text().splitlines()) < 60, path
+
+
+def test_five_folds_share(run: Run) -> None:
+    said = run(*python("k_fold.py"))
+    assert said.count(" of 12 right") == 5
+    prepared = sum(int(found) for found in re.findall(r"prepared=(\d+)", said))
+    assert prepared < 5 * 2 * 48 * 0.75  # far less than all that was delivered

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 import cloudpickle
 import pytest
 
+from joader.daemon.lifecycle import connected
 from joader.errors import ConnectionLost
 from joader.messages import (
     PROTOCOL,
@@ -337,3 +339,22 @@ def test_the_watched_process_is_the_one_that_connected(up: Node, tmp_path: Path)
     assert struct.unpack("3i", credentials)[0] == up.daemon.pid
     assert [job["pid"] for job in up.status()["jobs"]] == [os.getpid()]
     channel.close()
+
+
+def test_who_said_hello_while_the_daemon_was_stopped_is_let_in(node: Node) -> None:
+    node.up()
+    assert node.daemon is not None
+    sock = connected(node.socket)
+    assert sock is not None
+    time.sleep(0.5)  # it has begun to wait for the hello
+    node.daemon.send_signal(signal.SIGSTOP)
+    try:
+        sock.sendall(frame(Hello(PROTOCOL, os.getpid())))
+        time.sleep(6)
+    finally:
+        node.daemon.send_signal(signal.SIGCONT)
+    sock.settimeout(20)
+    data, descriptors, _, _ = socket.recv_fds(sock, 4096, 1)
+    assert len(descriptors) == 1, data
+    os.close(descriptors[0])
+    sock.close()

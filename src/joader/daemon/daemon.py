@@ -15,6 +15,7 @@ import socket
 import struct
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from joader.config import DaemonConfig
@@ -70,6 +71,25 @@ _HELLO_BYTES = 1024
 _LEAST_ALLOWANCE_BYTES = 256 * 2**20
 # How long batches that were asked for may take after SIGTERM.
 _DRAIN_S = 10.0
+
+
+async def _hello(sock: socket.socket) -> Hello:
+    """Return what a client says first."""
+    stream: Stream[Hello] = Stream(Hello, _HELLO_BYTES)
+    try:
+        async with asyncio.timeout(_HELLO_S):
+            while True:
+                data = await asyncio.get_running_loop().sock_recv(sock, 4096)
+                if not data:
+                    raise BadMessage("the client left before it said hello")
+                for hello in stream.feed(data):
+                    return hello
+    except TimeoutError:
+        # It may have come while the daemon was stopped: its time was not the client's.
+        with suppress(BlockingIOError):
+            for hello in stream.feed(sock.recv(4096)):
+                return hello
+        raise
 
 
 class Daemon:
@@ -174,14 +194,7 @@ class Daemon:
             pid, uid, _ = struct.unpack("3i", credentials)
             if uid != os.getuid():
                 raise BadMessage(f"user {uid} may not use the daemon of user {os.getuid()}")
-            stream: Stream[Hello] = Stream(Hello, _HELLO_BYTES)
-            hello: Hello | None = None
-            async with asyncio.timeout(_HELLO_S):
-                while hello is None:
-                    data = await loop.sock_recv(sock, 4096)
-                    if not data:
-                        raise BadMessage("the client left before it said hello")
-                    hello = next(stream.feed(data), None)
+            hello = await _hello(sock)
             if hello.protocol != PROTOCOL:
                 reason = f"this daemon (joader {__version__}) speaks protocol {PROTOCOL}, the "
                 reason += f"client {hello.protocol}; end it with `joader down` and start again"

@@ -8,6 +8,7 @@ from joader.sampling.dependent import DependentSampler
 from joader.sampling.lockstep import LockstepSampler
 from joader.sampling.own_order import IndependentSampler, SeededSampler, SequentialSampler
 from joader.sampling.sampler import Draws, Sampler
+from joader.sampling.splits import folds, growing
 
 __all__ = [
     "DependentSampler",
@@ -17,4 +18,6 @@ __all__ = [
     "Sampler",
     "SeededSampler",
     "SequentialSampler",
+    "folds",
+    "growing",
 ]
