@@ -2,6 +2,7 @@
 
 import os
 import signal
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import joader
 from joader.catalog import Table
 from joader.errors import BadArgument
 from tests.processes.conftest import Node
+from tests.processes.test_ranks import launch
 
 pytest.importorskip("pyarrow", reason="row tables are Arrow files")
 pytest.importorskip("duckdb", reason="predicates are asked of DuckDB")
@@ -204,6 +206,58 @@ def test_a_pass_goes_on_with_its_own_rows_when_the_daemon_is_gone(
         node.daemon.wait()
         node.up()
         assert sorted(found + labels(old)) == list(range(ROWS))
+
+
+RANK = """
+loader = joader.DataLoader(
+    "numbers", batch_size=3, shuffle=True, columns=["image", "label"], where="label < 20", job="t"
+)
+for _ in range(2):
+    rows, states = [], []
+    for images, labels in loader:
+        assert (images == labels[:, None]).all()
+        rows += labels.tolist()
+        states.append(loader.state_dict())
+    say([rows, states])
+loader.close()
+"""
+
+
+def test_ranks_read_parts_of_one_plan_with_the_right_labels(
+    node: Node, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JOADER_CATALOG", str(table.snapshot.folder))
+    node.up()
+    first, second = launch(node, RANK, 2)
+    for (rows, states), (others, other_states) in zip(first.result(), second.result(), strict=True):
+        assert sorted(rows + others) == list(range(20))
+        assert states == other_states
+
+
+TORCH = """
+import torch
+from torch.utils.data import random_split
+
+table = joader.open("numbers")
+loader = joader.DataLoader(table, batch_size=4, columns=["label", "image"], shuffle=True)
+for batch in loader:
+    labels, images = batch
+    assert type(batch) is tuple and labels.dtype == torch.int64 and images.dtype == torch.uint8
+    assert (images == labels[:, None]).all()
+halves = random_split(table, [12, 12], generator=torch.Generator().manual_seed(0))
+loaders = [joader.DataLoader(half, batch_size=4, shuffle=True) for half in halves]
+say(sorted(label for one in loaders for _, labels in one for label in labels.tolist()))
+say([one.stats().prepared for one in loaders])
+"""
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
+def test_batches_are_tensors_and_splits_share_with_the_whole(node: Node, table: Table) -> None:
+    node.up()
+    job = node.job(TORCH, JOADER_CATALOG=str(table.snapshot.folder))
+    labels, prepared = job.result()
+    assert labels == list(range(ROWS))
+    assert prepared == [0, 0]  # the whole table's loader is still there, and so are its samples
 
 
 def test_where_is_for_tables() -> None:
