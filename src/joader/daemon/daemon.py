@@ -74,22 +74,38 @@ _DRAIN_S = 10.0
 
 
 async def _hello(sock: socket.socket) -> Hello:
-    """Return what a client says first."""
+    """Return what a client says first; TimeoutError if there is nothing when its time is up.
+
+    It is looked for then, too: it may have come while the daemon was stopped.
+    """
+    loop = asyncio.get_running_loop()
     stream: Stream[Hello] = Stream(Hello, _HELLO_BYTES)
+    end = loop.time() + _HELLO_S
+    while True:
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(end):
+                await _readable(sock)
+        try:
+            data = sock.recv(4096)
+        except BlockingIOError:
+            if loop.time() < end:
+                continue
+            raise TimeoutError from None
+        if not data:
+            raise BadMessage("the client left before it said hello")
+        for hello in stream.feed(data):
+            return hello
+
+
+async def _readable(sock: socket.socket) -> None:
+    """Wait until there is something to read, and do not read it."""
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(sock, ready.set)
     try:
-        async with asyncio.timeout(_HELLO_S):
-            while True:
-                data = await asyncio.get_running_loop().sock_recv(sock, 4096)
-                if not data:
-                    raise BadMessage("the client left before it said hello")
-                for hello in stream.feed(data):
-                    return hello
-    except TimeoutError:
-        # It may have come while the daemon was stopped: its time was not the client's.
-        with suppress(BlockingIOError):
-            for hello in stream.feed(sock.recv(4096)):
-                return hello
-        raise
+        await ready.wait()
+    finally:
+        loop.remove_reader(sock)
 
 
 class Daemon:
