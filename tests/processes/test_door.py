@@ -17,12 +17,14 @@ import pytest
 
 from joader.daemon.lifecycle import connected
 from joader.errors import ConnectionLost
+from joader.images import Steps
 from joader.messages import (
     PROTOCOL,
     AskStatus,
     BatchReady,
     Body,
     Environment,
+    GiveBack,
     Hello,
     NeedBody,
     NextBatch,
@@ -35,6 +37,7 @@ from joader.messages import (
     packed,
 )
 from joader.wire import Channel, frame
+from joader.workers.parts import SharedPart
 from tests.fuzz.talk import Numbers, Telltale
 from tests.processes.conftest import Node
 from tests.processes.jobs import wait_until
@@ -358,3 +361,23 @@ def test_who_said_hello_while_the_daemon_was_stopped_is_let_in(node: Node) -> No
     assert len(descriptors) == 1, data
     os.close(descriptors[0])
     sock.close()
+
+
+def test_a_daemon_that_ends_waits_until_a_job_has_copied_its_batch(
+    up: Node, tmp_path: Path
+) -> None:
+    channel = enter(up)
+    join(channel, register(tmp_path), pickled(SharedPart(list(range(20)), Steps(()))))
+    channel.send(StartPass(1, 0, 1), NextBatch(4))
+    batch = channel.receive(20)
+    assert isinstance(batch, BatchReady)
+    assert not batch.failed
+    assert up.daemon is not None
+    up.daemon.send_signal(signal.SIGTERM)
+    # Its slots would be another's as soon as it counts as gone.
+    with pytest.raises(TimeoutError):
+        channel.receive(2)
+    channel.send(GiveBack(batch.samples))
+    with pytest.raises(ConnectionLost):
+        channel.receive(20)
+    channel.close()

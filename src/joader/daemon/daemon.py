@@ -178,10 +178,11 @@ class Daemon:
         self.arena.close()
 
     def drain(self, door: Door) -> None:
-        """Let nobody in any more, and end when all batches that were asked for are delivered.
+        """Let nobody in any more, and end when all batches asked for are delivered and copied.
 
-        It ends after a while in any case. Jobs see the connection close, and go on with the next
-        daemon from what they have.
+        Until a job has copied what it was handed, its slots are its. It ends after a while in any
+        case, and from then on nothing is written. Jobs see the connection close, and go on with
+        the next daemon from what they have.
         """
         door.hide()  # who comes now starts another daemon
         if not self._draining:
@@ -193,13 +194,14 @@ class Daemon:
                 self.stop.set()
 
     def _end_if_drained(self, session: Session) -> None:
-        if self._draining and not session.owed:
+        holds = session.job is not None and self.engine.holds(session.job)
+        if self._draining and not session.owed and not holds:
             session.end()
 
     def _end_sessions(self) -> None:
+        self.stop.set()
         for session in list(self.sessions.values()):
             session.end()
-        self.stop.set()
 
     async def _handshake(self, sock: socket.socket) -> None:
         """Check who is there and hand the arena over; on the raw socket, as descriptors need it."""
@@ -419,7 +421,12 @@ class Daemon:
         self._end_sessions()
 
     def _do(self) -> None:
-        """Do what follows from the events of this turn."""
+        """Do what follows from the events of this turn.
+
+        Once the daemon ends, nothing: jobs may still copy what they were handed.
+        """
+        if self.stop.is_set():
+            return
         try:
             self._carry_out()
         except Exception:

@@ -119,6 +119,10 @@ class Engine:
         """Return what the job got so far."""
         return self._reader(job).stats()
 
+    def holds(self, job: Job) -> bool:
+        """Tell whether a job has samples that it has not released."""
+        return job in self._readers and self._readers[job].held_count > 0
+
     def waits_for(self, job: Job) -> tuple[int, int] | None:
         """Return the sample, and its row, that a job's next batch waits for, if it is known."""
         reader = self._reader(job)
