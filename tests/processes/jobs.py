@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 PRELUDE = '''
-import json, os, sys, time
+import json, os, signal, sys, time
 import numpy as np
 import joader
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job has none
 
 def say(value):
     print(json.dumps(value), flush=True)

@@ -179,3 +179,18 @@ def test_a_job_that_is_refused_leaves_nothing_in_the_daemon(node: Node) -> None:
     assert "seed is -1" in read(node, data={"length": 6}, batch_size=2, seed=-1).error()
     wait_until(lambda: node.status()["memory"]["used_bytes"] == 0)
     assert sorted(read(node, data={"length": 9}, batch_size=2).result()[1]) == list(range(9))
+
+
+def test_a_job_may_wait_for_what_was_begun_for_one_that_has_just_left(node: Node) -> None:
+    # The last reader of some code leaves while a worker has rows in hand, and the code is sent
+    # anew with the next: what is in hand must not meet a worker that has just forgotten it.
+    node.up("2MiB", 1)
+    script = """
+for turn in range(12):
+    loader = joader.DataLoader(Squares(64, slow_s=0.01), batch_size=2)
+    check(next(iter(loader)))
+    loader.close()
+loader = joader.DataLoader(Squares(64, slow_s=0.01), batch_size=2)
+say(sorted(row for batch in loader for row in check(batch)))
+"""
+    assert node.job(script).result() == [list(range(64))]

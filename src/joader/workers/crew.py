@@ -322,9 +322,10 @@ class Crew:
             if order is not None:
                 self._suspects.discard(sample)
                 self._on_report(Spoiled(sample, reason), order.offset)
-        at_work = [note for note in notes if note.sample in hand.busy and not hand.overdue]
+        innocent = hand.overdue or self.ended  # it was told to end
+        at_work = [note for note in notes if note.sample in hand.busy and not innocent]
         blamed = [note.sample for note in at_work]
-        if not blamed and not hand.overdue:
+        if not blamed and not innocent:
             blamed = list(hand.busy)
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         reason = f"the worker that prepared it died ({how})"

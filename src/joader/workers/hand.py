@@ -89,6 +89,7 @@ class Hand(asyncio.Protocol):
         self.crew = crew
         self.number = number
         self.knows: set[str | int] = set()  # recipes, and jobs with an own part
+        self._unread: set[str | int] = set()  # to be forgotten when nothing in hand needs it
         self.busy: dict[int, Order] = {}
         self.since: dict[int, float] = {}
         self.alone = False  # it has a suspect in hand, and gets nothing beside it
@@ -172,14 +173,24 @@ class Hand(asyncio.Protocol):
         if name not in self.knows:
             self.knows.add(name)
             self._teach(name, body)
+        self._unread.discard(name)
         self.busy[order.sample] = order
         self.crew.note_hand(order.sample, self)
         self.since[order.sample] = time.monotonic()
         self.send(order)
 
     def unlearn(self, name: str | int) -> None:
-        """Let the worker forget code that nobody reads with: a dataset may be large."""
+        """Let the worker forget code that nobody reads with: a dataset may be large.
+
+        Not before it is done with what it has in hand: a job that comes meanwhile may wait for it.
+        """
         if name in self.knows:
+            self._unread.add(name)
+            self._forget_unread()
+
+    def _forget_unread(self) -> None:
+        for name in self._unread.difference(map(code_of, self.busy.values())):
+            self._unread.remove(name)
             self.knows.remove(name)
             self._teach(name, b"")
 
@@ -190,7 +201,10 @@ class Hand(asyncio.Protocol):
         """Note that the worker has a sample no more."""
         self.since.pop(sample, None)
         self.crew.note_hand(sample, None)
-        return self.busy.pop(sample, None)
+        order = self.busy.pop(sample, None)
+        if self._unread:
+            self._forget_unread()
+        return order
 
     def at_work(self) -> list[Note]:
         """Return what the process is at, of what it has in hand."""
