@@ -1,6 +1,7 @@
 """Messages as bytes: whole, in pieces, and wrong."""
 
 import socket
+from typing import Any
 
 import hypothesis.strategies as st
 import pytest
@@ -99,3 +100,29 @@ def test_large_messages_and_what_follows_them_come_whole() -> None:
             got += stream.feed(data[start : start + step])
         assert got == messages
         assert allowance.taken_bytes == 0
+
+
+def test_a_look_ahead_loses_nothing_and_tells_of_the_end() -> None:
+    ours, theirs = socket.socketpair()
+    channel: Channel[Any] = Channel(ours, NextBatch)
+    assert channel.look_ahead() == []
+    sent = [NextBatch(count) for count in range(1, 4)]
+    theirs.sendall(b"".join(map(frame, sent)))
+    assert channel.look_ahead() == sent
+    assert channel.receive(1.0) == sent[0]
+    theirs.close()
+    with pytest.raises(ConnectionLost):
+        channel.look_ahead()
+    assert [channel.receive(1.0) for _ in range(2)] == sent[1:]
+    with pytest.raises(ConnectionLost):
+        channel.receive(1.0)
+    channel.close()
+
+
+def test_no_time_is_no_lost_connection() -> None:
+    ours, theirs = socket.socketpair()
+    channel: Channel[Any] = Channel(ours, NextBatch)
+    with pytest.raises(TimeoutError):
+        channel.receive(0.0)
+    channel.close()
+    theirs.close()

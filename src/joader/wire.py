@@ -6,6 +6,7 @@ and an `Allowance` bounds what all streams of a process hold at a time.
 """
 
 import asyncio
+import select
 import socket
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
@@ -137,6 +138,8 @@ class Channel(Generic[T]):
         self.socket = sock
         self._stream: Stream[T] = Stream(kinds)
         self._ready: list[T] = []
+        self._look = select.poll()
+        self._look.register(sock, select.POLLIN)
 
     def send(self, *messages: msgspec.Struct) -> None:
         """Send messages, at once."""
@@ -149,16 +152,30 @@ class Channel(Generic[T]):
         """Return the next message; TimeoutError if none comes in time."""
         self.socket.settimeout(timeout_s)
         while not self._ready:
-            try:
-                data = self.socket.recv(1 << 18)
-            except TimeoutError:
-                raise
-            except OSError as error:
-                raise ConnectionLost(f"the other side is gone: {error}") from error
-            if not data:
-                raise ConnectionLost("the other side has closed the connection")
-            self._ready = list(self._stream.feed(data))
+            self._read()
         return self._ready.pop(0)
+
+    def look_ahead(self) -> list[T]:
+        """Return what has come and was not received yet, without waiting; it still will be.
+
+        ConnectionLost where the other side has gone after that.
+        """
+        while self._look.poll(0):
+            self._read()
+        return self._ready
+
+    def _read(self) -> None:
+        try:
+            data = self.socket.recv(1 << 18)
+        except BlockingIOError as error:  # with a timeout of 0
+            raise TimeoutError("nothing has come yet") from error
+        except TimeoutError:
+            raise
+        except OSError as error:
+            raise ConnectionLost(f"the other side is gone: {error}") from error
+        if not data:
+            raise ConnectionLost("the other side has closed the connection")
+        self._ready += self._stream.feed(data)
 
     def close(self) -> None:
         """Close the socket."""

@@ -146,3 +146,30 @@ for batch in joader.DataLoader(Squares(40, slow_s=0.1), batch_size=10, key="slow
     late.close()
     assert sorted(first + [row for rows in job.result() for row in rows]) == list(range(40))
     wait_until(lambda: not node.socket.exists())  # the next daemon ends, as nobody reads
+
+
+def test_a_batch_that_was_being_copied_when_the_job_was_ended_comes_again(node: Node) -> None:
+    # From the moment the daemon ends a job its slots may be another's.
+    node.up()
+    job = node.job("""
+collated = 0
+def collate(samples):
+    global collated
+    collated += 1
+    if collated == 5:
+        say("copying")
+        sys.stdin.readline()
+    return np.stack([array for array, _ in samples]), np.array([row for _, row in samples])
+loader = joader.DataLoader(Squares(100), batch_size=10, shuffle=True, collate_fn=collate)
+say([row for batch in loader for row in check(batch)])
+say(collated)
+loader.close()
+""")
+    assert job.line() == "copying"
+    assert node.daemon is not None
+    node.daemon.kill()
+    node.daemon.wait()
+    node.up()
+    job.say("on")
+    assert sorted(job.line()) == list(range(100))
+    assert job.line() == 11

@@ -82,6 +82,11 @@ class Alone:
         """Whether it was made by this process and was not closed."""
         return not self.closed and self._pid == os.getpid()
 
+    @property
+    def ended(self) -> bool:
+        """Whether what was copied may be another's by now: never, as nobody else writes."""
+        return False
+
     def send(self, *messages: msgspec.Struct) -> None:
         """Begin a pass, or note what to read next; slots need not be given back."""
         for message in messages:

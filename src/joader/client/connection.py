@@ -88,6 +88,20 @@ class Connection:
         """The arena, read-only."""
         return self._arena.view
 
+    @property
+    def ended(self) -> bool:
+        """Whether the daemon has ended the job: what was just copied may be another's by now.
+
+        It says so before anybody writes to slots that were the job's.
+        """
+        if self.closed or self.lost:
+            return True
+        try:
+            ahead = self._channel.look_ahead()
+        except ConnectionLost:
+            return True
+        return self._refusal is not None or any(isinstance(m, Refused) for m in ahead)
+
     def register(self, spec: Register, body: Callable[[], Body]) -> int:
         """Make the job known and return its number; the code is sent only where it is new."""
         self.batch_size = spec.batch_size

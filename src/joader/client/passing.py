@@ -144,8 +144,14 @@ class Pass:
             slots = self._slots(batch)
             try:
                 data = None if slots is None else self._collated(batch, slots)
-            finally:  # a batch that cannot be collated is over, too: the next is another
-                self._note(batch)
+            except BaseException as error:
+                if isinstance(error, Exception) and self.connection.ended:
+                    continue
+                self._note(batch)  # a batch that cannot be collated is over: the next is another
+                raise
+            if self.connection.ended:
+                continue  # it comes again, from elsewhere
+            self._note(batch)
             replaced = 0 if slots is None else len(slots.layouts) - len(batch.layouts)
             self._loader.count(batch, wait_s, replaced, alone)
             if slots is not None:
