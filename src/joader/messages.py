@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from joader.errors import BadMessage
 
-PROTOCOL = 4
+PROTOCOL = 5
 
 Packed = bytes
 # What a peer may say at all; which of it makes sense the engine knows.
@@ -89,6 +89,8 @@ class Register(msgspec.Struct, frozen=True, tag=True):
     timeout_s: float = 120.0  # how long a batch may take, and so a row
     reads_for: Text = ""  # the loader: no two of its passes get the same random sample
     table: Text = ""  # of the catalog, with its version: name@3
+    ground: Text = ""  # how rows are read and prepared, whatever the dataset consists of
+    pieces: tuple[tuple[Text, Natural], ...] = ()  # of the dataset, with their rows
 
 
 class NeedBody(msgspec.Struct, frozen=True, tag=True):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from joader.client.alone import Alone
 from joader.client.code_time import code_time
 from joader.client.connection import Connection
+from joader.client.grounds import NO_GROUND, Ground
 from joader.client.pickled import pickled
 from joader.client.ranks import Rank
 from joader.errors import ConnectionLost
@@ -44,6 +45,7 @@ class Job:
     rank: Rank | None
     reads_for: str  # all passes of the loader, and all its ranks: no random sample comes twice
     table: str = ""  # of the catalog, with its version
+    ground: Ground = NO_GROUND
 
     def connect(self, address: str | None, batch_size: int, timeout_s: float) -> Connection:
         """Register with the daemon, starting one if there is none."""
@@ -60,9 +62,10 @@ class Job:
         connection = Connection(address, answer_s=max(LEAST_ANSWER_S, timeout_s))
         path = tuple(os.path.abspath(entry) for entry in sys.path)
         environment = Environment(sys.executable, path, os.getcwd())
+        place = f" in {_digest(environment)}"
         spec = Register(
             self.name,
-            self.recipe if self.anywhere else f"{self.recipe} in {_digest(environment)}",
+            self.recipe if self.anywhere else f"{self.recipe}{place}",
             packed(self.rows),
             self.row_limit,
             max(batch_size, self.batch_size),
@@ -79,6 +82,8 @@ class Job:
             timeout_s,
             self.reads_for,
             self.table,
+            f"{self.ground.name}{place}" if self.ground.pieces else "",
+            tuple(self.ground.pieces),
         )
         connection.register(spec, lambda: Body(pickled(self.shared, "dataset")))
         return connection

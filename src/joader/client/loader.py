@@ -24,8 +24,10 @@ from joader.client.arguments import check, check_dataset, steps_of
 from joader.client.collating import Slots
 from joader.client.connection import Connection
 from joader.client.counts import Counts, LoaderStats
+from joader.client.grounds import NO_GROUND, ground_of
 from joader.client.identity import Identity
 from joader.client.job import Job
+from joader.client.joining import Joining
 from joader.client.passing import Pass
 from joader.client.progress import Progress, restored
 from joader.client.ranks import find_rank
@@ -202,16 +204,18 @@ class DataLoader:
 
     def _set_job(self, base: Unwrapped) -> None:
         """Read these rows from the next pass on."""
-        base, self._joined = tables.split(base)
+        steps, own = steps_of(self.prepare, "prepare"), steps_of(self.transform, "transform")
+        plain = steps.built_in and own.built_in and self.worker_init_fn is None
+        base, self._joined = tables.split(base, plain)
         self._rows = base.rows
         with_torch = self.worker_init_fn is not None and torch_loader.loaded() is not None
-        steps = steps_of(self.prepare, "prepare")
         shared = SharedPart(base.base, steps, self.worker_init_fn, with_torch)
         if "_made" not in self.__dict__:
             self.deterministic = self.deterministic or shared.deterministic
         alone = shared.steps.steps == () and self.worker_init_fn is None
+        named = self._joined.named if self._joined else base.base
         self._identity = Identity(
-            base.base if alone else shared, self.key, self._rows, self._joined
+            named if alone else replace(shared, dataset=named), self.key, self._rows, self._table
         )
         self._key = self._identity.key
         # In the daemon only the order "seeded" keeps a job's random numbers its own.
@@ -228,11 +232,17 @@ class DataLoader:
             not self.deterministic,
             self.drop_last,
             shared,
-            OwnPart(steps_of(self.transform, "transform")),
+            OwnPart(own),
             self._rank,
             str(self._whose),
-            self._joined.name if self._joined else "",
+            self._table.name if self._table else "",
+            NO_GROUND if private or self.key is not None else ground_of(shared),
         )
+
+    @property
+    def _table(self) -> Joined | None:
+        """The table that is read, if it is one."""
+        return self._joined if isinstance(self._joined, Joined) else None
 
     def _take_newest(self) -> Connection | None:
         """Take the newest version of a table, where nothing binds the loader to the one it has.
@@ -240,7 +250,7 @@ class DataLoader:
         Return what is registered for the rows before: it is to be closed once the others are, so
         that what both versions have in common is not forgotten.
         """
-        if self._joined is None or self._told or self._rank or self._resume is not None:
+        if self._table is None or self._told or self._rank or self._resume is not None:
             return None
         view = tables.newer(self.dataset)
         if view is None:
@@ -490,8 +500,8 @@ class DataLoader:
         """Count a batch that was yielded, with so many of its rows replaced."""
         self._counts.note(batch, wait_s, replaced, alone)
 
-    def collated(self, slots: Slots, joined: Joined | None = None) -> Any:
-        """Copy a batch out of shared memory; `joined` puts a table's further columns beside it."""
+    def collated(self, slots: Slots, joined: Joining | None = None) -> Any:
+        """Copy a batch out of shared memory; `joined` puts further columns beside it."""
         pin = self.pin_memory and torch_loader.can_pin()
         allocate = torch_loader.pinned_bytes if pin else self._ring.lend
         data, is_pinned = collating.copy(

@@ -13,8 +13,8 @@ from joader.client.alone import Alone
 from joader.client.collating import Slots
 from joader.client.connection import Connection
 from joader.client.job import Job
+from joader.client.joining import Joining
 from joader.client.passing import Owner
-from joader.client.tables import Joined
 from joader.errors import WorldError
 from joader.messages import BatchReady
 
@@ -36,7 +36,7 @@ class Loader(Owner, Protocol):
         """Tell whether the next pass is of this job, too."""
         ...
 
-    def collated(self, slots: Slots, joined: Joined | None = None) -> Any:
+    def collated(self, slots: Slots, joined: Joining | None = None) -> Any:
         """Copy a batch out of shared memory."""
         ...
 
@@ -44,7 +44,7 @@ class Loader(Owner, Protocol):
 class Reading:
     """A loader as a pass knows it: it keeps the version that the pass began with."""
 
-    def __init__(self, loader: Loader, job: Job, joined: Joined) -> None:
+    def __init__(self, loader: Loader, job: Job, joined: Joining) -> None:
         """Take the loader as it is now."""
         self._loader, self._job, self._joined = loader, job, joined
         self._length = len(loader)

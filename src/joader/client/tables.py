@@ -6,20 +6,16 @@ takes them from the row table by row number and puts them into its batches. So j
 those columns, in the order of columns, in predicate or in version share every preparation.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from joader.catalog import StoredRows, Table, TableRows, View, open_table
 from joader.catalog.records import Records
 from joader.catalog.snapshot import Snapshot
-from joader.client import torch_loader
+from joader.client.joining import Joining, beside_files
 from joader.client.unwrapped import Unwrapped
 from joader.errors import BadArgument
-
-Rows = NDArray[np.int64]
+from joader.storage import FileList
 
 
 def opened(dataset: Any, where: Any, columns: Sequence[str] | None, version: int | None) -> Any:
@@ -41,50 +37,14 @@ def opened(dataset: Any, where: Any, columns: Sequence[str] | None, version: int
     return dataset
 
 
-class Joined:
+class Joined(Joining):
     """Puts the columns of the row table beside the samples that come from the daemon."""
 
     def __init__(self, base: TableRows) -> None:
         """Take a version, and the columns asked for."""
         self.snapshot: Snapshot = base.snapshot
-        self.base = StoredRows(self.snapshot, base.sample_columns)
-        self._columns = base.sample_columns
-        self._stored = self.base.sample_columns
-
-    def batch(self, data: Any, rows: Rows, as_numpy: bool) -> tuple[Any, ...]:
-        """Return a batch with all columns, of one with the stored columns."""
-        stored = self._by_name(data)
-        return tuple(
-            stored[name] if name in stored else self._collated(rows, name, as_numpy)
-            for name in self._columns
-        )
-
-    def samples(self, samples: Sequence[Any], rows: Rows) -> list[tuple[Any, ...]]:
-        """Return samples with all columns, of some with the stored columns."""
-        kept = {
-            name: self.snapshot.values(rows, name)
-            for name in self._columns
-            if name not in self._stored
-        }
-        found = []
-        for at, sample in enumerate(samples):
-            stored = self._by_name(sample)
-            found.append(
-                tuple(stored[name] if name in stored else kept[name][at] for name in self._columns)
-            )
-        return found
-
-    def _by_name(self, data: Any) -> Mapping[str, Any]:
-        parts = [data] if len(self._stored) == 1 else data
-        return dict(zip(self._stored, parts, strict=True))
-
-    def _collated(self, rows: Rows, name: str, as_numpy: bool) -> Any:
-        """Return a column as torch's collate would: numbers as a tensor, texts as a tuple."""
-        values = self.snapshot.values(rows, name)
-        if not isinstance(values, np.ndarray):
-            return tuple(values)
-        torch = None if as_numpy else torch_loader.loaded()
-        return values if torch is None else torch.from_numpy(values)
+        stored = StoredRows(self.snapshot, base.sample_columns)
+        super().__init__(stored, stored, base.sample_columns, self.snapshot.values, tuple)
 
     @property
     def name(self) -> str:
@@ -125,12 +85,18 @@ class Joined:
         )
 
 
-def split(base: Unwrapped) -> tuple[Unwrapped, Joined | None]:
-    """Return what workers are to read, and what joins it here, where the base is a table."""
-    if not isinstance(base.base, TableRows):
-        return base, None
-    joined = Joined(base.base)
-    return Unwrapped(joined.base, base.rows), joined
+def split(base: Unwrapped, plain: bool) -> tuple[Unwrapped, Joining | None]:
+    """Return what workers are to read, and what joins it here, if anything does.
+
+    Of a table the row table's columns; of a list of files labels and paths, where the job is
+    `plain`: no code of the user's expects them in the sample.
+    """
+    joined: Joining | None = None
+    if isinstance(base.base, TableRows):
+        joined = Joined(base.base)
+    elif isinstance(base.base, FileList) and plain:
+        joined = beside_files(base.base)
+    return (base, None) if joined is None else (Unwrapped(joined.base, base.rows), joined)
 
 
 def newer(dataset: Any) -> View | None:

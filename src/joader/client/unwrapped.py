@@ -7,7 +7,7 @@ one `Concatenated`, which holds every base of the nest, also those no position l
 of one ConcatDataset have the same base whichever parts they use.
 
 A table of the catalog, or a view of one, is seen as rows of the whole table by number, whatever its
-version and predicate.
+version and predicate; a choice of rows of a Hugging Face dataset, as rows of its files.
 
 Only exactly these torch types are taken off: a subclass may do anything in `__getitem__`, so it is
 a base like any other dataset. So is a Subset that cannot be written as row numbers (string keys,
@@ -30,6 +30,8 @@ import numpy.typing as npt
 from joader.catalog import Table, View
 from joader.errors import BadArgument
 from joader.sampling.rows import ROW_LIMIT
+from joader.storage import Storage
+from joader.storage.hugging_face import is_dataset, whole_dataset
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 
@@ -77,6 +79,13 @@ def unwrap(dataset: Any, *, key_of: Callable[[Any], str] | None = None) -> Unwra
     return Unwrapped(parts[0] if len(parts) == 1 else Concatenated(parts), rows)
 
 
+def _whole(dataset: Any) -> tuple[Any, Rows] | None:
+    """Return what a storage or a Hugging Face dataset is a choice of rows of, if of any."""
+    if isinstance(dataset, Storage):
+        return dataset.whole()
+    return whole_dataset(dataset) if is_dataset(dataset) else None
+
+
 class _Absent:
     """Stands for a class of torch while torch is not loaded: nothing is of it."""
 
@@ -103,6 +112,10 @@ class _Nest:
             view = dataset.view() if isinstance(dataset, Table) else dataset
             rows = view.rows.copy() if positions is None else view.rows[positions]
             return self._base_rows(view.base, rows, path)
+        whole = _whole(dataset)
+        if whole is not None:
+            dataset, rows = whole
+            positions = rows if positions is None else rows[positions]
         return self._base_rows(dataset, positions, path)
 
     def _concat_rows(self, dataset: Any, positions: Rows | None, path: str) -> Rows:

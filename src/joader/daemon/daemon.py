@@ -12,21 +12,20 @@ import logging
 import math
 import os
 import socket
-import struct
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from joader.config import DaemonConfig
 from joader.daemon.door import Door, most_clients, turn_away
+from joader.daemon.handshake import handshake
 from joader.daemon.session import MOST_OWED, Session
 from joader.engine import Engine
 from joader.engine import values as engine
+from joader.engine.pieces import Numbered, Pieces
 from joader.errors import BadMessage, JoaderError
 from joader.memory import Arena
 from joader.messages import (
-    PROTOCOL,
     AskStatus,
     AskWhy,
     BatchReady,
@@ -35,7 +34,6 @@ from joader.messages import (
     Cooked,
     Finish,
     GiveBack,
-    Hello,
     NeedBody,
     NextBatch,
     PlanAhead,
@@ -49,13 +47,12 @@ from joader.messages import (
     Stop,
     TakeBackPlan,
     TooBig,
-    Welcome,
     Why,
     packed,
     unpacked,
 )
 from joader.version import __version__
-from joader.wire import Allowance, Stream, frame
+from joader.wire import Allowance
 from joader.workers.pool import Pool
 from joader.workers.randomness import key_of
 
@@ -65,47 +62,10 @@ log = logging.getLogger("joader.daemon")
 
 _TOUCH_STEP_BYTES = 256 * 2**20
 _ACCEPT_AGAIN_S = 0.1
-_HELLO_S = 5.0
-_HELLO_BYTES = 1024
 # What clients send takes as much memory as the budget at most, but this is always allowed.
 _LEAST_ALLOWANCE_BYTES = 256 * 2**20
 # How long batches that were asked for may take after SIGTERM.
 _DRAIN_S = 10.0
-
-
-async def _hello(sock: socket.socket) -> Hello:
-    """Return what a client says first; TimeoutError if there is nothing when its time is up.
-
-    It is looked for then, too: it may have come while the daemon was stopped.
-    """
-    loop = asyncio.get_running_loop()
-    stream: Stream[Hello] = Stream(Hello, _HELLO_BYTES)
-    end = loop.time() + _HELLO_S
-    while True:
-        with suppress(TimeoutError):
-            async with asyncio.timeout_at(end):
-                await _readable(sock)
-        try:
-            data = sock.recv(4096)
-        except BlockingIOError:
-            if loop.time() < end:
-                continue
-            raise TimeoutError from None
-        if not data:
-            raise BadMessage("the client left before it said hello")
-        for hello in stream.feed(data):
-            return hello
-
-
-async def _readable(sock: socket.socket) -> None:
-    """Wait until there is something to read, and do not read it."""
-    loop = asyncio.get_running_loop()
-    ready = asyncio.Event()
-    loop.add_reader(sock, ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_reader(sock)
 
 
 class Daemon:
@@ -131,6 +91,7 @@ class Daemon:
             config.worker_growth_bytes,
         )
         self.sessions: dict[int, Session] = {}
+        self._pieces = Pieces()
         self.allowance = Allowance(max(_LEAST_ALLOWANCE_BYTES, config.memory_bytes))
         self.clients = 0
         self.stop = asyncio.Event()
@@ -169,7 +130,7 @@ class Daemon:
                     sock, f"the daemon has {self._most_clients} clients; it can serve no more"
                 )
                 continue
-            task = asyncio.ensure_future(self._handshake(sock))
+            task = asyncio.ensure_future(self._let_in(sock))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         for session in list(self.sessions.values()):
@@ -203,32 +164,15 @@ class Daemon:
         for session in list(self.sessions.values()):
             session.end()
 
-    async def _handshake(self, sock: socket.socket) -> None:
-        """Check who is there and hand the arena over; on the raw socket, as descriptors need it."""
+    async def _let_in(self, sock: socket.socket) -> None:
+        """Check who is there, hand the arena over, and begin a session."""
         loop = asyncio.get_running_loop()
-        sock.setblocking(False)
         try:
-            credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-            pid, uid, _ = struct.unpack("3i", credentials)
-            if uid != os.getuid():
-                raise BadMessage(f"user {uid} may not use the daemon of user {os.getuid()}")
-            hello = await _hello(sock)
-            if hello.protocol != PROTOCOL:
-                reason = f"this daemon (joader {__version__}) speaks protocol {PROTOCOL}, the "
-                reason += f"client {hello.protocol}; end it with `joader down` and start again"
-                raise BadMessage(reason)
-            welcome = frame(Welcome(PROTOCOL, __version__, os.getpid(), self.arena.size_bytes))
-            descriptor = self.arena.read_only_descriptor()
-            try:
-                socket.send_fds(sock, [welcome], [descriptor])
-            finally:
-                os.close(descriptor)
+            pid = await handshake(sock, self.arena)
             self.clients += 1
             await loop.connect_accepted_socket(
                 lambda: Session(pid, self._from_client, self._ended, self.allowance), sock
             )
-        except TimeoutError:
-            turn_away(sock, f"no hello came in {_HELLO_S:.0f} s")
         except (JoaderError, OSError) as error:
             if self.stop.is_set():  # its memory is gone; the client will ask the next daemon
                 sock.close()
@@ -314,12 +258,13 @@ class Daemon:
         try:
             if message.own:
                 self.pool.learn(session.job, message.environment, message.own, message.code_time)
+            numbered = self._numbered(session, message)
             self._tell(
                 engine.Join(
                     session.job,
-                    message.recipe,
-                    unpacked(message.rows),
-                    message.row_limit,
+                    numbered.recipe,
+                    numbered.rows,
+                    numbered.row_limit,
                     message.batch_size,
                     message.order,
                     message.seed,
@@ -335,9 +280,24 @@ class Daemon:
         except Exception:
             self.sessions.pop(session.job, None)  # it never joined
             self.pool.forget(session.job)
+            self._let_pieces_go(session)
             raise
         session.send(Registered(session.job))
         log.info("job %d joins: %s, process %d", session.job, session.name, session.pid)
+
+    def _numbered(self, session: Session, message: Register) -> Numbered:
+        """Return the job's rows as those of its recipe, which may be others' too."""
+        rows = unpacked(message.rows)
+        if not message.pieces:
+            return Numbered(message.recipe, rows, message.row_limit)
+        numbered = self._pieces.join(message.ground, message.recipe, message.pieces, rows)
+        session.common = numbered.recipe
+        return numbered
+
+    def _let_pieces_go(self, session: Session) -> None:
+        if session.common:
+            self._pieces.leave(session.common, session.recipe)
+            session.common = ""
 
     def _body(self, session: Session, message: Body) -> None:
         spec = session.waiting_for_body
@@ -360,15 +320,19 @@ class Daemon:
             self._tell(engine.Leave(session.job))
         if session.job is not None:
             self._unread(self.pool.forget(session.job))
+        self._let_pieces_go(session)
         if not any(other.recipe == session.recipe for other in self.sessions.values()):
             self._unread(self.pool.forget(session.recipe))
         if self._draining and not self.sessions:
             self.stop.set()
 
     def _unread(self, samples: tuple[int, ...]) -> None:
-        """Tell the engine of samples that no worker will prepare, as nobody reads them."""
-        for sample in samples:
-            self._tell(engine.Failed(sample, "nobody reads it any more"))
+        """Tell the engine of samples that no worker will prepare, as their code is gone.
+
+        Where another job waits for one, that job's code will do.
+        """
+        if samples:
+            self._tell(engine.Lost(samples, "nobody reads it any more", blamed=False))
 
     def _from_worker(self, message: Cooked | TooBig | Spoiled) -> None:
         match message:
@@ -441,16 +405,7 @@ class Daemon:
         for instruction in instructions:
             match instruction:
                 case engine.Prepare():
-                    self.pool.cook(
-                        Cook(
-                            instruction.sample,
-                            instruction.recipe,
-                            instruction.row,
-                            instruction.offset,
-                            instruction.size_bytes,
-                            key_of(instruction.key, instruction.position, instruction.times),
-                        )
-                    )
+                    self._cook(instruction)
                 case engine.Finish():
                     layout = self._layout_of.get(instruction.source)
                     self.pool.finish(
@@ -491,6 +446,15 @@ class Daemon:
         for session in list(self.sessions.values()) if self._draining else ():
             self._end_if_drained(session)
 
+    def _cook(self, order: engine.Prepare) -> None:
+        """Have a row prepared by whoever's code can read it."""
+        code, row = self._pieces.locate(order.recipe, order.row) or ("", 0)
+        if not self.pool.knows(code):  # who had it has just left
+            self._unread((order.sample,))
+            return
+        key = key_of(order.key, order.position, order.times)
+        self.pool.cook(Cook(order.sample, code, row, order.offset, order.size_bytes, key))
+
     def _deliver(self, delivery: engine.Deliver) -> None:
         session = self.sessions[delivery.job]
         layouts = tuple(self._layout_of[sample] for sample in delivery.samples.tolist())
@@ -522,6 +486,9 @@ class Daemon:
         if waits is None:
             return Why("nothing is missing for it, or there is no room in memory for what is")
         sample, row = waits
+        session = self.sessions[job]
+        if session.common:
+            _, row = self._pieces.locate(session.common, row, session.recipe) or ("", row)
         step = "the job's own part" if self.engine.is_own(sample) else "the dataset"
         text = f"row {row} (in {step}) {self.pool.whereabouts(sample)}"
         return Why(text, more_s=self.pool.acts_in_s(sample) or 0.0)

@@ -43,6 +43,7 @@ class Session(asyncio.Protocol):
         self.job: int | None = None
         self.waiting_for_body: Register | None = None
         self.name = self.recipe = self.table = ""
+        self.common = ""  # the recipe that it shares pieces in, if any
         self.rank, self.world_size = 0, 1
         self.timeout_s = 0.0  # how long it waits for a batch
         self.epoch = 0

@@ -1,7 +1,7 @@
 """What to do now: one event in, instructions out.
 
-Reading order: `values`, `limits`, `recipe_rows`, `instances`, `recipes`, `reader`, `planner`,
-`supply`, `engine`.
+Reading order: `values`, `limits`, `recipe_rows`, `pieces`, `instances`, `recipes`, `reader`,
+`planner`, `supply`, `engine`.
 """
 
 from joader.engine.engine import Engine

@@ -58,6 +58,14 @@ class Steps:
         return shape
 
     @property
+    def built_in(self) -> bool:
+        """Whether no step is a function of the user's."""
+        return all(
+            step.built_in if isinstance(step, Steps) else isinstance(step, Step)
+            for step in self.steps
+        )
+
+    @property
     def dtype(self) -> str | None:
         """The type of the image that comes out; None: unknown."""
         last = self.steps[-1] if self.steps else None

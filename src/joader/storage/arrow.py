@@ -16,7 +16,8 @@ from joader.storage.arrow_values import Taker, taker, type_name
 from joader.storage.chunked import Chunked
 from joader.storage.packages import needed
 from joader.storage.per_process import PerProcess
-from joader.storage.places import paths_stamped
+from joader.storage.places import paths_stamped, pieces_stamped
+from joader.storage.storage import Piece
 
 
 class ArrowFiles(Chunked):
@@ -42,6 +43,11 @@ class ArrowFiles(Chunked):
     def identity(self) -> tuple[Any, ...]:
         """Return the digest of places, sizes and times of change."""
         return (paths_stamped(self.paths),)
+
+    def pieces(self) -> list[Piece]:
+        """Return the files."""
+        lengths = [sum(map(len, _opened(path))) for path in self.paths]
+        return pieces_stamped(self.paths, lengths)
 
     def close(self) -> None:
         """Unmap the files."""

@@ -4,7 +4,6 @@ Columns: `image` (the file's content, whatever it is), `path`, and `label` where
 """
 
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ import numpy as np
 from joader.errors import BadArgument, NoData
 from joader.storage.local_files import LocalFiles, walk
 from joader.storage.names import Names
-from joader.storage.places import Files, files_at, files_of, stamped
-from joader.storage.storage import Rows, Storage, Values
+from joader.storage.places import Files, Run, digests_of, files_at, files_of, runs_stamped
+from joader.storage.storage import Piece, Rows, Storage, Values
 
 
 class FileList(Storage):
@@ -46,6 +45,7 @@ class FileList(Storage):
         self.files = files
         self.slow = files.slow
         self.names = Names.of(names)
+        self._runs: list[tuple[Run, str]] | None = None
         self.length = len(self.names)
         self.columns = {"image": "bytes", "path": "str"}
         self.labels = None
@@ -64,15 +64,41 @@ class FileList(Storage):
         return [self._column(name, rows) for name in columns]
 
     def _column(self, name: str, rows: Rows) -> Values:
+        if name == "image":
+            return self.files.read_whole(self.names.take(rows))
+        return self.at_hand(rows, name)
+
+    def at_hand(self, rows: Rows, name: str) -> Values:
+        """Return labels or paths, for which no file is read."""
         if name == "label" and self.labels is not None:
             return self.labels[rows]
-        names = self.names.take(rows)
-        return self.files.read_whole(names) if name == "image" else names
+        return self.names.take(rows)
 
     def identity(self) -> tuple[Any, ...]:
         """Return the digest of places, sizes and times of change, and of labels."""
         labels = b"" if self.labels is None else self.labels.tobytes()
-        return stamped(self.files, self.names), blake2b(labels, digest_size=16).hexdigest()
+        self._runs = runs_stamped(self.files, self.names)
+        digests = "".join(digest for _, digest in self._runs)
+        return digests_of(self.files.where, digests), digests_of(labels)
+
+    def reads_as(self) -> tuple[Any, ...]:
+        """Return the columns: a file is the same in a folder of classes and in any other list."""
+        return "files", self.sample_columns
+
+    def pieces(self) -> list[Piece]:
+        """Return the runs of files in one folder; with labels and paths where samples have them."""
+        if self._runs is None:
+            self.identity()
+        assert self._runs is not None
+        found = []
+        for run, digest in self._runs:
+            seen: list[Any] = []
+            if self.labels is not None and "label" in self.sample_columns:
+                seen.append(self.labels[run.start : run.end].tobytes())
+            if "path" in self.sample_columns:
+                seen.append(run.folder)
+            found.append((digests_of(digest, *seen) if seen else digest, run.end - run.start))
+        return found
 
     def close(self) -> None:
         """End threads."""

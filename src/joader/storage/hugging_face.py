@@ -2,11 +2,16 @@
 
 Rows are those of the dataset: what `select`, `shuffle` and `filter` left, in their order. Images
 come as encoded bytes. A folder written by `save_to_disk` is opened without this (arrow.py).
+
+A choice of rows (`select`, `shuffle`, `shard`, `train_test_split`) is seen as rows of the whole
+files it was chosen from, so that two choices share what they have in common.
 """
 
+import copy
+import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +20,8 @@ from joader.storage.arrow import Batches
 from joader.storage.arrow_values import Taker, type_name
 from joader.storage.chunked import Chunked
 from joader.storage.per_process import PerProcess
-from joader.storage.places import paths_stamped
-from joader.storage.storage import Rows, Values
+from joader.storage.places import digests_of, paths_stamped
+from joader.storage.storage import Piece, Rows, Values
 
 
 class HuggingFace(Chunked):
@@ -55,6 +60,18 @@ class HuggingFace(Chunked):
         paths = [file["filename"] for file in self.dataset.cache_files]
         return self.dataset._fingerprint, paths_stamped(paths)
 
+    def pieces(self) -> list[Piece] | None:
+        """Return the files."""
+        return files_of_dataset(self.dataset)
+
+    def whole(self) -> tuple[Any, Rows] | None:
+        """Return all rows of the files, and which of them these are."""
+        found = whole_dataset(self.dataset)
+        if found is None:
+            return None
+        dataset, rows = found
+        return HuggingFace(dataset, columns=self.sample_columns), rows
+
     def close(self) -> None:
         """Forget the batches; the dataset stays open."""
         self._batches.take()
@@ -62,3 +79,90 @@ class HuggingFace(Chunked):
 
 def _batches_of(dataset: Any) -> list[Any]:
     return [batch for batch in dataset.data.table.to_batches() if len(batch)]
+
+
+def is_dataset(thing: Any) -> bool:
+    """Tell whether this is a dataset of the library `datasets`, not of a subclass."""
+    module = sys.modules.get("datasets.arrow_dataset")
+    return module is not None and type(thing) is module.Dataset
+
+
+def whole_dataset(dataset: Any) -> tuple[Any, Rows] | None:
+    """Return the dataset that this is a choice of rows of, and which; None: of none.
+
+    What was sliced in memory is taken for a dataset of its own, as nothing tells of the rest.
+    """
+    chosen = dataset._indices
+    files = _files(dataset)
+    if files is None:
+        if chosen is None:
+            return None
+        whole = copy.copy(dataset)
+        whole._indices, whole._fingerprint = None, "whole"
+        return whole, chosen.column(0).to_numpy().astype(np.int64)
+    tables: dict[str, Any] = {}
+    starts: dict[str, int] = {}
+    end, parts = 0, []
+    for key, path, replays, offset, length in files:
+        if key not in tables:
+            tables[key] = sys.modules["datasets.table"].MemoryMappedTable.from_file(path, replays)
+            starts[key] = end
+            end += len(tables[key])
+        parts.append(np.arange(length, dtype=np.int64) + starts[key] + offset)
+    rows = np.concatenate([np.zeros(0, np.int64), *parts])
+    if chosen is not None:
+        rows = rows[chosen.column(0).to_numpy()]
+    elif rows.size == end and not any(file.offset for file in files):
+        return None
+    whole = copy.copy(dataset)
+    whole._indices = None
+    whole._data = _laid_together(list(tables.values()))
+    whole._fingerprint = digests_of(*(file.key for file in files))
+    return whole, rows
+
+
+def files_of_dataset(dataset: Any) -> list[Piece] | None:
+    """Return the files that a dataset consists of, where it is of whole files."""
+    files = _files(dataset)
+    if files is None or dataset._indices is not None or any(file.offset for file in files):
+        return None
+    return [(file.key, file.length) for file in files]
+
+
+class _File(NamedTuple):
+    """Rows of an Arrow file that follow each other."""
+
+    key: str  # of its content and of what was done to its columns
+    path: str
+    replays: list[Any]  # what was done to its columns
+    offset: int
+    length: int
+
+
+# What the library does to a table when it is opened again, and that leaves its rows as they are.
+_OF_COLUMNS = {"select", "cast", "rename_columns", "replace_schema_metadata", "remove_column"}
+_OF_COLUMNS |= {"drop", "flatten", "combine_chunks"}
+
+
+def _files(dataset: Any) -> list[_File] | None:
+    """Return the parts of files that a dataset's table consists of; None where it is of others."""
+    files = []
+    for row in getattr(dataset._data, "blocks", [[dataset._data]]):
+        block = row[0]
+        replays = getattr(block, "replays", None)
+        if len(row) > 1 or replays is None:
+            return None
+        offset = sum(arguments[0] for name, arguments, _ in replays if name == "slice")
+        others = [replay for replay in replays if replay[0] != "slice"]
+        if not {name for name, _, _ in others} <= _OF_COLUMNS:
+            return None
+        key = digests_of(paths_stamped([block.path]), repr(others))
+        files.append(_File(key, block.path, others, offset, len(block)))
+    return files
+
+
+def _laid_together(tables: list[Any]) -> Any:
+    if len(tables) == 1:
+        return tables[0]
+    concatenation = sys.modules["datasets.table"].ConcatenationTable
+    return concatenation.from_blocks([[table] for table in tables])

@@ -21,7 +21,8 @@ from joader.storage.arrow_values import Taker, taker, type_name
 from joader.storage.chunked import Chunked
 from joader.storage.packages import needed
 from joader.storage.per_process import PerProcess
-from joader.storage.places import paths_stamped
+from joader.storage.places import paths_stamped, pieces_stamped
+from joader.storage.storage import Piece
 
 CACHE_BYTES = 256 << 20
 
@@ -41,6 +42,7 @@ class ParquetFiles(Chunked):
             raise NoData("the list of Parquet files is empty; give one or more")
         self.paths = [os.path.abspath(path) for path in paths]
         groups: list[tuple[int, int]] = []  # file, and number of the row group in it
+        self._file_rows: list[int] = []
         lengths: list[int] = []
         schema: Any = None
         for number, path in enumerate(self.paths):
@@ -54,6 +56,7 @@ class ParquetFiles(Chunked):
             for group in range(file.num_row_groups):
                 groups.append((number, group))
                 lengths.append(file.metadata.row_group(group).num_rows)
+            self._file_rows.append(file.metadata.num_rows)
             file.close()
         self.set_chunks(lengths)
         if not self.length:
@@ -71,6 +74,10 @@ class ParquetFiles(Chunked):
     def identity(self) -> tuple[Any, ...]:
         """Return the digest of places, sizes and times of change."""
         return (paths_stamped(self.paths),)
+
+    def pieces(self) -> list[Piece]:
+        """Return the files."""
+        return pieces_stamped(self.paths, self._file_rows)
 
     def close(self) -> None:
         """Close the files and forget what was decoded."""

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -14,6 +14,8 @@ from joader.storage.names import Names
 from joader.storage.remote_files import REMOTE_IN_FLIGHT, SCHEMES, RemoteFiles
 
 Files: TypeAlias = LocalFiles | RemoteFiles
+# A list of files that jump from folder to folder more often than this is one run.
+MOST_RUNS = 1 << 16
 
 
 def is_url(path: str) -> bool:
@@ -56,6 +58,59 @@ def stamped(files: Files, names: Sequence[str] | Names) -> str:
     digest.update(np.array([size for size, _ in stamps], np.int64).tobytes())
     digest.update("\n".join(str(change) for _, change in stamps).encode())
     return digest.hexdigest()
+
+
+class Run(NamedTuple):
+    """Files of a list that follow each other and lie in one folder."""
+
+    folder: str  # relative to the root of the list
+    start: int
+    end: int
+
+
+def runs(names: Names) -> list[Run]:
+    """Return the runs of a list; one for all where they would be very many."""
+    starts: list[int] = []
+    folders: list[str] = []
+    for number, name in enumerate(names):
+        folder = name.rpartition("/")[0]
+        if not folders or folder != folders[-1]:
+            starts.append(number)
+            folders.append(folder)
+    if len(starts) > MOST_RUNS:
+        return [Run("", 0, len(names))]
+    return list(map(Run, folders, starts, [*starts[1:], len(names)]))
+
+
+def runs_stamped(files: Files, names: Names) -> list[tuple[Run, str]]:
+    """Return the same digest of each run, whichever folder above the list was made from."""
+    stamps = files.stamps(list(names))
+    found = []
+    for run in runs(names):
+        here = slice(run.start, run.end)
+        place = os.path.join(files.where, run.folder) if run.folder else files.where
+        digest = blake2b(os.fsencode(place), digest_size=16)
+        inner = len(os.fsencode(run.folder)) + 1 if run.folder else 0
+        for name in names.encoded(np.arange(run.start, run.end)):
+            digest.update(name[inner:] + b"/")
+        digest.update(np.array([size for size, _ in stamps[here]], np.int64).tobytes())
+        digest.update("\n".join(str(change) for _, change in stamps[here]).encode())
+        found.append((run, digest.hexdigest()))
+    return found
+
+
+def digests_of(*parts: bytes | str) -> str:
+    """Return the digest of some parts."""
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        data = os.fsencode(part)
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
+
+
+def pieces_stamped(paths: Sequence[str], lengths: Sequence[int]) -> list[tuple[str, int]]:
+    """Return a digest of each file of this machine, and its rows."""
+    return [(paths_stamped([path]), rows) for path, rows in zip(paths, lengths, strict=True)]
 
 
 def paths_stamped(paths: Sequence[str]) -> str:

@@ -15,12 +15,13 @@ content; it is the same in every process, and another once the data has changed.
 Not here: choosing the kind (opening.py), tables with names and versions (catalog).
 """
 
+import copy
 import json
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,8 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 Values: TypeAlias = (
     list[Any] | npt.NDArray[Any]
 )  # of one column, in the order of the rows asked for
+
+Piece: TypeAlias = tuple[str, int]  # a name that no other content has, and how many rows
 
 
 class Storage(ABC):
@@ -63,6 +66,28 @@ class Storage(ABC):
     @abstractmethod
     def identity(self) -> tuple[Any, ...]:
         """Return what tells this content from any other: plain values that need no full read."""
+
+    def reads_as(self) -> tuple[Any, ...]:
+        """Return what a sample is made of, whatever pieces the storage has: plain values."""
+        return type(self).__name__, self.sample_columns
+
+    def pieces(self) -> list[Piece] | None:
+        """Return what the storage consists of, one after the other, as `identity` last saw it.
+
+        Storages that have a piece in common, and `reads_as`, have the samples of its rows in
+        common. None: it is one piece, of which no other storage has a part.
+        """
+        return None
+
+    def whole(self) -> tuple[Any, Rows] | None:
+        """Return the storage that this one is a choice of rows of, and which; None: of none."""
+        return None
+
+    def narrowed(self, columns: Sequence[str]) -> Self:
+        """Return the same rows with other columns in a sample."""
+        other = copy.copy(self)
+        other.choose(columns, ())
+        return other
 
     def read(self, rows: Any, columns: Sequence[str] | None = None) -> dict[str, Values]:
         """Return, for each column asked for (None: those of a sample), the values of these rows."""

@@ -14,7 +14,7 @@ from joader.errors import BadData, NoData
 from joader.storage.folder import EXTENSIONS
 from joader.storage.names import Names
 from joader.storage.places import files_of, stamped
-from joader.storage.storage import Rows, Storage, Values
+from joader.storage.storage import Piece, Rows, Storage, Values
 from joader.storage.tar_index import MISSING, TarIndex, indexed
 
 KEY = "__key__"
@@ -95,6 +95,14 @@ class TarShards(Storage):
     def identity(self) -> tuple[Any, ...]:
         """Return the digest of places, sizes and times of change."""
         return (stamped(self.files, self.shards),)
+
+    def pieces(self) -> list[Piece]:
+        """Return the shards."""
+        lengths = np.bincount(self._shard, minlength=len(self.shards)).tolist()
+        return [
+            (stamped(self.files, [shard]), rows)
+            for shard, rows in zip(self.shards, lengths, strict=True)
+        ]
 
     def close(self) -> None:
         """Close the shards."""

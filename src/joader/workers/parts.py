@@ -107,7 +107,7 @@ class OwnPart:
     @cached_property
     def built_in(self) -> bool:
         """Whether all of it is built in: it never writes to what it is given, and ends soon."""
-        return all(isinstance(step, Step) for step in self.steps.steps)
+        return self.steps.built_in
 
     def finish(self, sample: Any, key: int, begins: Callable[[int], None] | None = None) -> Any:
         """Return the job's own form of a prepared sample; `begins` is told each step's number."""

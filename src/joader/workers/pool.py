@@ -131,9 +131,9 @@ class Pool:
 
     def _taken_back(self, orders: list[Order]) -> None:
         """Let others do what workers have not begun, if it is still read."""
-        for order in orders:
-            if self._crew_of(order) is None:
-                self._reported(Spoiled(order.sample, "nobody reads it any more"), order.offset)
+        unread = tuple(order.sample for order in orders if self._crew_of(order) is None)
+        if unread:
+            self._lost(unread, "nobody reads it any more", blamed=False)
         for crew in self._crews:
             crew.take_back([o for o in orders if self._crew_of(o) is crew])
         self.feed()

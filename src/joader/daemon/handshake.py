@@ -1,0 +1,75 @@
+"""The first words between a client and the daemon, on the raw socket, as descriptors need it."""
+
+import asyncio
+import os
+import socket
+import struct
+from contextlib import suppress
+
+from joader.errors import BadMessage
+from joader.memory import Arena
+from joader.messages import PROTOCOL, Hello, Welcome
+from joader.version import __version__
+from joader.wire import Stream, frame
+
+_HELLO_S = 5.0
+_HELLO_BYTES = 1024
+
+
+async def handshake(sock: socket.socket, arena: Arena) -> int:
+    """Check who is there, hand the arena over, and return the client's process."""
+    sock.setblocking(False)
+    credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    pid, uid, _ = struct.unpack("3i", credentials)
+    if uid != os.getuid():
+        raise BadMessage(f"user {uid} may not use the daemon of user {os.getuid()}")
+    try:
+        hello = await _hello(sock)
+    except TimeoutError as error:
+        raise BadMessage(f"no hello came in {_HELLO_S:.0f} s") from error
+    if hello.protocol != PROTOCOL:
+        reason = f"this daemon (joader {__version__}) speaks protocol {PROTOCOL}, the "
+        reason += f"client {hello.protocol}; end it with `joader down` and start again"
+        raise BadMessage(reason)
+    welcome = frame(Welcome(PROTOCOL, __version__, os.getpid(), arena.size_bytes))
+    descriptor = arena.read_only_descriptor()
+    try:
+        socket.send_fds(sock, [welcome], [descriptor])
+    finally:
+        os.close(descriptor)
+    return int(pid)
+
+
+async def _hello(sock: socket.socket) -> Hello:
+    """Return what a client says first; TimeoutError if there is nothing when its time is up.
+
+    It is looked for then, too: it may have come while the daemon was stopped.
+    """
+    loop = asyncio.get_running_loop()
+    stream: Stream[Hello] = Stream(Hello, _HELLO_BYTES)
+    end = loop.time() + _HELLO_S
+    while True:
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(end):
+                await _readable(sock)
+        try:
+            data = sock.recv(4096)
+        except BlockingIOError:
+            if loop.time() < end:
+                continue
+            raise TimeoutError from None
+        if not data:
+            raise BadMessage("the client left before it said hello")
+        for hello in stream.feed(data):
+            return hello
+
+
+async def _readable(sock: socket.socket) -> None:
+    """Wait until there is something to read, and do not read it."""
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(sock, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(sock)

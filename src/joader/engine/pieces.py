@@ -1,0 +1,142 @@
+"""Row numbers that jobs agree on whose datasets have only some pieces in common.
+
+A dataset may say which *pieces* it consists of, one after the other (the files of a folder, a
+shard), each under a name that no other content has. Where two datasets that are read and prepared
+in the same way (the same *ground*) have pieces in common, as a folder and its sub-folder do, their
+jobs read one recipe: here each piece gets its rows in it, whoever comes with it first.
+
+Each dataset keeps the name of its own *code*, which reads rows by its own numbers. To prepare a row
+of the recipe, any code will do that has the piece.
+
+Invariant: while a recipe has jobs, a piece keeps its rows; when the last job has left, its name is
+never used again, so that nothing prepared under old numbers is taken for new ones.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joader.errors import BadArgument
+
+# Room for datasets that come later: jobs share only if they agree on how many rows there are.
+_LEAST_LIMIT = 1 << 22
+
+Array: TypeAlias = NDArray[np.int64]
+Piece: TypeAlias = tuple[str, int]  # its name, and how many rows it has
+
+
+class Numbered(NamedTuple):
+    """The rows of a job as rows of a recipe."""
+
+    recipe: str
+    rows: Array
+    row_limit: int
+
+
+@dataclass
+class _Place:
+    """Where a piece is: its first row in the recipe, and in the datasets of codes that have it."""
+
+    first: int
+    rows: int
+    starts: dict[str, int] = field(default_factory=dict)
+
+
+class _Recipe:
+    """Pieces one after the other."""
+
+    def __init__(self, name: str, ground: str, row_limit: int) -> None:
+        self.name, self.ground, self.row_limit = name, ground, row_limit
+        self.jobs: Counter[str] = Counter()  # by code
+        self._places: dict[Piece, _Place] = {}
+        self._in_order: list[_Place] = []
+        self._firsts: list[int] = []
+        self._end = 0
+
+    def shared_rows(self, pieces: Sequence[Piece]) -> int:
+        return sum(piece[1] for piece in set(pieces) if piece in self._places)
+
+    def has_room(self, pieces: Sequence[Piece]) -> bool:
+        new = sum(piece[1] for piece in set(pieces) if piece not in self._places)
+        return self._end + new <= self.row_limit
+
+    def join(self, code: str, pieces: Sequence[Piece], rows: Array) -> Array:
+        self.jobs[code] += 1
+        starts = np.cumsum([0, *(count for _, count in pieces)])
+        shifts = np.empty(len(pieces), np.int64)
+        for number, (piece, start) in enumerate(zip(pieces, starts.tolist(), strict=False)):
+            place = self._places.get(piece) or self._add(piece)
+            place.starts[code] = start
+            shifts[number] = place.first - start
+        return rows + shifts[np.searchsorted(starts, rows, "right") - 1]
+
+    def _add(self, piece: Piece) -> _Place:
+        place = self._places[piece] = _Place(self._end, piece[1])
+        if place.rows:
+            self._in_order.append(place)
+            self._firsts.append(place.first)
+        self._end += place.rows
+        return place
+
+    def leave(self, code: str) -> None:
+        self.jobs[code] -= 1
+        if not self.jobs[code]:
+            del self.jobs[code]
+            for place in self._places.values():
+                place.starts.pop(code, None)
+
+    def locate(self, row: int, liked: str) -> tuple[str, int] | None:
+        place = self._in_order[bisect_right(self._firsts, row) - 1]
+        if not place.starts:
+            return None
+        code = liked if liked in place.starts else next(iter(place.starts))
+        return code, place.starts[code] + row - place.first
+
+
+class Pieces:
+    """All recipes that are made of pieces."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._recipes: dict[str, _Recipe] = {}
+        self._made = 0
+
+    def __len__(self) -> int:
+        """Return how many recipes there are."""
+        return len(self._recipes)
+
+    def join(self, ground: str, code: str, pieces: Sequence[Piece], rows: Array) -> Numbered:
+        """Number the rows of a job that comes with these pieces."""
+        total = sum(count for _, count in pieces)
+        if rows.size and not (int(rows.min()) >= 0 and int(rows.max()) < total):
+            raise BadArgument(f"rows must lie in [0, {total}), the rows of all pieces")
+        fits = [r for r in self._recipes.values() if r.ground == ground and r.has_room(pieces)]
+        recipe = max(fits, key=lambda fit: fit.shared_rows(pieces), default=None)
+        if recipe is None:
+            limit = _LEAST_LIMIT
+            while limit < total:
+                limit *= 4
+            self._made += 1
+            name = f"{ground} #{self._made}"
+            recipe = self._recipes[name] = _Recipe(name, ground, limit)
+        return Numbered(recipe.name, recipe.join(code, pieces, rows), recipe.row_limit)
+
+    def leave(self, recipe: str, code: str) -> None:
+        """Note that a job has left."""
+        left = self._recipes[recipe]
+        left.leave(code)
+        if not left.jobs:
+            del self._recipes[recipe]
+
+    def locate(self, recipe: str, row: int, liked: str = "") -> tuple[str, int] | None:
+        """Return whose code can read a row, and as which of its rows; None where nobody's can.
+
+        A recipe that is not made of pieces has its own code. `liked`: who is asked first.
+        """
+        found = self._recipes.get(recipe)
+        return (recipe, row) if found is None else found.locate(row, liked)
