@@ -21,7 +21,7 @@
     client  → daemon   GiveBack         copied: the slots may be used again
     daemon  → client   Refused          why this job cannot be served
 
-At any time AskWhy → Why (what a late batch waits for) and AskStatus → Status.
+At any time AskWhy → Why (what a late batch waits for), AskStatus → Status, AskExplain → Explained.
 
 Rows, positions and offsets are int64 arrays, as bytes. A layout is named by a number that the
 daemon gives it; the first batch with a new number brings the layout itself.
@@ -91,6 +91,7 @@ class Register(msgspec.Struct, frozen=True, tag=True):
     table: Text = ""  # of the catalog, with its version: name@3
     ground: Text = ""  # how rows are read and prepared, whatever the dataset consists of
     pieces: tuple[tuple[Text, Natural], ...] = ()  # of the dataset, with their rows
+    about: bytes = b""  # what `joader explain` says of it, as JSON
 
 
 class NeedBody(msgspec.Struct, frozen=True, tag=True):
@@ -292,6 +293,19 @@ class Status(msgspec.Struct, frozen=True, tag=True):
     body: bytes
 
 
+class AskExplain(msgspec.Struct, frozen=True, tag=True):
+    """Ask what two jobs share."""
+
+    one: int
+    other: int
+
+
+class Explained(msgspec.Struct, frozen=True, tag=True):
+    """Answer AskExplain with JSON."""
+
+    body: bytes
+
+
 class Stop(msgspec.Struct, frozen=True, tag=True):
     """Tell the daemon, or a worker, to end."""
 
@@ -306,9 +320,10 @@ FromClient = (
     | TakeBackPlan
     | AskWhy
     | AskStatus
+    | AskExplain
     | Stop
 )
-ToClient = Registered | NeedBody | PlanAhead | BatchReady | Refused | Why | Status
+ToClient = Registered | NeedBody | PlanAhead | BatchReady | Refused | Why | Status | Explained
 ToWorker = Cook | Finish | RecipeBody | OwnBody | PutAt | HandBack | Stop
 FromWorker = Cooked | TooBig | Spoiled | NotBegun
 

@@ -69,6 +69,10 @@ def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     status = commands.add_parser("status", help="what runs, and how much is shared")
     status.add_argument("--json", action="store_true", help="as JSON")
     status.set_defaults(run=_status)
+    explain = commands.add_parser("explain", help="what two jobs share, or why they do not")
+    explain.add_argument("jobs", nargs=2, metavar="JOB", help="number, process or name of a job")
+    explain.add_argument("--json", action="store_true", help="as JSON")
+    explain.set_defaults(run=_explain)
 
 
 def _add_datasets(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -161,6 +165,13 @@ def _status(options: argparse.Namespace) -> int:
     from joader.cli.node import status
 
     return status(options.json)
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from joader.cli.explain import explain
+
+    first, second = options.jobs
+    return explain(first, second, options.json)
 
 
 def _datasets(options: argparse.Namespace) -> int:

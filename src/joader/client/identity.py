@@ -25,8 +25,8 @@ class Identity:
     ) -> None:
         """Look at what is shared of a job, unless `key` names it."""
         self._table = table
-        self._outline: Outline = [] if key else outline(thing, max_lines=MOST_LINES)
-        self.key = key or name_of(self._outline)
+        self.outline: Outline = [] if key else outline(thing, max_lines=MOST_LINES)
+        self.key = key or name_of(self.outline)
         self._rows = rows
 
     @property
@@ -41,7 +41,7 @@ class Identity:
 
     @cached_property
     def _shorthand(self) -> str:
-        return shorthand(self._outline)
+        return shorthand(self.outline)
 
     def state(self) -> dict[str, Any]:
         """Return what a state keeps of it."""
@@ -75,7 +75,7 @@ class Identity:
             )
 
     def _change(self, state: dict[str, Any]) -> str:
-        if not self._outline or not state["outline"]:
+        if not self.outline or not state["outline"]:
             return f"it was {state['fingerprint']!r}, this one is {self.key!r}"
-        found = change(state["outline"], self._outline)
+        found = change(state["outline"], self.outline)
         return found or "its code or data have changed since"

@@ -46,6 +46,7 @@ class Job:
     reads_for: str  # all passes of the loader, and all its ranks: no random sample comes twice
     table: str = ""  # of the catalog, with its version
     ground: Ground = NO_GROUND
+    about: bytes = b""  # what it tells of itself
 
     def connect(self, address: str | None, batch_size: int, timeout_s: float) -> Connection:
         """Register with the daemon, starting one if there is none."""
@@ -84,6 +85,7 @@ class Job:
             self.table,
             f"{self.ground.name}{place}" if self.ground.pieces else "",
             tuple(self.ground.pieces),
+            self.about,
         )
         connection.register(spec, lambda: Body(pickled(self.shared, "dataset")))
         return connection

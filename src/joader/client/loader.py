@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joader.client import collating, samplers, tables, torch_loader
+from joader.client.about import About
 from joader.client.alone import Alone
 from joader.client.arguments import check, check_dataset, steps_of
 from joader.client.collating import Slots
@@ -220,6 +221,7 @@ class DataLoader:
         self._key = self._identity.key
         # In the daemon only the order "seeded" keeps a job's random numbers its own.
         private = self.order == "seeded" and self._order != "seeded" and not self.deterministic
+        table = self._table.name if self._table else ""
         self._job = Job(
             self._name,
             f"{self._key} of {self._whose}" if private else self._key,
@@ -235,8 +237,18 @@ class DataLoader:
             OwnPart(own),
             self._rank,
             str(self._whose),
-            self._table.name if self._table else "",
+            table,
             NO_GROUND if private or self.key is not None else ground_of(shared),
+            About(
+                self._identity.outline,
+                self.key or "",
+                shared,
+                OwnPart(own),
+                len(base.base),
+                table,
+                self.deterministic,
+                private,
+            ).to_bytes(),
         )
 
     @property

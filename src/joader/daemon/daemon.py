@@ -18,6 +18,7 @@ from typing import Any
 
 from joader.config import DaemonConfig
 from joader.daemon.door import Door, most_clients, turn_away
+from joader.daemon.explaining import explained
 from joader.daemon.handshake import handshake
 from joader.daemon.session import MOST_OWED, Session
 from joader.engine import Engine
@@ -26,12 +27,14 @@ from joader.engine.pieces import Numbered, Pieces
 from joader.errors import BadMessage, JoaderError
 from joader.memory import Arena
 from joader.messages import (
+    AskExplain,
     AskStatus,
     AskWhy,
     BatchReady,
     Body,
     Cook,
     Cooked,
+    Explained,
     Finish,
     GiveBack,
     NeedBody,
@@ -192,6 +195,11 @@ class Daemon:
                     self._body(session, message)
                 case AskStatus():
                     session.send(Status(json.dumps(self.status()).encode()))
+                case AskExplain():
+                    pair = [self._session_of(message.one), self._session_of(message.other)]
+                    session.send(
+                        Explained(json.dumps(explained(self.engine, self._pieces, *pair)).encode())
+                    )
                 case Stop():
                     self.stop.set()
                 case _ if session.job is None:
@@ -240,7 +248,7 @@ class Daemon:
             raise BadMessage("a connection serves one job")
         if session.waiting_for_body is not None:
             raise BadMessage("Register again, before the body that was asked for")
-        session.keep(len(message.rows) + len(message.own))
+        session.keep(len(message.rows) + len(message.own) + len(message.about))
         self._join_or_ask(session, message)
 
     def _join_or_ask(self, session: Session, message: Register) -> None:
@@ -254,6 +262,8 @@ class Daemon:
         session.table = message.table
         session.rank, session.world_size = message.rank, message.world_size
         session.timeout_s = message.timeout_s
+        session.about, session.environment = message.about, message.environment
+        session.fresh = message.fresh
         self.sessions[session.job] = session
         try:
             if message.own:
@@ -501,6 +511,12 @@ class Daemon:
         return number
 
     # Asked, told.
+
+    def _session_of(self, job: int) -> Session:
+        session = self.sessions.get(job)
+        if session is None:
+            raise BadMessage(f"no job {job} is served now")
+        return session
 
     def status(self) -> dict[str, Any]:
         """Return what `joader status --json` prints."""

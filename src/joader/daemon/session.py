@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from joader.errors import BadMessage
-from joader.messages import FromClient, Refused, Register
+from joader.messages import Environment, FromClient, Refused, Register
 from joader.wire import MOST_BYTES, Allowance, Mail, Stream
 
 # Messages of one client in one turn of the loop.
@@ -44,6 +44,7 @@ class Session(asyncio.Protocol):
         self.waiting_for_body: Register | None = None
         self.name = self.recipe = self.table = ""
         self.common = ""  # the recipe that it shares pieces in, if any
+        self.about, self.environment, self.fresh = b"", Environment("", (), ""), True
         self.rank, self.world_size = 0, 1
         self.timeout_s = 0.0  # how long it waits for a batch
         self.epoch = 0

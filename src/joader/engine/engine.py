@@ -14,6 +14,7 @@ from heapq import heapify, heappop, heapreplace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from joader.cache import Cache, ExpectedUse, Policy, round_up
 from joader.engine.instances import EXTRA_BASE
@@ -118,6 +119,10 @@ class Engine:
     def stats(self, job: Job) -> Stats:
         """Return what the job got so far."""
         return self._reader(job).stats()
+
+    def rows_of(self, job: Job) -> NDArray[np.uint32]:
+        """Return the rows of its recipe that a job reads, by position."""
+        return self._reader(job).rows.rows
 
     def holds(self, job: Job) -> bool:
         """Tell whether a job has samples that it has not released."""

@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +90,11 @@ class _Recipe:
             for place in self._places.values():
                 place.starts.pop(code, None)
 
+    def own_rows(self, code: str, rows: NDArray[np.integer[Any]]) -> Array:
+        shifts = [place.starts.get(code, 0) - place.first for place in self._in_order]
+        found = np.searchsorted(self._firsts, rows, "right") - 1
+        return rows.astype(np.int64) + np.array(shifts, np.int64)[found]
+
     def locate(self, row: int, liked: str) -> tuple[str, int] | None:
         place = self._in_order[bisect_right(self._firsts, row) - 1]
         if not place.starts:
@@ -140,3 +145,7 @@ class Pieces:
         """
         found = self._recipes.get(recipe)
         return (recipe, row) if found is None else found.locate(row, liked)
+
+    def own_rows(self, recipe: str, code: str, rows: NDArray[np.integer[Any]]) -> Array:
+        """Return rows of a recipe as the dataset of this code numbers them, which has them all."""
+        return self._recipes[recipe].own_rows(code, rows)

@@ -16,7 +16,7 @@ from joader.storage.arrow_values import Taker, taker, type_name
 from joader.storage.chunked import Chunked
 from joader.storage.packages import needed
 from joader.storage.per_process import PerProcess
-from joader.storage.places import paths_stamped, pieces_stamped
+from joader.storage.places import paths_stamped, pieces_stamped, shown
 from joader.storage.storage import Piece
 
 
@@ -39,6 +39,10 @@ class ArrowFiles(Chunked):
     def takers(self, chunk: int, columns: Sequence[str]) -> list[Taker]:
         """Return what takes values out of a batch."""
         return self._batches.get().takers(chunk, columns)
+
+    def place(self) -> str:
+        """Return the files."""
+        return shown(self.paths)
 
     def identity(self) -> tuple[Any, ...]:
         """Return the digest of places, sizes and times of change."""

@@ -74,6 +74,10 @@ class FileList(Storage):
             return self.labels[rows]
         return self.names.take(rows)
 
+    def place(self) -> str:
+        """Return the folder or URL."""
+        return self.files.where
+
     def identity(self) -> tuple[Any, ...]:
         """Return the digest of places, sizes and times of change, and of labels."""
         labels = b"" if self.labels is None else self.labels.tobytes()

@@ -65,6 +65,10 @@ class Lmdb(Storage):
             )
         return values
 
+    def place(self) -> str:
+        """Return the environment."""
+        return str(self.path)
+
     def identity(self) -> tuple[Any, ...]:
         """Return place, size and time of change, the last write, and the keys."""
         digest = blake2b(self._keys.blob, digest_size=16)

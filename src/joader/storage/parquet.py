@@ -21,7 +21,7 @@ from joader.storage.arrow_values import Taker, taker, type_name
 from joader.storage.chunked import Chunked
 from joader.storage.packages import needed
 from joader.storage.per_process import PerProcess
-from joader.storage.places import paths_stamped, pieces_stamped
+from joader.storage.places import paths_stamped, pieces_stamped, shown
 from joader.storage.storage import Piece
 
 CACHE_BYTES = 256 << 20
@@ -70,6 +70,10 @@ class ParquetFiles(Chunked):
         """Return what takes values out of a row group, decoding what is not kept."""
         file, group = self._groups[chunk].tolist()
         return self._decoded.get().takers(file, group, columns)
+
+    def place(self) -> str:
+        """Return the files."""
+        return shown(self.paths)
 
     def identity(self) -> tuple[Any, ...]:
         """Return the digest of places, sizes and times of change."""

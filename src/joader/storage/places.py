@@ -48,6 +48,11 @@ def files_of(
     return files_at(root, in_flight, settings), [path[len(root) + 1 :] for path in paths]
 
 
+def shown(paths: Sequence[str]) -> str:
+    """Return some paths in few words."""
+    return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1:,} more"
+
+
 def stamped(files: Files, names: Sequence[str] | Names) -> str:
     """Return a digest of where files are, their sizes and their times of change."""
     packed = names if isinstance(names, Names) else Names.of(names)

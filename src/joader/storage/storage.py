@@ -67,6 +67,10 @@ class Storage(ABC):
     def identity(self) -> tuple[Any, ...]:
         """Return what tells this content from any other: plain values that need no full read."""
 
+    def place(self) -> str:
+        """Return where the data lies, as far as it has a place."""
+        return ""
+
     def reads_as(self) -> tuple[Any, ...]:
         """Return what a sample is made of, whatever pieces the storage has: plain values."""
         return type(self).__name__, self.sample_columns

@@ -13,7 +13,7 @@ import numpy as np
 from joader.errors import BadData, NoData
 from joader.storage.folder import EXTENSIONS
 from joader.storage.names import Names
-from joader.storage.places import files_of, stamped
+from joader.storage.places import files_of, shown, stamped
 from joader.storage.storage import Piece, Rows, Storage, Values
 from joader.storage.tar_index import MISSING, TarIndex, indexed
 
@@ -91,6 +91,10 @@ class TarShards(Storage):
                 f"{self._keys.take(rows)[wrong]}.cls holds {bodies[wrong]!r}; a class is an integer"
             ) from error
         return numbers if None in numbers else np.array(numbers, np.int64)
+
+    def place(self) -> str:
+        """Return the shards."""
+        return shown([self.files.path(name) for name in self.shards])
 
     def identity(self) -> tuple[Any, ...]:
         """Return the digest of places, sizes and times of change."""

@@ -15,14 +15,19 @@ from joader.client.fingerprint.outline import FORM, Line, Outline, difference
 MOST_LINES = 100
 MOST_CHARACTERS = 4000
 _KEPT = 5  # bytes of a digest
+_MOST_WORDS = 80
 
 
-def shorthand(outline: Outline) -> str:
+def shorthand(outline: Outline, *, with_words: bool = False) -> str:
     """Return an outline as text; "" where even the object alone is too large."""
     count = min(len(outline), MOST_LINES)
     while count:
         lines = [
-            [_cut(line.digest).hex(), _cut(line.own).hex(), line.edges] for line in outline[:count]
+            [
+                *(_cut(line.digest).hex(), _cut(line.own).hex(), line.edges),
+                *([line.words[:_MOST_WORDS]] if with_words else []),
+            ]
+            for line in outline[:count]
         ]
         data = json.dumps([FORM, sys.implementation.cache_tag, lines]).encode()
         text = base64.b85encode(zlib.compress(data, 9)).decode()
@@ -34,24 +39,37 @@ def shorthand(outline: Outline) -> str:
 
 def change(before: str, now: Outline) -> str:
     """Say in words what has changed since a shorthand was made; "" where it does not tell."""
+    tag, kept = _read(before)
+    if kept and tag != sys.implementation.cache_tag:
+        return f"it was made with {tag} and this is {sys.implementation.cache_tag}"
+    cut = [line._replace(digest=_cut(line.digest), own=_cut(line.own)) for line in now]
+    return (difference(kept, cut[: len(kept)]) or "") if kept else ""
+
+
+def first_difference(one: str, other: str) -> str:
+    """Say in words where two shorthands differ first; "" where they do not tell."""
+    (tag, left), (other_tag, right) = _read(one), _read(other)
+    if not left or not right:
+        return ""
+    if tag != other_tag:
+        return f"one runs with {tag}, the other with {other_tag}"
+    return difference(left, right) or ""
+
+
+def _read(text: str) -> tuple[str, Outline]:
+    """Return what made a shorthand, and its outline; empty where it cannot be read."""
     try:
-        form, tag, lines = json.loads(zlib.decompress(base64.b85decode(before)))
+        form, tag, lines = json.loads(zlib.decompress(base64.b85decode(text)))
         kept = [_line(*line) for line in lines]
     except (ValueError, TypeError, zlib.error):
-        return ""
-    if tag != sys.implementation.cache_tag:
-        return f"it was made with {tag} and this is {sys.implementation.cache_tag}"
-    if form != FORM or not kept:
-        return ""
-    cut = [line._replace(digest=_cut(line.digest), own=_cut(line.own)) for line in now]
-    return difference(kept, cut[: len(kept)]) or ""
+        return "", []
+    return (tag, kept) if form == FORM or tag != sys.implementation.cache_tag else ("", [])
 
 
 def _cut(digest: bytes) -> bytes:
     return digest[:_KEPT]
 
 
-def _line(digest: str, own: str, edges: list[Any]) -> Line:
-    return Line(
-        bytes.fromhex(digest), bytes.fromhex(own), "", tuple((str(e), int(n)) for e, n in edges)
-    )
+def _line(digest: str, own: str, edges: list[Any], words: str = "") -> Line:
+    named = tuple((str(edge), int(number)) for edge, number in edges)
+    return Line(bytes.fromhex(digest), bytes.fromhex(own), str(words), named)

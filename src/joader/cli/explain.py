@@ -1,0 +1,145 @@
+"""`joader explain JOB JOB`: what two jobs share, or what keeps them from it."""
+
+import json
+import sys
+from itertools import zip_longest
+from typing import Any
+
+from joader.cli.console import Console, write
+from joader.cli.node import counted
+from joader.client.connection import Connection
+from joader.client.fingerprint.shorthand import first_difference
+from joader.errors import BadArgument
+from joader.messages import AskExplain, AskStatus, Explained, Status
+
+_ASK_S = 10.0
+# Where a difference of two storages lies that are of the same place: in sizes and times of change.
+_CONTENT = ".identity()"
+
+
+def explain(first: str, second: str, as_json: bool) -> int:
+    """Ask the daemon about two jobs and say it in words."""
+    connection = Connection(start=False)
+    try:
+        jobs = json.loads(connection.ask(AskStatus(), Status, _ASK_S).body)["jobs"]
+        numbers = [_number(name, jobs) for name in (first, second)]
+        answer = connection.ask(AskExplain(*numbers), Explained, _ASK_S)
+    finally:
+        connection.close()
+    facts = json.loads(answer.body)
+    one, other = facts["jobs"]
+    facts["why_not"] = why_not(one, other, facts["same_recipe"], facts["rows_in_common"])
+    if as_json:
+        for job in facts["jobs"]:
+            del job["outline"]
+        write(json.dumps(facts, indent=2) + "\n", sys.stdout)
+        return 0
+    console = Console()
+    for line in _lines(one, other, facts):
+        console.print_plain(line)
+    return 0
+
+
+def _number(name: str, jobs: list[dict[str, Any]]) -> int:
+    """Return the number of a job that was named by number, process or name."""
+    for key in ("id", "pid", "name"):
+        found = [int(job["id"]) for job in jobs if str(job[key]) == name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            numbers = ", ".join(map(str, found))
+            raise BadArgument(f"{counted(len(found), 'job')} are called {name!r}: say {numbers}")
+    known = ", ".join(f"{job['id']} ({job['name']}, process {job['pid']})" for job in jobs)
+    raise BadArgument(
+        f"no job {name!r}; the daemon serves {known or 'none now'}. `joader status` shows them"
+    )
+
+
+def _lines(one: dict[str, Any], other: dict[str, Any], facts: dict[str, Any]) -> list[str]:
+    lines = [_line(one), _line(other)]
+    common = facts["rows_in_common"]
+    if common is None:
+        lines.append("rows in common: not known, as their datasets differ")
+    else:
+        lines.append(f"rows in common: {common:,} of {one['rows']:,} and {other['rows']:,}")
+    if facts["why_not"]:
+        return [*lines, f"nothing is prepared in common: {facts['why_not']}"]
+    steps = " → ".join(["reading", *one["shared"]])
+    lines.append(f"prepared in common: {steps}; each of these rows once for both")
+    if not (one["deterministic"] and other["deterministic"]):
+        lines.append(
+            "(the code may be random: a preparation serves each job once and is not kept; "
+            "deterministic=True says that it is not)"
+        )
+    own = [job for job in (one, other) if job["own"]]
+    return [*lines, *(f"job {job['id']} alone: {' → '.join(job['own'])}" for job in own)]
+
+
+def _line(job: dict[str, Any]) -> str:
+    delivered, shared = job["delivered"], job["taken_from_others"]
+    part = f", {shared / delivered:.0%} of them prepared for another job" if delivered else ""
+    return (
+        f"job {job['id']}: {job['name']} (process {job['pid']}), {job['dataset']}; "
+        f"{delivered:,} samples delivered{part}"
+    )
+
+
+def why_not(
+    one: dict[str, Any], other: dict[str, Any], same_recipe: bool, common: int | None
+) -> str:
+    """Say why two jobs prepare nothing in common; "" where they do."""
+    if same_recipe and common:
+        return ""
+    if same_recipe:
+        same = one["content"] == other["content"]
+        return "they read different rows of it" if same else _dataset(one, other)
+    for part in ("interpreter", "folder", "path"):
+        mine, its = one["environment"][part], other["environment"][part]
+        if mine != its and not (one["key"] and other["key"]):
+            return _environment(part, mine, its)
+    if one["key"] != other["key"]:
+        named = [f"key={job['key']!r}" if job["key"] else "no key=" for job in (one, other)]
+        return f"they were named differently: {named[0]} and {named[1]}"
+    private = [job["id"] for job in (one, other) if job["private"]]
+    if private:
+        return (
+            f"job {private[0]} has order='seeded' and code that may be random, so its random "
+            "numbers are its own; deterministic=True says that there are none"
+        )
+    for number, (mine, its) in enumerate(zip_longest(one["shared"], other["shared"])):
+        if mine != its:
+            return _step(number, mine, its)
+    return _dataset(one, other)
+
+
+def _environment(part: str, mine: Any, its: Any) -> str:
+    words = {"interpreter": "other interpreters", "folder": "other working folders"}
+    if part == "path":
+        mine, its = next((m, i) for m, i in zip_longest(mine, its) if m != i)
+    return (
+        f"{words.get(part, 'other import paths')}: {mine} and {its}. The same code may be another "
+        "there; give both loaders one key= if it is not"
+    )
+
+
+def _step(number: int, mine: str | None, its: str | None) -> str:
+    text = f"prepare[{number}] is {mine or 'missing'} in one and {its or 'missing'} in the other"
+    before = f"reading and {counted(number, 'step')} before it are" if number else "reading is"
+    return (
+        f"{text}. Only whole preparations are shared, though {before} the same: put what differs "
+        "into transform="
+    )
+
+
+def _dataset(one: dict[str, Any], other: dict[str, Any]) -> str:
+    difference = first_difference(one["outline"], other["outline"])
+    if one["place"] and one["place"] == other["place"] and _CONTENT in difference:
+        return (
+            f"other versions of the files: {one['place']} has changed between the starts of the "
+            "two jobs"
+        )
+    if one["place"] != other["place"]:
+        return (
+            f"other data: {one['place'] or one['dataset']} and {other['place'] or other['dataset']}"
+        )
+    return difference or f"other datasets: {one['dataset']} and {other['dataset']}"

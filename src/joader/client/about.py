@@ -1,0 +1,53 @@
+"""What a job tells of itself, so that `joader explain` can say why two of them share or do not."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from joader.client.fingerprint import Outline
+from joader.client.fingerprint.shorthand import shorthand
+from joader.storage import Storage
+from joader.workers.parts import OwnPart, SharedPart, step_names
+
+
+@dataclass(frozen=True)
+class About:
+    """A job as its loader knows it."""
+
+    outline: Outline  # of what is shared; empty where a key names it
+    key: str
+    shared: SharedPart
+    own: OwnPart
+    rows: int  # of the dataset
+    table: str
+    deterministic: bool
+    private: bool
+
+    def to_bytes(self) -> bytes:
+        """Return it as it travels."""
+        dataset = self.shared.dataset
+        name = f"table {self.table}" if self.table else type(dataset).__name__
+        facts = {
+            "dataset": name if self.table else f"{name} of {self.rows:,} rows",
+            "place": dataset.place() if isinstance(dataset, Storage) else "",
+            "content": self._content(),
+            "outline": shorthand(self.outline, with_words=True),
+            "key": self.key,
+            "shared": _names(self.shared),
+            "own": _names(self.own),
+            "deterministic": self.deterministic,
+            "private": self.private,
+        }
+        return json.dumps(facts).encode()
+
+    def _content(self) -> str:
+        """Return the name of the dataset without its steps; "" where it is not known."""
+        if not self.outline:
+            return ""
+        edges = dict(self.outline[0].edges)
+        number = edges.get(".dataset", 0) if self.shared.steps.steps else 0
+        return self.outline[number].digest.hex() if number < len(self.outline) else ""
+
+
+def _names(part: Any) -> list[str]:
+    return [name.decode().partition(": ")[2] or "a function" for name in step_names(part)]
