@@ -70,7 +70,25 @@ def watched(policy):
             self.told[sample] = needs
             super().change(sample, needs)
 
-    return Watched()
+    class WatchedWhole(Watched):
+        """Of a policy that has its own way with many at once."""
+
+        def add_each(self, samples, needs, admitted):
+            assert not self.told.keys() & samples
+            self.told.update(zip(samples, needs, strict=True))
+            super().add_each(samples, needs, admitted)
+
+        def discard_each(self, samples):
+            for sample in samples:
+                del self.told[sample]
+            super().discard_each(samples)
+
+        def change_each(self, samples, needs):
+            assert self.told.keys() >= set(samples)
+            self.told.update(zip(samples, needs, strict=True))
+            super().change_each(samples, needs)
+
+    return WatchedWhole() if policy is ExpectedUse else Watched()
 
 
 class CacheAgainstAModel(RuleBasedStateMachine):
@@ -244,6 +262,45 @@ class CacheAgainstAModel(RuleBasedStateMachine):
         self.leases[job, sample] -= 1
         self.used[sample] = self.step()
 
+    @precondition(lambda self: SAMPLES - self.ranges.keys())
+    @rule(job=jobs, data=st.data(), size=st.integers(0, 64))
+    def reserve_run(self, job, data, size):
+        absent = data.draw(st.permutations(sorted(SAMPLES - self.ranges.keys())))[:2]
+        if job not in self.needs:
+            with pytest.raises(UnknownJob):
+                self.cache.reserve_run(job, absent, size)
+            return
+        offsets = self.cache.reserve_run(job, absent, size)
+        for sample, offset in zip(absent, offsets, strict=len(offsets) > 0):
+            self.note_admitted(sample, offset, size)
+            self.preparing.add(sample)
+            self.leases[job, sample] += 1
+
+    @rule(job=jobs, some=st.lists(samples))
+    def lease_ready(self, job, some):
+        if job not in self.needs:
+            with pytest.raises(UnknownJob):
+                self.cache.lease_ready(job, some)
+            return
+        ready = self.ranges.keys() - self.preparing
+        count = next((n for n, sample in enumerate(some) if sample not in ready), len(some))
+        assert self.cache.lease_ready(job, some) == count
+        self.leases.update((job, sample) for sample in some[:count])
+
+    @precondition(lambda self: self.leases.total())
+    @rule(job=jobs, data=st.data())
+    def release_each(self, job, data):
+        held = [sample for (who, sample) in self.leases.elements() if who == job]
+        some = data.draw(st.permutations(held)) + data.draw(st.lists(samples, max_size=1))
+        if job not in self.needs or any(some.count(s) > self.leases[job, s] for s in some):
+            with pytest.raises((BadArgument, UnknownJob)):
+                self.cache.release_each(job, some)
+            return
+        self.cache.release_each(job, some)
+        for sample in some:
+            self.leases[job, sample] -= 1
+            self.used[sample] = self.step()
+
     @precondition(lambda self: self.needed())
     @rule(data=st.data())
     def read(self, data):
@@ -276,9 +333,9 @@ class CacheAgainstAModel(RuleBasedStateMachine):
     @rule(sample=samples, when=st.none() | st.integers(0, 3))
     def plan(self, sample, when):
         if when is None:
-            self.cache.unplan(sample)
+            self.cache.unplan([sample])
         else:
-            self.cache.plan(sample, when)
+            self.cache.plan([sample], when)
 
     @invariant()
     def bytes_are_within_the_budget_and_each_has_one_owner(self):

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from joader.cache import Slots
+from joader.cache.slots import AMPLE
 from joader.errors import BadArgument, SampleTooLarge
 
 CAPACITY = 20 * 64
@@ -44,6 +45,14 @@ class SlotsAgainstAList(RuleBasedStateMachine):
     def allocate_more_than_there_is(self, size):
         with pytest.raises(SampleTooLarge, match=str(CAPACITY)):
             self.slots.allocate(size)
+
+    @rule(count=st.integers(0, 4), size=st.integers(0, 3 * 64))
+    def allocate_a_run(self, count, size):
+        rounded = max(64, -(-size // 64) * 64)
+        ample = [hole for hole in self.holes() if hole[1] >= AMPLE * count * rounded]
+        starts = list(self.slots.allocate_run(count, size))
+        assert len(starts) == (count if ample else 0)
+        self.taken += [(start, rounded) for start in starts]
 
     @precondition(lambda self: self.taken)
     @rule(data=st.data())

@@ -7,7 +7,20 @@ import numpy as np
 import pytest
 
 from joader.engine import ON_DEMAND, Engine, Limits
-from joader.engine.values import Begin, Deliver, Join, Leave, Lost, Prepare, Release, Want
+from joader.engine.values import (
+    Begin,
+    Deliver,
+    Join,
+    Leave,
+    Lost,
+    Place,
+    Prepare,
+    Prepared,
+    PreparedEach,
+    Release,
+    Sized,
+    Want,
+)
 from joader.errors import BadArgument, BadRows, JobExists, UnknownJob
 from joader.sampling import LockstepSampler
 from tests.engine.world import World
@@ -565,3 +578,21 @@ def test_a_rank_that_begins_where_it_cannot_has_not_begun() -> None:
     with pytest.raises(BadArgument):
         engine.handle(Begin(1, 0, np.array([99])))
     assert engine.waits_for_ranks(0)[0] == "of 2 ranks of job 't' rank 1 is yet to begin the pass"
+
+
+def test_samples_reported_together_are_as_if_each_was_reported():
+    engines = [Engine(64 * 1000, seed=3) for _ in range(2)]
+    to_do: list[list[int]] = []
+    for engine in engines:
+        said = engine.handle(Join(1, "r", np.arange(40), 40, 8), Begin(1), Want(1, 8))
+        (first,) = [i for i in said if isinstance(i, Prepare)]
+        said = engine.handle(Sized(first.sample, 100))
+        to_do.append([i.sample for i in said if isinstance(i, Prepare | Place)])
+    assert to_do[0] == to_do[1]
+    assert len(to_do[0]) > 8
+    for sample in to_do[0][:10]:
+        engines[0].take(Prepared(sample, 100))
+    engines[1].take(PreparedEach(tuple(to_do[0][:10]), 100))
+    assert repr(engines[0].say()) == repr(engines[1].say())
+    assert engines[0].used_bytes == engines[1].used_bytes
+    assert engines[0].pinned_bytes == engines[1].pinned_bytes

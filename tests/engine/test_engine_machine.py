@@ -16,7 +16,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from joader.engine import ON_DEMAND, Engine, Limits
+from joader.engine import ON_DEMAND, Engine, Limits, supply
 from joader.engine.supply import WORKERS
 from joader.engine.values import Join
 from tests.engine.world import World
@@ -32,9 +32,11 @@ class Machine(RuleBasedStateMachine):
     equal = False
     on_demand = False
     own_parts = False
+    few = supply.FEW  # up to so many samples are treated one by one
 
     def __init__(self) -> None:
         super().__init__()
+        supply.FEW = self.few
         self.next_job = 0
         self.now = 0.0
 
@@ -197,6 +199,7 @@ class Machine(RuleBasedStateMachine):
         replay = Engine(self.world.capacity, seed=5, limits=self.world.limits)
         for event, instructions in self.world.log:
             assert repr(replay.handle(event)) == repr(instructions)
+        supply.FEW = Machine.few
 
     def everybody_reads_to_the_end(self) -> None:
         self.settle()
@@ -214,21 +217,22 @@ class Machine(RuleBasedStateMachine):
     def nothing_is_left(self) -> None:
         engine = self.world.engine
         assert engine.used_bytes == 0
-        supply = engine._supply
+        held = engine._supply
         assert not (engine._readers)
         assert not (len(engine._recipes))
         assert not (self.world.slots)
-        assert not (supply._underway)
-        assert not (supply._unplaced)
-        assert not (supply._origin)
-        assert not (supply._source)
-        assert not (len(supply._instances))
+        assert not (held._underway)
+        assert not (held._unplaced)
+        assert not (held._origin)
+        assert not (held._source)
+        assert not (len(held._instances))
 
 
 class EqualSizes(Machine):
     """With samples of equal size no job depends on what another does."""
 
     equal = True
+    few = 0
 
     @precondition(lambda self: self.world.left)
     @rule(pick=PICK)
@@ -248,6 +252,7 @@ class OwnParts(Machine):
     """Jobs with parts of their own, which take the room of what they are made of."""
 
     own_parts = True
+    few = 1
 
 
 class OnDemand(Machine):

@@ -1,6 +1,7 @@
 """Joint draws: as many for each as it reads in the same time, and the cache knows of them."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -34,11 +35,12 @@ class Noting(Cache):
         super().__init__(1 << 20, ExpectedUse())
         self.plans: dict[int, float] = {}
 
-    def plan(self, sample: int, when: float) -> None:
-        self.plans[sample] = when
+    def plan(self, samples: Iterable[int], when: float) -> None:
+        self.plans.update(dict.fromkeys(samples, when))
 
-    def unplan(self, sample: int) -> None:
-        del self.plans[sample]
+    def unplan(self, samples: Iterable[int]) -> None:
+        for sample in samples:
+            del self.plans[sample]
 
 
 def reader(job: int, recipe: Recipe, pace: float, rows: int = ROWS) -> Reader:

@@ -5,10 +5,10 @@ that a delivery from a slot somebody else wrote to is noticed.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from itertools import count
 
 import numpy as np
+from msgspec.structs import replace
 
 from joader.engine import Engine, Limits
 from joader.engine.values import (

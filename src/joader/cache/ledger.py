@@ -10,7 +10,8 @@ masks; the number of a job that left is given to the next one that comes.
 Not here: which sample goes first (eviction/), where its bytes are (slots.py).
 """
 
-from collections.abc import Hashable
+from collections import Counter
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import TypeAlias
@@ -119,9 +120,43 @@ class Ledger:
             pins[sample] = count - 1
         self._drop(sample, 1)
 
+    def pin_each(self, job: Job, samples: list[int]) -> list[int]:
+        """Do as `pin` for each; return those that nobody had pinned before."""
+        pins, all_pins, first = self._member(job).pins, self._pins, []
+        for sample in samples:
+            pins[sample] = pins.get(sample, 0) + 1
+            count = all_pins.get(sample, 0)
+            if not count:
+                first.append(sample)
+            all_pins[sample] = count + 1
+        return first
+
+    def unpin_each(self, job: Job, samples: list[int]) -> list[int]:
+        """Do as `unpin` for each, all or none; return those that nobody pins any more."""
+        pins, all_pins, last = self._member(job).pins, self._pins, []
+        for sample, count in Counter(samples).items():
+            if count > pins.get(sample, 0):
+                raise BadArgument(
+                    f"job {job!r} holds no such lease on sample {sample}; release each once"
+                )
+        for sample in samples:
+            for counts in (pins, all_pins):
+                if counts[sample] == 1:
+                    del counts[sample]
+                else:
+                    counts[sample] -= 1
+            if sample not in all_pins:
+                last.append(sample)
+        return last
+
     def pinned(self, sample: int) -> bool:
         """Tell whether any job holds a lease on the sample."""
         return sample in self._pins
+
+    def unpinned(self, samples: Iterable[int]) -> list[int]:
+        """Return those of these samples that nobody holds a lease on."""
+        pins = self._pins
+        return [sample for sample in samples if sample not in pins]
 
     def needs(self, sample: int) -> int:
         """Return the bit mask, over job numbers, of the jobs that will still ask for the sample."""

@@ -9,11 +9,14 @@ Not here: who has to leave so that a range becomes free (window.py, eviction/).
 """
 
 from bisect import bisect_left, insort
+from collections.abc import Iterable
 
 from joader.errors import BadArgument, SampleTooLarge
 
 # A cache line, and the stride of a gather over slots of the shared arena (DESIGN section 3).
 UNIT_BYTES = 64
+# A run of ranges is taken from a hole that is so many times as large.
+AMPLE = 4
 
 
 def round_up(size_bytes: int) -> int:
@@ -63,6 +66,22 @@ class Slots:
         self._taken[offset] = offset + size
         return offset
 
+    def allocate_run(self, count: int, size_bytes: int) -> range:
+        """Take ranges of one size beside each other where there is much room; return their starts.
+
+        They are as many as asked for, or none: where room is short, best fit matters.
+        """
+        size = round_up(size_bytes)
+        if not count or self.largest_free_bytes < AMPLE * count * size:
+            return range(0)
+        offset = next(reversed(self._of_size[self._sizes[-1]]))
+        end, stop = self._free[offset], offset + count * size
+        self._remove(offset)
+        self._insert(stop, end)
+        starts = range(offset, stop, size)
+        self._taken.update(zip(starts, range(offset + size, stop + 1, size), strict=True))
+        return starts
+
     def free(self, offset: int) -> None:
         """Give a taken range back and join it with its free neighbours."""
         end = self._taken_end(offset)
@@ -91,6 +110,11 @@ class Slots:
     def size_bytes(self, offset: int) -> int:
         """Return the size of the taken range at this offset."""
         return self._taken_end(offset) - offset
+
+    def total_bytes(self, offsets: Iterable[int]) -> int:
+        """Return the size of the taken ranges at these offsets."""
+        taken = self._taken
+        return sum([taken[offset] - offset for offset in offsets])
 
     def hole_around(self, offset: int) -> tuple[int, int]:
         """Return start and end of the free range there would be if this taken range were freed."""

@@ -37,6 +37,7 @@ from joader.engine.values import (
     Leave,
     Lost,
     Prepared,
+    PreparedEach,
     Refuse,
     Release,
     Sized,
@@ -86,6 +87,7 @@ class Engine:
             Want: self._want,
             Know: self._know,
             Prepared: self._prepared,
+            PreparedEach: self._prepared_each,
             Sized: self._sized,
             Failed: self._failed,
             Lost: self._lost,
@@ -327,6 +329,9 @@ class Engine:
     def _prepared(self, event: Prepared) -> None:
         self._supply.prepared(event.sample, event.size_bytes)
 
+    def _prepared_each(self, event: PreparedEach) -> None:
+        self._supply.prepared_each(event.samples, event.size_bytes)
+
     def _sized(self, event: Sized) -> None:
         self._admit(self._supply.sized(event.sample, event.size_bytes))
 
@@ -397,7 +402,10 @@ class Engine:
             for home in homes:
                 if self._cache.needed(needing, home):
                     self._cache.read(needing, home)
-        prepared, shared = self._count(reader, samples)
+        prepared, shared = self._supply.claim(reader.job, samples)
+        reader.delivered += len(samples)
+        reader.prepared += prepared
+        reader.shared += shared
         reader.hold(samples)
         reader.stuck = False
         self._out.append(
@@ -412,16 +420,6 @@ class Engine:
                 reader.steps.popleft() if reader.steps else 0,
             )
         )
-
-    def _count(self, reader: Reader, samples: list[int]) -> tuple[int, int]:
-        """Count deliveries: the first of a preparation is "prepared", every other a hit."""
-        makers = [self._supply.claim(reader.job, sample) for sample in samples]
-        prepared = makers.count(None)
-        shared = len(makers) - prepared - makers.count(reader.job)
-        reader.delivered += len(samples)
-        reader.prepared += prepared
-        reader.shared += shared
-        return prepared, shared
 
     # Until nothing moves. Only deliveries, which are finite, make it go round again.
 
@@ -474,7 +472,9 @@ class Engine:
         heapify(queue)
         while queue:
             _, number, reader = queue[0]
-            asked, most = 0, min(TURN, reader.may_ask)
+            most = reader.may_ask if len(queue) == 1 else min(TURN, reader.may_ask)
+            asked = self._supply.ask_ready(reader, most)
+            asked += self._supply.ask_absent(reader, most - asked)
             while asked < most and self._supply.ask(reader):
                 asked += 1
             if asked == TURN:

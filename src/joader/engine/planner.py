@@ -63,17 +63,14 @@ class Planner:
         sampler = readers[0].sampler
         planned = {home for reader in readers for home in reader.homes}
         told = self._told.get(sampler, set())
-        for sample in told - planned:
-            self._cache.unplan(sample)
-        for sample in planned - told:
-            self._cache.plan(sample, self._ticks)
+        self._cache.unplan(told - planned)
+        self._cache.plan(planned - told, self._ticks)
         self._told[sampler] = planned
 
     def _forget_all_but(self, samplers: set[Sampler]) -> None:
         """Take back what was told for samplers that have no readers any more."""
         for sampler in [other for other in self._told if other not in samplers]:
-            for sample in self._told.pop(sampler):
-                self._cache.unplan(sample)
+            self._cache.unplan(self._told.pop(sampler))
 
 
 def _draw(readers: Sequence[Reader]) -> None:

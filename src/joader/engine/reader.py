@@ -65,7 +65,7 @@ class Reader:
     samples: list[int] = field(default_factory=list)
     unready: set[int] = field(default_factory=set)
     failed: dict[int, str] = field(default_factory=dict)
-    held: Counter[int] = field(default_factory=Counter)
+    held: dict[int, int] = field(default_factory=dict)  # how often each
     held_count: int = 0
     wants: deque[int] = field(default_factory=deque)
     pending: deque[float] = field(default_factory=deque)  # when a rank wanted steps to come
@@ -220,22 +220,25 @@ class Reader:
 
     def hold(self, samples: list[int]) -> None:
         """Note that these were delivered."""
-        self.held.update(samples)
+        held = self.held
+        for sample in samples:
+            held[sample] = held.get(sample, 0) + 1
         self.held_count += len(samples)
 
     def let_go(self, samples: list[int]) -> None:
         """Note that these were released; BadArgument where it does not hold one of them."""
-        released = Counter(samples)
+        held, released = self.held, Counter(samples)
         for sample, count in released.items():
-            if count > self.held[sample]:
+            if count > held.get(sample, 0):
                 raise BadArgument(
                     f"job {self.job} releases sample {sample} {count} times and holds "
-                    f"{self.held[sample]} of it; release each once"
+                    f"{held.get(sample, 0)} of it; release each once"
                 )
         for sample, count in released.items():
-            self.held[sample] -= count
-            if not self.held[sample]:
-                del self.held[sample]
+            if held[sample] == count:
+                del held[sample]
+            else:
+                held[sample] -= count
         self.held_count -= len(samples)
 
     def drop_wants(self) -> None:

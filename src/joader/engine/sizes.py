@@ -22,6 +22,7 @@ class Sizes:
         self._recent: deque[int] = deque(maxlen=RECENT)
         self._total_bytes = 0
         self._count = 0
+        self._equal = False  # whether all recent ones are
         self.slot_bytes = 0  # to reserve for the next; 0 while nothing is known
 
     @property
@@ -32,8 +33,11 @@ class Sizes:
     def note(self, size_bytes: int) -> None:
         """Note the size of a sample."""
         size = round_up(size_bytes)
-        self._recent.append(size)
         self._total_bytes += size
         self._count += 1
+        if self._equal and size == self.slot_bytes:
+            return
+        self._recent.append(size)
         largest = max(self._recent)
-        self.slot_bytes = largest if largest == min(self._recent) else round_up(self.usual_bytes)
+        self._equal = largest == min(self._recent)
+        self.slot_bytes = largest if self._equal else round_up(self.usual_bytes)

@@ -19,9 +19,10 @@ A preparation is *at work* in a worker, or *unplaced*: sized, and the worker wai
 Not here: who may ask now (engine.py).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from joader.cache import Cache
+from joader.cache import Cache, round_up
 from joader.engine.instances import Instances
 from joader.engine.reader import Reader
 from joader.engine.recipes import Recipe
@@ -30,18 +31,20 @@ from joader.engine.values import Finish, Forget, Instruction, Job, Place, Prepar
 from joader.errors import CacheFull
 
 TRIES = 2
+# Up to so many samples are released one by one: arrays cost more.
+FEW = 4
 # Holds the sources of own parts that are in workers' hands; no job has this number.
 WORKERS = -1
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Origin:
     """One preparation of a row, and for which job it counts, once somebody got it."""
 
     job: Job | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Preparation:
     """A sample on its way: for whom first, and which positions of which jobs wait for it."""
 
@@ -107,6 +110,49 @@ class Supply:
         reader.samples.append(sample)
         return True
 
+    def ask_ready(self, reader: Reader, most: int) -> int:
+        """Ask for the reader's next planned samples that are here, up to the first that is not."""
+        if reader.own or reader.fresh:
+            return 0
+        place = len(reader.samples)
+        homes = reader.homes[place : place + most]
+        count = self._cache.lease_ready(reader.job, homes)
+        reader.samples += homes[:count]
+        return count
+
+    def ask_absent(self, reader: Reader, most: int) -> int:
+        """Ask for the reader's next planned samples that are nowhere, where there is much room.
+
+        As `ask` for each of them, in half the time.
+        """
+        size_bytes = reader.recipe.sizes.slot_bytes
+        if reader.own or reader.fresh or not size_bytes:
+            return 0
+        place = len(reader.samples)
+        homes: dict[int, int] = {}  # with their positions
+        for at in range(place, min(place + most, len(reader.homes))):
+            home = reader.homes[at]
+            if home in homes or home in self._underway or self._cache.has(home):
+                break
+            homes[home] = reader.positions[at]
+        if len(homes) <= FEW or not self._spare(len(homes) * round_up(size_bytes)):
+            return 0
+        samples = list(homes)
+        offsets = self._cache.reserve_run(reader.job, samples, size_bytes)
+        if not offsets:
+            return 0
+        recipe, job, slot_bytes = reader.recipe, reader.job, offsets.step
+        for (home, position), offset in zip(homes.items(), offsets, strict=True):
+            row, origin = home - recipe.base, reader.origin(position)
+            preparation = _Preparation(recipe, row, job, origin, recipe.sizes)
+            preparation.waiting[job, position] = reader
+            self._underway[home] = preparation
+            self._out.append(Prepare(home, recipe.name, row, job, *origin, offset, slot_bytes))
+        recipe.underway += len(homes)
+        reader.unready.update(homes.values())
+        reader.samples += samples
+        return len(samples)
+
     def _ask_shared(self, reader: Reader, position: int, home: int) -> int | None:
         sample = self._have_one(reader, position, home)
         if sample is None:
@@ -171,37 +217,52 @@ class Supply:
 
     def release(self, job: Job, samples: list[int]) -> None:
         """Note that a job has copied these samples."""
-        gone = []
-        for sample in samples:
-            if not self._instances.is_own(sample):
+        own = [sample for sample in samples if self._instances.is_own(sample)]
+        shared = samples
+        if own:
+            shared = [sample for sample in samples if not self._instances.is_own(sample)]
+            self._forget([sample for sample in own if self._cache.use_up(job, sample)])
+        if len(shared) > FEW:
+            self._cache.release_each(job, shared)
+        else:
+            for sample in shared:
                 self._cache.release(job, sample)
-            elif self._cache.use_up(job, sample):
-                gone.append(sample)
-        self._forget(gone)
 
-    def claim(self, job: Job, sample: int) -> Job | None:
-        """Count a delivery: return for whom the sample counts as prepared, None if now for this."""
-        origin = self._origin[sample]
-        maker = origin.job
-        if maker is None:
-            origin.job = job
-        return maker
+    def claim(self, job: Job, samples: list[int]) -> tuple[int, int]:
+        """Count deliveries: the first of a preparation is "prepared", every other a hit.
+
+        Return how many count as prepared for this job, and how many were prepared for another.
+        """
+        prepared = shared = 0
+        for sample in samples:
+            origin = self._origin[sample]
+            if origin.job is None:
+                origin.job = job
+                prepared += 1
+            elif origin.job != job:
+                shared += 1
+        return prepared, shared
 
     def drop(self, recipe: Recipe | None = None) -> None:
         """Drop all samples that nobody uses, or those of a recipe."""
-        for sample in self._cache.samples():
-            if not self._cache.pinned(sample) and (
+        gone = [
+            sample
+            for sample in self._cache.samples()
+            if not self._cache.pinned(sample)
+            and (
                 recipe is None or 0 <= self._instances.home(sample) - recipe.base < recipe.row_limit
-            ):
-                self._drop(sample)
+            )
+        ]
+        for sample in gone:
+            self._cache.drop(sample)
+        self._forget(gone)
 
     # What workers report.
 
     def prepared(self, sample: int, size_bytes: int) -> None:
         """Note that a sample is here."""
         preparation = self._ended(sample)
-        self._cache.prepared(sample, size_bytes)
-        preparation.sizes.note(self._cache.place(sample)[1])
+        preparation.sizes.note(self._cache.prepared(sample, size_bytes))
         self._origin[sample] = _Origin()
         if preparation.source is not None:
             self._origin[sample] = self._origin[preparation.source]
@@ -209,6 +270,21 @@ class Supply:
         for (_, position), reader in preparation.waiting.items():
             reader.unready.remove(position)
         self._drop_if_own(sample)
+
+    def prepared_each(self, samples: Sequence[int], size_bytes: int) -> None:
+        """Note that several samples are here, as `prepared` does each of them."""
+        if any(self._instances.is_own(sample) for sample in samples):
+            for sample in samples:
+                self.prepared(sample, size_bytes)
+            return
+        for sample, taken_bytes in zip(
+            samples, self._cache.prepared_each(samples, size_bytes), strict=True
+        ):
+            preparation = self._ended(sample)
+            preparation.sizes.note(taken_bytes)
+            self._origin[sample] = _Origin()
+            for (_, position), reader in preparation.waiting.items():
+                reader.unready.remove(position)
 
     def sized(self, sample: int, size_bytes: int) -> Recipe:
         """Note that a sample needs another slot than it has; return its recipe."""
@@ -407,7 +483,7 @@ class Supply:
             return offset
 
     def _somebody_waits_for_room(self) -> bool:
-        return any(map(self._wanted, self._unplaced))
+        return bool(self._unplaced) and any(map(self._wanted, self._unplaced))
 
     def _may_go_without(self, reader: Reader) -> bool:
         """Tell whether a reader may have a sample prepared without a slot: its size is then known.

@@ -2,11 +2,13 @@
 
 The daemon turns messages into events and carries instructions out; the simulator does both on a
 virtual clock. A *sample* is the number under which the cache knows the prepared form of a row:
-jobs with equal preparations of equal rows speak of equal samples.
+jobs with equal preparations of equal rows speak of equal samples. What there is one of for each
+sample is a struct of msgspec: those are made in a fifth of the time a frozen dataclass takes.
 """
 
 from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -83,12 +85,19 @@ class Know:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(msgspec.Struct, frozen=True):
     """A sample's bytes are written to its slot; 0: all of it, else so many."""
 
     sample: int
     size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedEach:
+    """Several samples are prepared, and each takes so many bytes of its slot: as `Prepared`."""
+
+    samples: tuple[int, ...]
+    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +147,23 @@ class Leave:
     job: Job
 
 
-Event = Join | Begin | Want | Know | Prepared | Sized | Failed | Lost | Release | TakeBack | Leave
+Event = (
+    Join
+    | Begin
+    | Want
+    | Know
+    | Prepared
+    | PreparedEach
+    | Sized
+    | Failed
+    | Lost
+    | Release
+    | TakeBack
+    | Leave
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Prepare:
+class Prepare(msgspec.Struct, frozen=True):
     """Prepare this row, for this job first, and write it to the slot; without one, say `Sized`.
 
     Random numbers start from the pass's key, the position, and how often it came before in it.
@@ -159,8 +180,7 @@ class Prepare:
     size_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(msgspec.Struct, frozen=True):
     """Do a job's own part on another sample and write the result to the slot, or say `Sized`.
 
     The source is ready, or was said to be prepared before this (source_offset -1).

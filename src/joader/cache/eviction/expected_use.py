@@ -6,15 +6,20 @@ speed_j / |unread_j|. They are kept in one group per need mask. *Planned* sample
 is known, leave farthest use first. Residents win ties: of equals the one admitted last leaves. A
 job whose rate was not told counts 1; with no rates and no plans this is `RefCount`.
 Cost: O(log n), and O(number of distinct need masks) for a victim.
+
+Ranks are brought up to date when somebody has to leave, for all that changed since: while there is
+room for everything, a sample that is pinned, read and let go a thousand times costs no ranking.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import merge
 from math import isfinite
 
 from joader.cache.eviction.policy import DEFAULT_RATE, Policy
 from joader.cache.eviction.ranking import Ranking
 from joader.errors import BadArgument
+
+_PLANNED = -1  # no need mask: these are 0 or more
 
 
 class ExpectedUse(Policy):
@@ -26,6 +31,8 @@ class ExpectedUse(Policy):
         self._plans: dict[int, float] = {}  # also of samples that are not here, or pinned
         self._needs: dict[int, int] = {}
         self._admitted: dict[int, int] = {}
+        self._changed: set[int] = set()  # since ranks were right
+        self._ranked: dict[int, int] = {}  # by need mask, or _PLANNED
         self._planned: Ranking[tuple[float, int]] = Ranking()
         self._groups: dict[int, Ranking[int]] = {}  # unplanned, by need mask; no empty group
         self._masks: dict[float, set[int]] | None = {}  # of the groups, by value; None: to be made
@@ -34,18 +41,39 @@ class ExpectedUse(Policy):
         """Rank a sample by its plan, or else by its needs."""
         self._needs[sample] = needs
         self._admitted[sample] = admitted
-        self._insert(sample)
+        self._changed.add(sample)
 
     def discard(self, sample: int) -> None:
         """Take a sample out; its plan stays."""
-        self._remove(sample)
         del self._needs[sample], self._admitted[sample]
+        if sample in self._ranked:
+            self._changed.add(sample)
+        else:
+            self._changed.remove(sample)
 
     def change(self, sample: int, needs: int) -> None:
         """Rank a sample anew."""
-        self._remove(sample)
         self._needs[sample] = needs
-        self._insert(sample)
+        self._changed.add(sample)
+
+    def add_each(self, samples: list[int], needs: list[int], admitted: list[int]) -> None:
+        """Rank samples by their plans, or else by their needs."""
+        self._needs.update(zip(samples, needs, strict=True))
+        self._admitted.update(zip(samples, admitted, strict=True))
+        self._changed.update(samples)
+
+    def discard_each(self, samples: list[int]) -> None:
+        """Take samples out; their plans stay."""
+        needs, admitted, ranked = self._needs, self._admitted, self._ranked
+        for sample in samples:
+            del needs[sample], admitted[sample]
+        self._changed.update(samples)
+        self._changed.difference_update([sample for sample in samples if sample not in ranked])
+
+    def change_each(self, samples: list[int], needs: list[int]) -> None:
+        """Rank samples anew."""
+        self._needs.update(zip(samples, needs, strict=True))
+        self._changed.update(samples)
 
     def rate(self, number: int, value: float) -> None:
         """Set speed / |unread| of the job with this number: its demand for any one sample."""
@@ -60,17 +88,29 @@ class ExpectedUse(Policy):
 
     def plan(self, sample: int, when: float) -> None:
         """Set the next use of a sample, in any unit as long as it is the same for all."""
-        if not isfinite(when):
-            raise BadArgument(f"a use of sample {sample} planned for {when}; give a finite number")
-        self._move(sample, when)
+        self.plan_each((sample,), when)
 
     def unplan(self, sample: int) -> None:
         """Forget the next use of a sample, if one is known."""
-        if sample in self._plans:
-            self._move(sample, None)
+        self.unplan_each((sample,))
+
+    def plan_each(self, samples: Iterable[int], when: float) -> None:
+        """Set the next use of samples."""
+        if not isfinite(when):
+            raise BadArgument(f"a use of samples planned for {when}; give a finite number")
+        self._plans.update(dict.fromkeys(samples, when))
+        self._changed.update(self._needs.keys() & samples)
+
+    def unplan_each(self, samples: Iterable[int]) -> None:
+        """Forget the next use of samples, where one is known."""
+        known = self._plans.keys() & samples
+        for sample in known:
+            del self._plans[sample]
+        self._changed.update(self._needs.keys() & known)
 
     def victim(self) -> int:
         """Return the unplanned sample of the least value, or the planned one used latest."""
+        self._rank()
         if not self._groups:
             return self._planned.first()
         masks = self._masks_by_value()
@@ -86,6 +126,7 @@ class ExpectedUse(Policy):
 
     def order(self) -> Iterator[int]:
         """Go through the unplanned samples by value, then the planned ones."""
+        self._rank()
         masks = self._masks_by_value()
         for value in sorted(masks):
             equals = [self._groups[needs].order() for needs in masks[value]]
@@ -111,44 +152,44 @@ class ExpectedUse(Policy):
                 self._masks.setdefault(self._value(needs), set()).add(needs)
         return self._masks
 
-    def _move(self, sample: int, when: float | None) -> None:
-        present = sample in self._needs
-        if present:
-            self._remove(sample)
-        if when is None:
-            del self._plans[sample]
-        else:
-            self._plans[sample] = when
-        if present:
-            self._insert(sample)
+    def _rank(self) -> None:
+        """Bring the ranks of all that changed up to date."""
+        for sample in self._changed:
+            before = self._ranked.pop(sample, None)
+            needs = self._needs.get(sample)
+            after = _PLANNED if needs is not None and sample in self._plans else needs
+            if before is not None and before != after:
+                self._remove(sample, before)
+            if after is not None:
+                self._ranked[sample] = after
+                self._insert(sample, after)
+        self._changed.clear()
 
-    def _insert(self, sample: int) -> None:
+    def _insert(self, sample: int, where: int) -> None:
+        """Give a sample its key among the planned, or in the group of its needs."""
         admitted = self._admitted[sample]
-        when = self._plans.get(sample)
-        if when is not None:
-            self._planned.put(sample, (-when, -admitted))
+        if where == _PLANNED:
+            self._planned.put(sample, (-self._plans[sample], -admitted))
             return
-        needs = self._needs[sample]
-        group = self._groups.get(needs)
+        group = self._groups.get(where)
         if group is None:
-            self._groups[needs] = group = Ranking()
+            self._groups[where] = group = Ranking()
             if self._masks is not None:
-                self._masks.setdefault(self._value(needs), set()).add(needs)
+                self._masks.setdefault(self._value(where), set()).add(where)
         group.put(sample, -admitted)
 
-    def _remove(self, sample: int) -> None:
-        if sample in self._plans:
+    def _remove(self, sample: int, where: int) -> None:
+        if where == _PLANNED:
             self._planned.remove(sample)
             return
-        needs = self._needs[sample]
-        group = self._groups[needs]
+        group = self._groups[where]
         group.remove(sample)
         if group:
             return
-        del self._groups[needs]
+        del self._groups[where]
         if self._masks is not None:
-            value = self._value(needs)
+            value = self._value(where)
             equals = self._masks[value]
-            equals.remove(needs)
+            equals.remove(where)
             if not equals:
                 del self._masks[value]

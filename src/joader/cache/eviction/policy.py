@@ -6,7 +6,7 @@ sizes and no jobs other than as bits of need masks. Only the cache calls it, wit
 on any machine.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from joader.errors import OurError
@@ -57,6 +57,33 @@ class Policy(Protocol):
     def unplan(self, sample: int) -> None:
         """Note that no use of the sample is known any more."""
         return None
+
+    # Many at once, for those that have a faster way.
+
+    def add_each(self, samples: list[int], needs: list[int], admitted: list[int]) -> None:
+        """Do as `add` for each."""
+        for sample, mask, number in zip(samples, needs, admitted, strict=True):
+            self.add(sample, mask, number)
+
+    def discard_each(self, samples: list[int]) -> None:
+        """Do as `discard` for each."""
+        for sample in samples:
+            self.discard(sample)
+
+    def change_each(self, samples: list[int], needs: list[int]) -> None:
+        """Do as `change` for each."""
+        for sample, mask in zip(samples, needs, strict=True):
+            self.change(sample, mask)
+
+    def plan_each(self, samples: Iterable[int], when: float) -> None:
+        """Do as `plan` for each."""
+        for sample in samples:
+            self.plan(sample, when)
+
+    def unplan_each(self, samples: Iterable[int]) -> None:
+        """Do as `unplan` for each."""
+        for sample in samples:
+            self.unplan(sample)
 
 
 def nobody() -> OurError:
