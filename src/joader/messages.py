@@ -14,7 +14,7 @@
     daemon  → worker   Finish           a job's own part, on a sample that is prepared or on its way
     worker  → daemon   TooBig           the slot is too small, or there is none …
     daemon  → worker   PutAt            … so here is another
-    worker  → daemon   Cooked, Spoiled
+    worker  → daemon   Cooked, CookedEach, Spoiled
     daemon  → worker   HandBack         it is long at something: who waits behind it …
     worker  → daemon   NotBegun         … goes to another
     daemon  → client   BatchReady       where the samples of the next batch lie
@@ -216,6 +216,14 @@ class Cooked(msgspec.Struct, frozen=True, tag=True):
     size_bytes: Natural
 
 
+class CookedEach(msgspec.Struct, frozen=True, tag=True):
+    """Say of several samples that they are in their slots, all of one layout and size."""
+
+    samples: tuple[Natural, ...]
+    layout: bytes
+    size_bytes: Natural
+
+
 class HandBack(msgspec.Struct, frozen=True, tag=True):
     """Ask a worker for what it has not begun: it is long at something, and others need not wait."""
 
@@ -325,7 +333,7 @@ FromClient = (
 )
 ToClient = Registered | NeedBody | PlanAhead | BatchReady | Refused | Why | Status | Explained
 ToWorker = Cook | Finish | RecipeBody | OwnBody | PutAt | HandBack | Stop
-FromWorker = Cooked | TooBig | Spoiled | NotBegun
+FromWorker = Cooked | CookedEach | TooBig | Spoiled | NotBegun
 
 
 def packed(values: ArrayLike) -> Packed:

@@ -8,7 +8,7 @@ and an `Allowance` bounds what all streams of a process hold at a time.
 import asyncio
 import select
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -65,6 +65,7 @@ class Stream(Generic[T]):
         self._most_bytes = most_bytes
         self._allowance = allowance or Allowance(2 * MOST_BYTES)
         self._buffer = bytearray()
+        self._start = 0  # of what was not taken
 
     def feed(self, data: bytes) -> Iterator[T]:
         """Yield the messages that are complete with these bytes."""
@@ -79,22 +80,26 @@ class Stream(Generic[T]):
 
     def take(self) -> T | None:
         """Return the next message, if it is complete."""
-        if len(self._buffer) < _LENGTH_BYTES:
+        start = self._start + _LENGTH_BYTES
+        if len(self._buffer) < start:
+            self._drop_taken()
             return None
-        length = int.from_bytes(self._buffer[:_LENGTH_BYTES], "big")
+        length = int.from_bytes(self._buffer[self._start : start], "big")
         if length > self._most_bytes:
             raise BadMessage(f"a message of {length} bytes; at most {self._most_bytes} are allowed")
-        end = _LENGTH_BYTES + length
+        end = start + length
         if len(self._buffer) < end:
+            self._drop_taken()
             return None
         body: bytes | bytearray = self._buffer
         if length < _LARGE_BYTES:
-            body = bytes(self._buffer[_LENGTH_BYTES:end])
-            del self._buffer[:end]
-        else:  # not copied: what is behind it is not much
+            body = self._buffer[start:end]
+            self._start = end
+        else:  # not copied: what is around it is not much
             self._buffer = self._buffer[end:]
-            del body[end:], body[:_LENGTH_BYTES]
-        self._allowance.taken_bytes -= end
+            self._start = 0
+            del body[end:], body[:start]
+        self._allowance.taken_bytes -= _LENGTH_BYTES + length
         try:
             return self._decoder.decode(body)
         except msgspec.ValidationError as error:
@@ -102,10 +107,16 @@ class Stream(Generic[T]):
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise BadMessage(f"a message that cannot be read: {error}") from error
 
+    def _drop_taken(self) -> None:
+        """Drop what was taken, once for all messages that came together."""
+        del self._buffer[: self._start]
+        self._start = 0
+
     def close(self) -> None:
         """Drop what is not complete."""
-        self._allowance.take(-len(self._buffer))
+        self._allowance.take(self._start - len(self._buffer))
         self._buffer = bytearray()
+        self._start = 0
 
 
 class Mail:
@@ -163,6 +174,17 @@ class Channel(Generic[T]):
         while self._look.poll(0):
             self._read()
         return self._ready
+
+    def receive_ready(self, wanted: Callable[[T], bool]) -> list[T]:
+        """Receive what has come, without waiting, up to the first that is not wanted."""
+        count = 0
+        for message in self.look_ahead():
+            if not wanted(message):
+                break
+            count += 1
+        received = self._ready[:count]
+        del self._ready[:count]
+        return received
 
     def _read(self) -> None:
         try:

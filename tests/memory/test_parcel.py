@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from joader.memory import pack
+from joader.memory import pack, read
 
 BIG = 16 * 2**20
 
@@ -44,3 +44,21 @@ def test_packing_looks_at_the_array_and_does_not_copy_it() -> None:
     slot = np.empty(8000, np.uint8)
     parcel.write(slot)
     assert (slot.view(np.float64) == 7).all()
+
+
+def test_samples_that_only_seem_equal_have_layouts_of_their_own() -> None:
+    for sample in (
+        np.zeros(3, np.int64),
+        np.zeros(3, np.float64),
+        (np.zeros(3, np.int64),),
+        (np.zeros(3, np.int64), np.int64(1)),
+        (np.zeros(3, np.int64), np.float64(1)),
+        (np.zeros(3, np.int64), np.zeros((), np.int64)),
+        (np.zeros(3, ">i8"), np.int64(1)),
+    ):
+        for _ in range(2):  # the second time by what is kept of the first
+            parcel = pack(sample)
+            slot = np.zeros(4096, np.uint8)
+            parcel.write(slot)
+            again = read(parcel.layout, slot, allow_pickle=True)
+            assert repr(again) == repr(sample)

@@ -18,19 +18,25 @@ from joader.memory import Arena
 from joader.messages import (
     Cook,
     Cooked,
+    CookedEach,
     Finish,
     FromWorker,
+    HandBack,
+    NotBegun,
     OwnBody,
     PutAt,
     RecipeBody,
+    Spoiled,
     TooBig,
     ToWorker,
 )
+from joader.storage import Storage
 from joader.wire import Channel
 from joader.workers import loop
 from joader.workers.desk import Desk
 from joader.workers.loop import Worker
 from joader.workers.parts import OwnPart, SharedPart
+from joader.workers.randomness import kept_random_numbers
 
 
 class Counted:
@@ -69,7 +75,8 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path)
-    yield made
+    with kept_random_numbers():  # this process is no worker
+        yield made
     made.channel.close()
     made.theirs.close()
     made.desk.close()
@@ -112,18 +119,23 @@ class Slow(Counted):
         return super().__getitem__(row)
 
 
-def test_a_dropped_sample_does_not_take_the_next_of_its_number_with_it(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its number may be given to an own part that is done before what was queued behind it."""
+def served(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> threading.Thread:
     monkeypatch.setattr(loop, "_end", sys.exit)  # the thread, not this process
 
     def serve() -> None:
         with suppress(SystemExit):
             bench.worker.serve(1)
 
-    serving = threading.Thread(target=serve)
+    serving = threading.Thread(target=serve, daemon=True)
     serving.start()
+    return serving
+
+
+def test_a_dropped_sample_does_not_take_the_next_of_its_number_with_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its number may be given to an own part that is done before what was queued behind it."""
+    serving = served(bench, monkeypatch)
     shared = pickle.dumps(SharedPart(Slow(bench.log), Steps(())))
     own = pickle.dumps(OwnPart(Steps([RandomHorizontalFlip()])))
     bench.channel.send(RecipeBody("slow", shared), OwnBody(1, own), Cook(9, "r", 5, -1, 0, 0))
@@ -142,3 +154,64 @@ def test_a_dropped_sample_does_not_take_the_next_of_its_number_with_it(
     bench.channel.close()
     serving.join(5)
     assert isinstance(placed, Cooked)
+
+
+class Stored(Storage):
+    """Numbers, of which row 3 cannot be read; every read waits for a file and is noted in one."""
+
+    def __init__(self, log: Path) -> None:
+        self.log = log
+        self.columns, self.length = {"number": "int64"}, 10
+        self.choose(None, ["number"])
+
+    def fetch(self, rows: Any, columns: Any) -> list[Any]:
+        while rows[0] == 1 and not self.log.with_name("go").exists():
+            time.sleep(0.005)
+        with self.log.open("a") as log:
+            log.write(f"{','.join(map(str, rows))}\n")
+        if 3 in rows:
+            raise OSError("the disk is bad here")
+        return [rows * 10]
+
+    def identity(self) -> tuple[Any, ...]:
+        return ()
+
+
+def test_stored_rows_that_come_together_are_read_and_reported_together(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "REPORT_S", 60.0)
+    serving = served(bench, monkeypatch)
+    bench.channel.send(RecipeBody("s", pickle.dumps(SharedPart(Stored(bench.log), Steps(())))))
+    bench.channel.send(Cook(0, "s", 0, 0, 64, 0))  # from now on it is known to be stored rows
+    assert isinstance(bench.channel.receive(5), Cooked)
+    bench.channel.send(*(Cook(row, "s", row, 64 * row, 64, 0) for row in (4, 5, 6)))
+    together = bench.channel.receive(5)
+    assert isinstance(together, CookedEach)
+    assert together.samples == (4, 5, 6)
+    bench.channel.send(*(Cook(row, "s", row, 64 * row, 64, 0) for row in (7, 3, 8)))
+    reports = [bench.channel.receive(5) for _ in range(3)]
+    assert [type(report) for report in reports] == [Cooked, Spoiled, Cooked]
+    assert "the disk is bad here" in reports[1].reason
+    bench.channel.close()
+    serving.join(5)
+    assert bench.log.read_text().split() == ["0", "4,5,6", "7,3,8", "7", "3", "8"]
+    assert bench.arena.view.view(np.int64)[:72:8].tolist() == [0, 0, 0, 0, 40, 50, 60, 70, 80]
+
+
+def test_rows_that_were_read_together_are_handed_back_if_they_are_not_begun(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serving = served(bench, monkeypatch)
+    bench.channel.send(RecipeBody("s", pickle.dumps(SharedPart(Stored(bench.log), Steps(())))))
+    bench.channel.send(Cook(0, "s", 0, 0, 64, 0))
+    assert isinstance(bench.channel.receive(5), Cooked)
+    bench.channel.send(*(Cook(row, "s", row, 64 * row, 64, 0) for row in (1, 2)), HandBack())
+    back = bench.channel.receive(5)
+    assert isinstance(back, NotBegun)
+    assert sorted(back.samples) == [1, 2]
+    bench.log.with_name("go").touch()
+    bench.channel.send(Cook(9, "s", 9, 0, 64, 0))
+    assert bench.channel.receive(5).sample == 9
+    bench.channel.close()
+    serving.join(5)

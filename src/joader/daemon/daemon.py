@@ -34,6 +34,7 @@ from joader.messages import (
     Body,
     Cook,
     Cooked,
+    CookedEach,
     Explained,
     Finish,
     GiveBack,
@@ -344,8 +345,12 @@ class Daemon:
         if samples:
             self._tell(engine.Lost(samples, "nobody reads it any more", blamed=False))
 
-    def _from_worker(self, message: Cooked | TooBig | Spoiled) -> None:
+    def _from_worker(self, message: Cooked | CookedEach | TooBig | Spoiled) -> None:
         match message:
+            case CookedEach():
+                layout = self._layout(message.layout)
+                self._layout_of.update(dict.fromkeys(message.samples, layout))
+                self._tell(engine.PreparedEach(message.samples, message.size_bytes))
             case Cooked():
                 self._layout_of[message.sample] = self._layout(message.layout)
                 self._tell(engine.Prepared(message.sample, message.size_bytes))

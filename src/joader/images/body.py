@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from joader.errors import BadArgument
-from joader.images.pixels import described
+from joader.images.pixels import Shape, described
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Body:
-    """An encoded image, and the path it was read from, if any."""
+    """An encoded image, the path it was read from, if any, and what its header said, if read."""
 
     data: memoryview
     path: str | None = None
+    jpeg: tuple[Shape | None] | None = None  # None: not looked at; else the shape, if it is plain
 
     def __str__(self) -> str:
         """Say which image this is, for a message."""
@@ -28,6 +29,8 @@ def body_of(image: Any) -> Body:
     """Return the bytes of an encoded image, without a copy; a path is read."""
     if isinstance(image, Body):
         return image
+    if type(image) is bytes:  # most often; asking whether it is a path takes longer
+        return Body(memoryview(image))
     if isinstance(image, str | os.PathLike):
         path = Path(image)
         return Body(memoryview(path.read_bytes()), str(path))

@@ -18,6 +18,12 @@ _PLAIN_COLORS = ("YCbCr", "Gray", "RGB")
 
 def jpeg_shape(body: Body) -> Shape | None:
     """Return height, width and 3 of a plain JPEG, from its header."""
+    if body.jpeg is None:
+        body.jpeg = (_read_shape(body),)
+    return body.jpeg[0]
+
+
+def _read_shape(body: Body) -> Shape | None:
     simplejpeg = libraries.simplejpeg()
     if simplejpeg is None or bytes(body.data[:3]) != b"\xff\xd8\xff":
         return None

@@ -39,9 +39,10 @@ def place(out: Any, shape: Shape, dtype: type[np.generic] = np.uint8) -> NDArray
     """Return an array of this shape: a new one, or the first bytes of the buffer `out`."""
     if out is None:
         return np.empty(shape, dtype)
-    size = prod(shape) * np.dtype(dtype).itemsize
+    size = prod(shape) * (1 if dtype is np.uint8 else np.dtype(dtype).itemsize)
     try:
-        room = np.frombuffer(out, np.uint8)
+        is_flat = type(out) is np.ndarray and out.ndim == 1 and out.dtype == np.uint8
+        room = out if is_flat and out.flags.c_contiguous else np.frombuffer(out, np.uint8)
     except (TypeError, ValueError, BufferError) as error:
         raise BadArgument(
             f"out is {described(out)}, which cannot be written to in one piece: {error}; "
@@ -52,7 +53,8 @@ def place(out: Any, shape: Shape, dtype: type[np.generic] = np.uint8) -> NDArray
         raise BadArgument(
             f"out is {is_wrong}; an image of shape {shape} needs {size} bytes that can be written"
         )
-    return room[:size].view(dtype).reshape(shape)
+    items = room[:size]
+    return (items if dtype is np.uint8 else items.view(dtype)).reshape(shape)
 
 
 def put(image: NDArray[Any], out: Any) -> NDArray[Any]:

@@ -109,6 +109,12 @@ class Layout:
         return self._places[1]
 
     @cached_property
+    def spans(self) -> tuple[tuple[Leaf, int, int], ...]:
+        """Each leaf with where it starts and ends."""
+        places = zip(leaves(self.root), self.offsets, strict=True)
+        return tuple((leaf, start, start + leaf.size_bytes) for leaf, start in places)
+
+    @cached_property
     def _places(self) -> tuple[tuple[int, ...], int]:
         end, offsets = 0, []
         for leaf in leaves(self.root):
@@ -124,6 +130,10 @@ class Layout:
 
     def to_bytes(self) -> bytes:
         """Return the layout as bytes (JSON), about 70 for an image with a label."""
+        return self._as_bytes
+
+    @cached_property
+    def _as_bytes(self) -> bytes:
         return _encoded(self)
 
     @staticmethod

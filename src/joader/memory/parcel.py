@@ -13,7 +13,7 @@ import dataclasses
 import math
 import struct
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,10 @@ from joader.memory.layout import LENGTH_BYTES, TEXTS, Branch, Layout, Leaf, Node
 # stays small. Lists of numbers are one leaf, however long.
 MAX_DEPTH = 50
 MAX_CHILDREN = 256
+# Layouts of plain samples that are kept, by the kinds of their parts.
+MOST_PLAIN = 1024
+_PLAIN = ("array", "scalar")
+_plain_layouts: dict[Hashable, Layout] = {}
 
 # A class that has one of these of its own says itself how it is made and copied.
 _HOOKS = ("__new__", "__reduce__", "__reduce_ex__")
@@ -56,9 +60,7 @@ class Parcel:
             raise OurError(
                 f"a sample of {self.layout.size_bytes} bytes does not fit its slot of {slot.size}"
             )
-        places = zip(leaves(self.layout.root), self.layout.offsets, self._sources, strict=True)
-        for leaf, offset, source in places:
-            end = offset + leaf.size_bytes
+        for (leaf, offset, end), source in zip(self.layout.spans, self._sources, strict=True):
             if end == offset:
                 continue
             if leaf.kind == "tensor":
@@ -85,7 +87,38 @@ def _same(place: NDArray[Any], source: NDArray[Any]) -> bool:
 def pack(sample: object) -> Parcel:
     """Take a sample apart."""
     sources: list[Any] = []
-    return Parcel(Layout(_node(sample, sources, 0)), sources)
+    kind = _plain_kind(sample)
+    layout = _plain_layouts.get(kind)
+    if layout is not None:
+        parts = sample if type(sample) is tuple else (sample,)
+        sources = [p if isinstance(p, np.ndarray) else p.tobytes() for p in parts]
+    else:
+        layout = Layout(_node(sample, sources, 0))
+        plain = kind is not None and all(leaf.kind in _PLAIN for leaf in leaves(layout.root))
+        if plain and len(_plain_layouts) < MOST_PLAIN:
+            _plain_layouts[kind] = layout
+    return Parcel(layout, sources)
+
+
+def _plain_kind(sample: object) -> Hashable | None:
+    """Return what the layout of an array, or of a tuple of arrays and NumPy's numbers, is made of.
+
+    None for all other samples. Working a layout out takes longer than decoding a small image.
+    """
+    if type(sample) is not tuple:
+        return _array_kind(sample) if type(sample) is np.ndarray else None
+    kinds: list[Hashable] = []
+    for part in sample:
+        if type(part) is np.ndarray:
+            kinds.append(_array_kind(part))
+        else:
+            kinds.append(part.dtype.num if isinstance(part, np.number) else None)
+    return None if None in kinds else tuple(kinds)
+
+
+def _array_kind(array: NDArray[Any]) -> Hashable | None:
+    dtype = array.dtype
+    return (dtype.num, array.shape) if dtype.kind in "biuf" and dtype.isnative else None
 
 
 def _node(value: Any, sources: list[Any], depth: int) -> Node:
@@ -220,7 +253,7 @@ def _scalar(value: np.generic) -> tuple[Leaf, Any] | None:
     # NumPy cuts zeros off the end of a string when it takes one out of an array.
     if name is None or value.dtype.kind in "US":
         return None
-    return Leaf("scalar", name), np.array(value)
+    return Leaf("scalar", name), value.tobytes()
 
 
 def _tensor(value: Any, torch: Any) -> tuple[Leaf, Any] | None:

@@ -1,7 +1,8 @@
 """The workers of one environment: processes, what each has in hand, and what waits for one.
 
-Each worker has up to AHEAD rows in hand a thread, so that it never waits for the daemon; the rest
-queue here in the order the engine gave them, which is nearest deadline first.
+Each worker has up to AHEAD rows in hand a thread, or what it does in AHEAD_S if that is more, so
+that it never waits for the daemon; the rest queue here in the order the engine gave them, which is
+nearest deadline first.
 
 An *own part* (`Finish`) goes along with the row it needs: it is *held* while that row waits in the
 queue, sent with it or after it to the same worker, and queued like a row once its source is ready.
@@ -24,7 +25,7 @@ import asyncio
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -33,6 +34,7 @@ from joader.memory import Arena
 from joader.messages import (
     Cook,
     Cooked,
+    CookedEach,
     Environment,
     Finish,
     PutAt,
@@ -45,6 +47,9 @@ from joader.workers.hand import Hand, Order, Report, code_of
 from joader.workers.watch import Watch
 
 AHEAD = 4
+# Rows of 20 µs are handed out by the dozen: a message a row would cost more than the row.
+AHEAD_S = 0.008
+MOST_AHEAD = 256
 # After a worker that ended before it did anything: starting the next at once would be a busy loop.
 _PAUSE_S = 1.0
 # A worker may die for reasons that are nobody's; code that was at work each time is the reason.
@@ -63,7 +68,7 @@ class Crew:
         size: int,
         threads: int,
         code_of: Callable[[str | int], bytes],
-        on_report: Callable[[Report, int], None],
+        on_report: Callable[[Report | CookedEach, Sequence[int]], None],
         on_lost: Callable[[tuple[int, ...], str, bool], None],
         limit_of: Callable[[str | int], float],
         on_offence: Callable[["Crew", str | int], bool],
@@ -112,6 +117,10 @@ class Crew:
         else:
             self._hand_of[sample] = hand
 
+    def note_hands(self, samples: list[int], hand: Hand) -> None:
+        """Note who has samples in hand."""
+        self._hand_of.update(dict.fromkeys(samples, hand))
+
     # Work in.
 
     def cook(self, order: Cook) -> None:
@@ -129,9 +138,14 @@ class Crew:
         else:
             self._held.setdefault(order.source, []).append(order)
 
+    @property
+    def holds_own_parts(self) -> bool:
+        """Whether own parts wait here for their sources."""
+        return bool(self._held)
+
     def ready(self, source: int, offset: int, layout: bytes) -> None:
         """Queue the own parts whose source is in its slot now, before all else."""
-        for order in reversed(self._held.pop(source, [])):
+        for order in reversed(self._held.pop(source, ())):
             self.queue.appendleft(
                 msgspec.structs.replace(order, source_offset=offset, layout=layout)
             )
@@ -195,23 +209,55 @@ class Crew:
 
     def feed(self) -> None:
         """Hand out what is queued to the workers with the least in hand."""
-        limit = AHEAD * self._threads
         ready = [hand for hand in self.hands if hand.transport is not None and not hand.leaving]
         while self.queue:
-            ready = [hand for hand in ready if not hand.alone and len(hand.busy) < limit]
+            ready = [hand for hand in ready if not hand.alone and self._room(hand)]
             hand = min(ready, key=lambda hand: len(hand.busy), default=None)
-            suspect = self.queue[0].sample in self._suspects
-            if hand is None or (suspect and hand.busy):
+            if hand is None:
                 return
-            order = self.queue.popleft()
-            hand.alone = suspect
-            if isinstance(order, Finish):
-                hand.take(order, self._code_of(order.job))
-                continue
-            hand.take(order, self._code_of(order.recipe))
-            if not suspect:
-                for own in self._held.pop(order.sample, ()):
-                    hand.take(own, self._code_of(own.job))
+            orders = self._plain_rows(max(1, self._room(hand) // 2))
+            if orders:
+                hand.take_rows(orders, self._code_of(orders[0].recipe))
+            elif not self._hand_out(hand):
+                return
+
+    def _plain_rows(self, most: int) -> list[Cook]:
+        """Take the next rows of the queue, as long as they are of one recipe and nothing special.
+
+        That is: nothing is held for them, and none is suspect.
+        """
+        orders: list[Cook] = []
+        while self.queue and len(orders) < most:
+            order = self.queue[0]
+            if not isinstance(order, Cook) or (orders and order.recipe != orders[0].recipe):
+                break
+            if order.sample in self._suspects or order.sample in self._held:
+                break
+            orders.append(order)
+            self.queue.popleft()
+        return orders
+
+    def _room(self, hand: Hand) -> int:
+        """Return how much more a worker gets now; one with quick rows gets them in large parts."""
+        most = max(AHEAD, min(MOST_AHEAD, int(AHEAD_S / hand.row_s))) * self._threads
+        room = most - len(hand.busy)
+        return room if room > most // 4 or most < 4 * AHEAD * self._threads else 0
+
+    def _hand_out(self, hand: Hand) -> bool:
+        """Hand out the next in the queue; False for a suspect, where the worker has others."""
+        suspect = self.queue[0].sample in self._suspects
+        if suspect and hand.busy:
+            return False
+        order = self.queue.popleft()
+        hand.alone = suspect
+        if isinstance(order, Finish):
+            hand.take(order, self._code_of(order.job))
+            return True
+        hand.take(order, self._code_of(order.recipe))
+        if not suspect:
+            for own in self._held.pop(order.sample, ()):
+                hand.take(own, self._code_of(own.job))
+        return True
 
     # Reports out.
 
@@ -242,7 +288,25 @@ class Crew:
         else:
             hand.drop(message.sample)
             self._cleared(message.sample, hand)
-        self._on_report(message, order.offset)
+        self._on_report(message, [order.offset])
+        self._let_leave(hand)
+
+    def reported_each(self, hand: Hand, message: CookedEach) -> None:
+        """Note that a worker has reported several samples, and pass it on."""
+        known = [sample for sample in dict.fromkeys(message.samples) if sample in hand.busy]
+        if not known:
+            return  # nobody waits for them any more
+        orders = [hand.busy[sample] for sample in known]
+        for order in orders:
+            if not 0 < message.size_bytes <= order.size_bytes:
+                raise BadMessage(f"{message.size_bytes} bytes in a slot of {order.size_bytes}")
+        hand.drop_each(known)
+        for sample in known:
+            self._hand_of.pop(sample, None)
+        self._suspects.difference_update(known)
+        hand.alone = False
+        report = CookedEach(tuple(known), message.layout, message.size_bytes)
+        self._on_report(report, [order.offset for order in orders])
         self._let_leave(hand)
 
     def _cleared(self, sample: int, hand: Hand) -> None:
@@ -321,7 +385,7 @@ class Crew:
             order = hand.busy.pop(sample, None)
             if order is not None:
                 self._suspects.discard(sample)
-                self._on_report(Spoiled(sample, reason), order.offset)
+                self._on_report(Spoiled(sample, reason), [order.offset])
         innocent = hand.overdue or self.ended  # it was told to end
         at_work = [note for note in notes if note.sample in hand.busy and not innocent]
         blamed = [note.sample for note in at_work]

@@ -132,7 +132,7 @@ def shortened(dump: str) -> str:
     threads = [part.splitlines() for part in re.split(r"\n(?=(?:Current t|T)hread )", f"\n{dump}")]
     crashed = "Fatal Python error" in dump
     for lines in threads:
-        at_work = any("joader/workers" in line and line.endswith(" answer") for line in lines)
+        at_work = any("joader/workers" in line and line.endswith(" _reply") for line in lines)
         if lines[:1] and (lines[0].startswith("Current thread") if crashed else at_work):
             frames = [found for line in lines if (found := _FRAME.match(line))]
             told = [

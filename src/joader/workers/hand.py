@@ -23,6 +23,7 @@ from joader.memory import Arena
 from joader.messages import (
     Cook,
     Cooked,
+    CookedEach,
     Environment,
     Finish,
     FromWorker,
@@ -60,6 +61,10 @@ class Owner(Protocol):
         """Take a report."""
         ...
 
+    def reported_each(self, hand: "Hand", message: CookedEach) -> None:
+        """Take a report of several samples."""
+        ...
+
     def handed_back(self, hand: "Hand", samples: tuple[int, ...]) -> None:
         """Take back what the worker has not begun."""
         ...
@@ -70,6 +75,10 @@ class Owner(Protocol):
 
     def note_hand(self, sample: int, hand: "Hand | None") -> None:
         """Take note of who has a sample."""
+        ...
+
+    def note_hands(self, samples: list[int], hand: "Hand") -> None:
+        """Take note of who has samples."""
         ...
 
 
@@ -97,6 +106,8 @@ class Hand(asyncio.Protocol):
         self.replaced = False  # another works in its stead
         self.overdue: dict[int, str] = {}  # what it is killed for, and what to say of it
         self.done = 0  # reports
+        self.row_s = 1.0  # what a row takes, about; at first it is not known to be quick
+        self._since = 0.0  # when it reported last, or got something to do
         self.private_bytes_at_first: int | None = None
         self.transport: asyncio.Transport | None = None
         self.desk = Desk()
@@ -143,8 +154,13 @@ class Hand(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Pass on what the worker reports."""
+        done = self.done
         try:
             for message in self._stream.feed(data):
+                if isinstance(message, CookedEach):
+                    self.done += len(message.samples)
+                    self.crew.reported_each(self, message)
+                    continue
                 self.done += 1
                 if isinstance(message, NotBegun):
                     self.crew.handed_back(self, message.samples)
@@ -154,7 +170,14 @@ class Hand(asyncio.Protocol):
             log.warning("worker %d is killed, for what it said: %s", self.process.pid, error)
             self.kill()
             return
+        self._note_pace(self.done - done)
         self.crew.feed()
+
+    def _note_pace(self, reports: int) -> None:
+        if reports:
+            now = time.monotonic()
+            self.row_s += 0.25 * (max(now - self._since, 1e-6) / reports - self.row_s)
+            self._since = now
 
     def connection_lost(self, error: Exception | None) -> None:
         """End with the connection."""
@@ -173,11 +196,24 @@ class Hand(asyncio.Protocol):
         if name not in self.knows:
             self.knows.add(name)
             self._teach(name, body)
-        self._unread.discard(name)
+        if self._unread:
+            self._unread.discard(name)
+        now = time.monotonic()
+        if not self.busy:
+            self._since = now
         self.busy[order.sample] = order
         self.crew.note_hand(order.sample, self)
-        self.since[order.sample] = time.monotonic()
+        self.since[order.sample] = now
         self.send(order)
+
+    def take_rows(self, orders: list[Cook], body: bytes) -> None:
+        """Hand out rows of one recipe, as `take` does each of them."""
+        self.take(orders[0], body)
+        samples, since = [order.sample for order in orders], self.since[orders[0].sample]
+        self.busy.update(zip(samples, orders, strict=True))
+        self.since.update(dict.fromkeys(samples, since))
+        self.crew.note_hands(samples, self)
+        self.send(*orders[1:])
 
     def unlearn(self, name: str | int) -> None:
         """Let the worker forget code that nobody reads with: a dataset may be large.
@@ -205,6 +241,13 @@ class Hand(asyncio.Protocol):
         if self._unread:
             self._forget_unread()
         return order
+
+    def drop_each(self, samples: list[int]) -> None:
+        """Note that the worker has these samples no more."""
+        for sample in samples:
+            del self.since[sample], self.busy[sample]
+        if self._unread:
+            self._forget_unread()
 
     def at_work(self) -> list[Note]:
         """Return what the process is at, of what it has in hand."""

@@ -9,6 +9,9 @@ Rows are prepared in threads beside the one that listens, so that the process en
 whatever the user's code does. With several (`threads`) rows are prepared side by side, which helps
 code that waits (files, network) or releases the GIL; answers go out in the order they are ready.
 
+Rows of a storage that come together are read together; what takes a moment is reported together,
+once in REPORT_S: with images of 32 x 32 a message costs as much as the image.
+
 Jobs' own parts (`Finish`) of a sample that is still in this worker's hands are done in the same
 visit, right after the sample is in its slot; each works on a copy of its own, so that what one
 edits in place reaches neither the cache nor another.
@@ -28,8 +31,9 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from secrets import randbits
@@ -40,6 +44,7 @@ from joader.memory import Arena, Layout, Parcel, pack, read
 from joader.messages import (
     Cook,
     Cooked,
+    CookedEach,
     Finish,
     HandBack,
     NotBegun,
@@ -60,6 +65,12 @@ from joader.workers.randomness import start_random_numbers
 # Prepared samples remembered for own parts that were sent before the pool knew them prepared: more
 # than a worker can have answered meanwhile.
 RECENT = 256
+# How long a report may wait for the next one.
+REPORT_S = 0.0025
+
+Order = Cook | Finish | PutAt
+Reply = Cooked | TooBig | Spoiled
+NOTHING: Mapping[int, Any] = {}
 
 
 class Worker:
@@ -111,16 +122,32 @@ class Worker:
                         # At once: its number may be another sample's before what is queued is done.
                         self._unplaced.pop(message.sample, None)
                         self._followers.pop(message.sample, None)
+                    case PutAt():
+                        pool.submit(self.answer, message)
+                    case Cook():
+                        orders = self._that_come_together(message)
+                        share = -(-len(orders) // threads)
+                        for first in range(0, len(orders), share):
+                            pool.submit(self._answer_in_turn, *orders[first : first + share])
                     case _:
-                        if isinstance(message, Cook):
-                            self._followers[message.sample] = []
-                        if isinstance(message, Cook) and message.recipe in self._loaded:
-                            self._loaded[message.recipe].part.expect(message.row)
-                        if isinstance(message, PutAt):
-                            pool.submit(self.answer, message)
-                        else:
-                            self._waiting.add(message.sample)
-                            pool.submit(self._answer_in_turn, message)
+                        self._waiting.add(message.sample)
+                        pool.submit(self._answer_in_turn, message)
+
+    def _that_come_together(self, first: Cook) -> list[Cook]:
+        """Return an order with those that have come after it, if they are read together."""
+        orders = [first]
+        loaded = self._loaded.get(first.recipe)
+        if loaded is not None and loaded.part.reads_many:
+            with suppress(ConnectionLost):  # it is seen again when there is nothing to do
+                orders += self._channel.receive_ready(
+                    lambda next_: isinstance(next_, Cook) and next_.recipe == first.recipe
+                )
+        for order in orders:
+            self._followers[order.sample] = []
+            self._waiting.add(order.sample)
+            if loaded is not None:
+                loaded.part.expect(order.row)
+        return orders
 
     def _hand_back(self) -> None:
         """Give back what was not begun: what is taken out of the set here, not in its turn."""
@@ -132,42 +159,73 @@ class Worker:
                     back += [sample, *(o.sample for o in self._followers.pop(sample, ()))]
             self._channel.send(NotBegun(tuple(back)))
 
-    def _answer_in_turn(self, message: Cook | Finish) -> None:
-        try:
-            self._waiting.remove(message.sample)
-        except KeyError:
-            return  # handed back
-        self.answer(message)
+    def _answer_in_turn(self, *messages: Cook | Finish) -> None:
+        """Answer what was not handed back meanwhile."""
+        read = self._read_together(messages)
+        done: list[tuple[Order, Reply]] = []
+        since = time.monotonic()
+        for message in messages:
+            try:
+                self._waiting.remove(message.sample)
+            except KeyError:
+                continue  # handed back
+            done.append((message, self._reply(message, read)))
+            if self._followers.get(message.sample) or time.monotonic() - since > REPORT_S:
+                self._report(done)
+                done, since = [], time.monotonic()
+        self._report(done)
 
-    def answer(self, message: Cook | Finish | PutAt) -> None:
-        """Do what is ordered and all own parts that wait for it, and report.
+    def answer(self, message: Order) -> None:
+        """Do what is ordered and all own parts that wait for it, and report."""
+        self._report([(message, self._reply(message))])
+
+    def _report(self, done: list[tuple[Order, Reply]]) -> None:
+        """Report what is done, and do all own parts that waited for it.
 
         Reports wait for built-in own parts, which take a moment, and go out in one write; nobody
         waits for the code of a user.
         """
-        orders: deque[Cook | Finish | PutAt] = deque([message])
-        replies: list[Cooked | TooBig | Spoiled] = []
-        while orders:
-            order = orders.popleft()
-            reply = self._reply(order)
-            replies.append(reply)
+        orders: deque[Finish] = deque()
+        replies: list[Reply] = []
+        while done:
             with self._lock:
-                orders += self._note(order, reply)
+                for order, reply in done:
+                    orders += self._note(order, reply)
+                    replies.append(reply)
                 if not orders or not self._is_quick(orders[0]):
-                    self._channel.send(*replies)
+                    self._channel.send(*_joined(replies))
                     replies.clear()
+            done = []
+            if orders:
+                follower = orders.popleft()
+                done = [(follower, self._reply(follower))]
 
-    def _is_quick(self, order: Cook | Finish | PutAt) -> bool:
-        own = self._loaded.get(order.job) if isinstance(order, Finish) else None
+    def _read_together(self, messages: tuple[Cook | Finish, ...]) -> dict[int, Any]:
+        """Read the rows of several orders, by sample; none where one of them cannot be read."""
+        orders = [message for message in messages if isinstance(message, Cook)]
+        if len(orders) < 2:
+            return {}
+        self._desk.begin(orders[0].sample, READING)
+        try:
+            part = self._load(orders[0].recipe).part
+            rows = part.read([order.row for order in orders])
+            return {order.sample: row for order, row in zip(orders, rows, strict=True)}
+        except Exception:  # each is read by itself then, and says what is wrong with it
+            return {}
+        finally:
+            self._desk.end()
+
+    def _is_quick(self, order: Finish) -> bool:
+        own = self._loaded.get(order.job)
         return own is not None and bool(own.part.built_in)
 
-    def _reply(self, message: Cook | Finish | PutAt) -> Cooked | TooBig | Spoiled:
-        """Prepare, finish, or place what was too big."""
+    def _reply(self, message: Order, read: Mapping[int, Any] = NOTHING) -> Reply:
+        """Prepare, finish, or place what was too big; `read` are rows that were read before."""
         self._desk.begin(message.sample, READING)
         try:
             match message:
                 case Cook():
-                    return self._cook(message)
+                    return self._cook(message, read)
                 case Finish():
                     return self._finish(message)
                 case PutAt():
@@ -179,7 +237,7 @@ class Worker:
                 os._exit(1)  # forked by user code, and come back from it
             self._desk.end()
 
-    def _note(self, order: Cook | Finish | PutAt, reply: Cooked | TooBig | Spoiled) -> list[Finish]:
+    def _note(self, order: Order, reply: Reply) -> list[Finish]:
         """Note where a sample lies now, and return the own parts that waited for it."""
         if isinstance(reply, TooBig) or isinstance(order, Finish):
             return []
@@ -200,19 +258,29 @@ class Worker:
             return _after(order, *self._recent[order.source])
         return None  # its source could not be prepared, which was said
 
-    def _cook(self, order: Cook) -> Cooked | TooBig:
-        loaded = self._load(order.recipe)
-        shared, begins = loaded.part, self._begins(loaded)
+    def _cook(self, order: Cook, read: Mapping[int, Any]) -> Cooked | TooBig:
+        loaded = self._loaded.get(order.recipe) if order.sample in read else None
+        loaded = loaded or self._load(order.recipe)
+        shared: SharedPart = loaded.part
+        begins = loaded.begins
         slot = self._arena.slot(order.offset, order.size_bytes) if order.offset >= 0 else None
-        start_random_numbers(order.key)
-        sample = pack(shared.prepare(order.row, slot, begins))
+        if order.sample in read:
+            sample = pack(shared.made_of(read[order.sample], slot, begins))
+        else:
+            sample = pack(self._prepared(order, shared, slot, begins))
         too_big = sample.layout.size_bytes > order.size_bytes
         if slot is not None and too_big and sample.lies_in(slot):
             # It will get another slot, and this one may be another's before that: nothing of the
             # sample may lie in it.
-            start_random_numbers(order.key)
-            sample = pack(shared.prepare(order.row, None, begins))
+            sample = pack(self._prepared(order, shared, None, begins))
         return self._placed(order.sample, sample, order.offset, order.size_bytes)
+
+    def _prepared(
+        self, order: Cook, shared: SharedPart, slot: Any, begins: Callable[[int], None] | None
+    ) -> Any:
+        if not shared.deterministic:
+            start_random_numbers(order.key)
+        return shared.prepare(order.row, slot, begins)
 
     def _finish(self, order: Finish) -> Cooked | TooBig:
         loaded = self._load(order.job)
@@ -222,7 +290,7 @@ class Worker:
         sample = read(layout, slot, allow_pickle=True, lent=own.built_in)
         if not own.built_in:
             start_random_numbers(order.key)
-        finished = pack(own.finish(sample, order.key, self._begins(loaded)))
+        finished = pack(own.finish(sample, order.key, loaded.begins))
         return self._placed(order.sample, finished, order.offset, order.size_bytes)
 
     def _placed(self, sample: int, parcel: Parcel, offset: int, room: int) -> Cooked | TooBig:
@@ -240,11 +308,6 @@ class Worker:
         size = parcel.layout.size_bytes
         parcel.write(self._arena.slot(offset, size))
         return Cooked(sample, parcel.layout.to_bytes(), max(1, size))
-
-    def _begins(self, loaded: "_Loaded") -> Callable[[int], None] | None:
-        """Return who is to be told of each step of a part, if it has any."""
-        names, desk = loaded.steps, self._desk
-        return (lambda number: desk.step(names[number])) if names else None
 
     def _learn(self, name: str | int, body: bytes) -> None:
         """Keep code; without a lock, as who listens must never wait for user code."""
@@ -273,7 +336,12 @@ class Worker:
             part.start(self._number, self._workers, seed=randbits(63))
         folder = os.open(".", os.O_PATH | os.O_CLOEXEC)
         self._desk.step(READING)
-        return _Loaded(body, part, step_names(part), folder)
+        return _Loaded(body, part, self._begins(step_names(part)), folder)
+
+    def _begins(self, steps: list[bytes]) -> Callable[[int], None] | None:
+        """Return who is to be told of each step of a part, if it has any."""
+        note = self._desk.step
+        return (lambda number: note(steps[number])) if steps else None
 
 
 class _Loaded(NamedTuple):
@@ -281,8 +349,21 @@ class _Loaded(NamedTuple):
 
     body: bytes
     part: Any
-    steps: list[bytes]  # their names
+    begins: Callable[[int], None] | None  # told the number of each step
     folder: int  # a descriptor of where it was loaded
+
+
+def _joined(replies: list[Reply]) -> list[Reply] | list[CookedEach]:
+    """Return reports as one message, if they are all of samples of one layout."""
+    first = replies[0] if len(replies) > 1 else None
+    if not isinstance(first, Cooked):
+        return replies
+    samples = []
+    for reply in replies:
+        if not isinstance(reply, Cooked) or reply.layout is not first.layout:
+            return replies
+        samples.append(reply.sample)
+    return [CookedEach(tuple(samples), first.layout, first.size_bytes)]
 
 
 def _after(order: Finish, source_offset: int, source: Cooked) -> Finish:

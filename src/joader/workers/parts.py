@@ -7,7 +7,7 @@ starts from the key of the job, pass and position.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joader.images import Decode, Step, Steps, image_shape
+from joader.images.body import body_of
+from joader.images.sample import image_of, with_image
 from joader.storage import Storage
 from joader.workers.randomness import start_random_numbers
 
@@ -33,11 +35,20 @@ class SharedPart:
     with_torch: bool = False  # have torch ready for worker_init_fn, as the job had
     worker: dict[str, int] = field(default_factory=dict)  # which one it is in, once it has started
 
-    @property
+    @cached_property
     def deterministic(self) -> bool:
         """Whether it is known to give the same each time, as stored rows and built-in steps do."""
         stored = isinstance(self.dataset, Storage) and self.dataset.deterministic
         return stored and self.worker_init_fn is None and not self.steps.random
+
+    @cached_property
+    def reads_many(self) -> bool:
+        """Whether rows that come together are to be read together; slow ones have begun before."""
+        return self.deterministic and not self.dataset.slow
+
+    def read(self, rows: Sequence[int]) -> list[Any]:
+        """Return many rows, not prepared yet."""
+        return list(self.dataset.__getitems__(rows))
 
     def expect(self, row: int) -> None:
         """Begin to read a row that will be prepared soon, where that waits for a network."""
@@ -71,25 +82,43 @@ class SharedPart:
         `begins` is told the number of each step.
         """
         self._show_worker()
-        sample = self.dataset[row]
+        return self.made_of(self.dataset[row], slot, begins)
+
+    def made_of(
+        self,
+        sample: Any,
+        slot: NDArray[np.uint8] | None = None,
+        begins: Callable[[int], None] | None = None,
+    ) -> Any:
+        """Return the prepared sample of a row that was read."""
         if not self.steps.steps:
             return sample
+        if slot is None or not self._may_lie_in_slot or isinstance(sample, dict):
+            return self.steps(sample, None, None, begins)
         if begins is not None:
             begins(0)
-        room = None if slot is None else self._room(sample, slot)
+        shape = self._fixed_shape
+        if shape is None and isinstance(self.steps.steps[0], Decode):
+            sample = with_image(sample, body_of(image_of(sample)))  # its header is read once
+            shape = self._shape_of(image_of(sample))
+        room = None if shape is None or prod(shape) > slot.size else slot[: prod(shape)]
         return self.steps(sample, None, room, begins)
 
-    def _room(self, sample: Any, slot: NDArray[np.uint8]) -> NDArray[np.uint8] | None:
-        first = self.steps.steps[0]
+    @cached_property
+    def _may_lie_in_slot(self) -> bool:
         built_in = all(isinstance(step, Step) for step in self.steps.steps)
-        if not built_in or self.steps.dtype != "uint8" or isinstance(sample, dict):
-            return None
-        shape = self.steps.shape()
-        if shape is None and isinstance(first, Decode):
-            image = sample[0] if isinstance(sample, tuple | list) else sample
-            decoded = image_shape(image, apply_exif_orientation=first.apply_exif_orientation)
-            shape = Steps(self.steps.steps[1:]).shape(decoded)
-        return None if shape is None or prod(shape) > slot.size else slot[: prod(shape)]
+        return built_in and self.steps.dtype == "uint8"
+
+    @cached_property
+    def _fixed_shape(self) -> tuple[int, ...] | None:
+        return self.steps.shape()
+
+    def _shape_of(self, image: Any) -> tuple[int, ...] | None:
+        """Return what an encoded image becomes, by its header."""
+        first, *others = self.steps.steps
+        assert isinstance(first, Decode)
+        decoded = image_shape(image, apply_exif_orientation=first.apply_exif_orientation)
+        return Steps(others).shape(decoded) if others else decoded
 
     def _show_worker(self) -> None:
         """Let torch's get_worker_info() speak of this dataset: a worker may have several."""

@@ -8,12 +8,12 @@ Not here: what one crew does with its rows (crew.py).
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from joader.errors import WorldError
 from joader.memory import Arena
-from joader.messages import Cook, Cooked, Environment, Finish, PutAt, Spoiled
+from joader.messages import Cook, Cooked, CookedEach, Environment, Finish, PutAt, Spoiled
 from joader.workers.crew import Crew
 from joader.workers.hand import Hand, Order, Report, code_of
 
@@ -44,7 +44,7 @@ class Pool:
         arena: Arena,
         size: int,
         threads: int,
-        on_report: Callable[[Report], None],
+        on_report: Callable[[Report | CookedEach], None],
         on_lost: Callable[[tuple[int, ...], str, bool], None],
         limit_of: Callable[[str | int], float],
         has_neighbours: Callable[[str | int], bool],
@@ -216,12 +216,16 @@ class Pool:
                 hand.kill()
                 hand.process.wait()
 
-    def _reported(self, message: Report, offset: int) -> None:
+    def _reported(self, message: Report | CookedEach, offsets: Sequence[int]) -> None:
         """Pass a report on, and let own parts that waited for it go on."""
         self._on_report(message)
         for crew in self._crews:
             if isinstance(message, Cooked):
-                crew.ready(message.sample, offset, message.layout)
+                crew.ready(message.sample, offsets[0], message.layout)
+            elif isinstance(message, CookedEach):
+                if crew.holds_own_parts:
+                    for sample, offset in zip(message.samples, offsets, strict=True):
+                        crew.ready(sample, offset, message.layout)
             elif isinstance(message, Spoiled):
                 crew.gone(message.sample)
 
