@@ -7,7 +7,7 @@ table made of it, has room for all prepared images, and starts from nothing: the
 warm workers that have not seen the file, later passes find everything prepared. Every run is a
 process of its own; sides take turns, so that a slow minute hits all of them.
 
-    python benchmarks/bench_cifar.py --parquet FILE [--rounds 3] [--passes 3] [--workers 0,1,2,3]
+    python benchmarks/bench_cifar.py [--parquet FILE] [--rounds 3] [--passes 3] [--workers 0,1,2,3]
 """
 
 import argparse
@@ -184,7 +184,7 @@ def run(side: str, workers: int, options: argparse.Namespace) -> list[float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--parquet", required=True)
+    parser.add_argument("--parquet", default="", help="made of random images where there is none")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--passes", type=int, default=3)
     parser.add_argument("--workers", default="0,1,2,3", help="torch's worker counts")
@@ -198,6 +198,31 @@ def main() -> None:
     if options.job:
         job(options)
         return
+    with tempfile.TemporaryDirectory(prefix="joader-bench-") as folder:
+        options.parquet = options.parquet or made(Path(folder, "images.parquet"))
+        conclude(measured(options), options)
+
+
+def made(path: Path, rows: int = 10_000) -> str:
+    """Write a file of random JPEGs of 32 x 32, where the real ones are not at hand."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from PIL import Image
+
+    rng = np.random.default_rng(0)
+    bodies = []
+    for _ in range(rows):
+        body = io.BytesIO()
+        coarse = Image.fromarray(rng.integers(0, 255, (8, 8, 3), np.uint8))
+        coarse.resize((32, 32)).save(body, "JPEG")
+        bodies.append(body.getvalue())
+    table = pa.table({"image": bodies, "label": np.arange(rows) % 10})
+    pq.write_table(table, path, row_group_size=rows // 10)
+    return str(path)
+
+
+def measured(options: argparse.Namespace) -> dict[str, list[float]]:
+    """Run all cases in turns; return samples a second, by case."""
     import pyarrow.parquet as pq
 
     length = pq.read_metadata(options.parquet).num_rows
@@ -217,7 +242,7 @@ def main() -> None:
                 print(
                     f"{name}: {[round(length / spent) for spent in seconds]} a second", flush=True
                 )
-    conclude(rates, options)
+    return rates
 
 
 def conclude(rates: dict[str, list[float]], options: argparse.Namespace) -> None:

@@ -16,7 +16,7 @@ from tests.processes.jobs import Job, wait_until
 
 LIAR = """
 import random, stat
-from joader.messages import Cooked, Hello, Spoiled, TooBig
+from joader.messages import Cooked, CookedEach, Hello, Spoiled, TooBig
 from joader.wire import frame
 
 class Liar(Squares):
@@ -27,6 +27,7 @@ class Liar(Squares):
         lies = [
             frame(Cooked(sample, chance.randbytes(chance.randrange(8)), size)),
             frame(Cooked(sample, b"", 1)),
+            frame(CookedEach((sample, sample, 0), b"", size)),
             frame(TooBig(sample, size)),
             frame(TooBig(sample, size)),
             frame(Spoiled(sample, "a lie")),
