@@ -172,4 +172,4 @@ loader.close()
     node.up()
     job.say("on")
     assert sorted(job.line()) == list(range(100))
-    assert job.line() == 11
+    assert job.line() in (11, 12)  # and so does the next, if it had been handed out, too
