@@ -121,3 +121,28 @@ def test_an_own_part_that_hangs_is_named(node: Node) -> None:
     given_up = r"RowFailed: row \d+ .*\ntransform: own took more than 4 s"
     late = r"Overdue: .* row \d+ \(.*\) (has been with|waits) .*(own part|transform: own)"
     assert re.search(f"{given_up}|{late}", error), error
+
+
+def test_rows_that_outgrow_their_slots_are_spread_over_all_workers(node: Node) -> None:
+    # Their reports come in bursts, which must not be taken for quick rows: these go to one worker
+    # by the hundred.
+    node.up("64MiB", 4)
+    script = """
+import collections
+class Growing(Squares):
+    def __getitem__(self, row):
+        time.sleep(0.01)
+        return np.full((20 + row * 7 % 50, 30 + row * 13 % 40, 3), 7, np.uint8), os.getpid()
+from joader.images import RandomResizedCrop
+loader = joader.DataLoader(
+    Growing(600), batch_size=100, shuffle=True, as_numpy=True, deterministic=True,
+    transform=[RandomResizedCrop(16)],
+)
+workers = collections.Counter(pid for _, pids in loader for pid in pids.tolist())
+say(sorted(workers.values()))
+loader.close()
+"""
+    (counts,) = node.job(script).result()
+    assert sum(counts) == 600
+    assert len(counts) == 4
+    assert counts[0] > 60

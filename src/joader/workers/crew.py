@@ -50,6 +50,8 @@ AHEAD = 4
 # Rows of 20 µs are handed out by the dozen: a message a row would cost more than the row.
 AHEAD_S = 0.008
 MOST_AHEAD = 256
+# How much of what was known of the pace remains with each further report.
+_FADING = 0.95
 # After a worker that ended before it did anything: starting the next at once would be a busy loop.
 _PAUSE_S = 1.0
 # A worker may die for reasons that are nobody's; code that was at work each time is the reason.
@@ -97,6 +99,7 @@ class Crew:
         self._on_back = on_back
         self._held: dict[int, list[Finish]] = {}  # by source, which no worker has yet
         self._suspects: set[int] = set()
+        self._seconds, self._reports = 1.0, 1.0  # of late; at first rows are not known to be quick
         self._deaths: Counter[str | int] = Counter()  # by whose code was at work
         self._hand_of: dict[int, Hand] = {}  # by sample
 
@@ -116,6 +119,14 @@ class Crew:
             self._hand_of.pop(sample, None)
         else:
             self._hand_of[sample] = hand
+
+    def note_pace(self, seconds: float, reports: int) -> None:
+        """Note how long a worker took for so many reports.
+
+        Sums, of all workers: reports that come at once, after a while of none, are not quick rows.
+        """
+        self._seconds = _FADING * self._seconds + max(seconds, 1e-6)
+        self._reports = _FADING * self._reports + reports
 
     def note_hands(self, samples: list[int], hand: Hand) -> None:
         """Note who has samples in hand."""
@@ -215,7 +226,8 @@ class Crew:
             hand = min(ready, key=lambda hand: len(hand.busy), default=None)
             if hand is None:
                 return
-            orders = self._plain_rows(max(1, self._room(hand) // 2))
+            share = -(-len(self.queue) // len(ready))  # others have nothing to do, too
+            orders = self._plain_rows(max(1, min(self._room(hand) // 2, share)))
             if orders:
                 hand.take_rows(orders, self._code_of(orders[0].recipe))
             elif not self._hand_out(hand):
@@ -239,7 +251,8 @@ class Crew:
 
     def _room(self, hand: Hand) -> int:
         """Return how much more a worker gets now; one with quick rows gets them in large parts."""
-        most = max(AHEAD, min(MOST_AHEAD, int(AHEAD_S / hand.row_s))) * self._threads
+        quick = int(AHEAD_S * self._reports / self._seconds)
+        most = max(AHEAD, min(MOST_AHEAD, quick)) * self._threads
         room = most - len(hand.busy)
         return room if room > most // 4 or most < 4 * AHEAD * self._threads else 0
 

@@ -81,6 +81,10 @@ class Owner(Protocol):
         """Take note of who has samples."""
         ...
 
+    def note_pace(self, seconds: float, reports: int) -> None:
+        """Take note of how long a worker took for so many reports."""
+        ...
+
 
 class Hand(asyncio.Protocol):
     """A worker process."""
@@ -106,7 +110,6 @@ class Hand(asyncio.Protocol):
         self.replaced = False  # another works in its stead
         self.overdue: dict[int, str] = {}  # what it is killed for, and what to say of it
         self.done = 0  # reports
-        self.row_s = 1.0  # what a row takes, about; at first it is not known to be quick
         self._since = 0.0  # when it reported last, or got something to do
         self.private_bytes_at_first: int | None = None
         self.transport: asyncio.Transport | None = None
@@ -176,7 +179,7 @@ class Hand(asyncio.Protocol):
     def _note_pace(self, reports: int) -> None:
         if reports:
             now = time.monotonic()
-            self.row_s += 0.25 * (max(now - self._since, 1e-6) / reports - self.row_s)
+            self.crew.note_pace(now - self._since, reports)
             self._since = now
 
     def connection_lost(self, error: Exception | None) -> None:
