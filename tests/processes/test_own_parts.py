@@ -124,8 +124,7 @@ def test_an_own_part_that_hangs_is_named(node: Node) -> None:
 
 
 def test_rows_that_outgrow_their_slots_are_spread_over_all_workers(node: Node) -> None:
-    # Their reports come in bursts, which must not be taken for quick rows: these go to one worker
-    # by the hundred.
+    # A worker with own parts in hand has more than its share, and must not be given all the rest.
     node.up("64MiB", 4)
     script = """
 import collections

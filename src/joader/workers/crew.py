@@ -253,7 +253,7 @@ class Crew:
         """Return how much more a worker gets now; one with quick rows gets them in large parts."""
         quick = int(AHEAD_S * self._reports / self._seconds)
         most = max(AHEAD, min(MOST_AHEAD, quick)) * self._threads
-        room = most - len(hand.busy)
+        room = max(0, most - len(hand.busy))
         return room if room > most // 4 or most < 4 * AHEAD * self._threads else 0
 
     def _hand_out(self, hand: Hand) -> bool:
