@@ -132,6 +132,67 @@ say("fine")
     assert node.job(PRELUDE + script).result() == ["fine"]
 
 
+def test_lists_in_another_order_and_concatenations_share(node: Node) -> None:
+    root = folder(node.folder / "data")
+    node.up()
+    script = f"""
+import glob, random
+from torch.utils.data import ConcatDataset
+root = {str(root)!r}
+files = sorted(glob.glob(root + "/**/*.png", recursive=True))
+mixed = random.Random(1).sample(files, len(files))
+labels = [int(open(path).read()[0]) for path in mixed]
+a, b = open_storage(root + "/a", kind="files"), open_storage(root + "/b", kind="files")
+read, prepared = together(
+    open_storage(root), open_storage(mixed, labels=labels), ConcatDataset([b, a]), b,
+    open_storage(root + "/**/*.png"),
+)
+say(sorted(pairs(read[0])) == sorted(pairs(read[1])) and len(pairs(read[1])))
+say([sorted(image.decode() for images in some for image in images) for some in read[2:4]])
+say(sum(len(images) for images in read[4]))
+say(prepared)
+loader = joader.DataLoader(ConcatDataset([open_storage(root), open_storage(root)]), batch_size=9)
+say([loader.deterministic, sum(len(labels) for _, labels in loader)])
+"""
+    same, (both, one), by_pattern, prepared, (deterministic, count) = node.job(
+        PRELUDE + script
+    ).result()
+    assert same == 45
+    assert len(both) == 30
+    assert one == [image for image in both if " b/" in image]
+    assert by_pattern == 45
+    assert prepared == 45
+    assert deterministic
+    assert count == 90
+
+
+def test_a_key_names_the_dataset_and_not_what_is_done_to_it(node: Node) -> None:
+    node.up()
+    script = """
+def one(sample): return sample[0][:8]
+def other(sample): return sample[0][:4]
+shapes = []
+for step in (one, other):
+    loader = joader.DataLoader(Squares(8), batch_size=4, prepare=[step], key="mine", as_numpy=True)
+    reading = iter(loader)
+    shapes.append(next(reading).shape)
+say(shapes)
+"""
+    assert node.job(PRELUDE + script).result() == [[[4, 8, 16], [4, 4, 16]]]
+
+
+def test_a_script_may_end_in_the_middle_of_a_pass_without_a_word(node: Node) -> None:
+    node.up()
+    job = node.job("""
+import torch
+loader = joader.DataLoader(Squares(100), batch_size=4)
+reading = iter(loader)
+next(reading)
+""")
+    _, error = job.process.communicate(timeout=60)
+    assert (job.process.returncode, error) == (0, "")
+
+
 def test_shards_that_are_in_both_lists_are_shared(node: Node) -> None:
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -151,15 +212,17 @@ say(prepared)
     assert prepared == 40
 
 
-@pytest.mark.parametrize("kind", ["storage", "dataset"])
-def test_choices_of_rows_of_a_hugging_face_dataset_share(node: Node, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "shards"), [("storage", 3), ("dataset", 1), ("dataset", 3)])
+def test_choices_of_rows_of_a_hugging_face_dataset_share(
+    node: Node, kind: str, shards: int
+) -> None:
     pytest.importorskip("datasets")
     node.up()
     script = f"""
 import datasets
 datasets.disable_progress_bars()
 made = datasets.Dataset.from_dict({{"a": list(range(60))}})
-made.save_to_disk("{node.folder}/saved", num_shards=3)
+made.save_to_disk("{node.folder}/saved", num_shards={shards})
 whole = datasets.load_from_disk("{node.folder}/saved")
 choices = [whole.select(range(0, 40)), whole.select(range(25, 60)), whole.shuffle(seed=1),
            whole.select([59, 3, 3, 7]), whole.train_test_split(0.25, seed=0)["train"]]

@@ -263,3 +263,34 @@ def test_batches_are_tensors_and_splits_share_with_the_whole(node: Node, table: 
 def test_where_is_for_tables() -> None:
     with pytest.raises(BadArgument, match=r"where= is for tables.*a list"):
         joader.DataLoader([1, 2, 3], where="label < 3")
+
+
+def test_a_file_that_was_changed_is_never_taken_for_what_it_was(
+    node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JOADER_CATALOG", str(tmp_path / "catalog"))
+    (tmp_path / "files" / "a").mkdir(parents=True)
+    for number in range(4):
+        (tmp_path / "files" / "a" / f"{number}.png").write_bytes(b"old %d" % number)
+    table = joader.create("files", str(tmp_path / "files"))
+    (tmp_path / "files" / "a" / "1.png").write_bytes(b"new 1")
+    os.utime(tmp_path / "files" / "a" / "1.png", ns=(0, 1))
+    node.up()
+    script = """
+import joader.errors
+def read(**options):
+    loader = joader.DataLoader("files", batch_size=4, columns=["image"], as_numpy=True, **options)
+    try:
+        return sorted(image.decode() for (images,) in loader for image in images)
+    except joader.errors.RowFailed as error:
+        return str(error)
+say(read())
+joader.open("files").refresh()
+say(read())
+say(read(version=1))
+"""
+    before, after, pinned = node.job(script, JOADER_CATALOG=str(tmp_path / "catalog")).result()
+    assert "was changed after it was taken into the table; call table.refresh()" in before
+    assert after == ["new 1", "old 0", "old 2", "old 3"]
+    assert "was changed after it was taken into the table" in pinned
+    assert len(table) == 4

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from joader.catalog.blocks import read_block
+from joader.catalog.indexing import CHANGE, SIZE
 from joader.catalog.records import Records, Segment, Source, Unit
 from joader.catalog.snapshot import Snapshot
 from joader.catalog.source import files_below, is_unchanged, open_units
@@ -24,6 +25,7 @@ from joader.errors import ReadFailed, UnknownRow
 from joader.storage import Storage, Values
 from joader.storage.arrow_values import Taker, taker
 from joader.storage.expected import Expected
+from joader.storage.local_files import LocalFiles
 from joader.storage.per_process import PerProcess
 from joader.storage.places import is_url
 from joader.storage.storage import Rows
@@ -173,12 +175,15 @@ class _SegmentFiles(Storage):
 
     def __init__(self, source: Source, block: Path, rows: int) -> None:
         self._files = files_below(source)
-        self._paths = PerProcess(partial(_path_taker, block))
+        self._block = PerProcess(partial(_takers, block))
         self.columns, self.sample_columns, self.length = {"image": "bytes"}, ("image",), rows
 
     def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
-        paths = list(self._paths.get().many(rows))
-        return [self._files.read_whole(paths) for _ in columns]
+        paths, sizes, changes = (take.many(rows) for take in self._block.get())
+        if not isinstance(self._files, LocalFiles):
+            return [self._files.read_whole(list(paths)) for _ in columns]
+        stamps = list(zip(map(int, sizes), map(int, changes), strict=True))
+        return [self._files.read_unchanged(list(paths), stamps) for _ in columns]
 
     def identity(self) -> tuple[Any, ...]:
         return ()
@@ -214,8 +219,10 @@ class _SegmentUnits(Storage):
         return ()
 
 
-def _path_taker(block: Path) -> Taker:
-    return taker(read_block(block).column("path").combine_chunks())
+def _takers(block: Path) -> list[Taker]:
+    """Return what takes paths, sizes and times of change out of a segment's file."""
+    table = read_block(block)
+    return [taker(table.column(name).combine_chunks()) for name in ("path", SIZE, CHANGE)]
 
 
 def _opened_remote(found: _Segments) -> dict[int, Storage]:

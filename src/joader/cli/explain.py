@@ -13,8 +13,6 @@ from joader.errors import BadArgument
 from joader.messages import AskExplain, AskStatus, Explained, Status
 
 _ASK_S = 10.0
-# Where a difference of two storages lies that are of the same place: in sizes and times of change.
-_CONTENT = ".identity()"
 
 
 def explain(first: str, second: str, as_json: bool) -> int:
@@ -58,10 +56,14 @@ def _number(name: str, jobs: list[dict[str, Any]]) -> int:
 def _lines(one: dict[str, Any], other: dict[str, Any], facts: dict[str, Any]) -> list[str]:
     lines = [_line(one), _line(other)]
     common = facts["rows_in_common"]
+    if one["team"] and one["team"] == other["team"]:
+        return [*lines, "they are ranks of one job: each of its rows goes to one of them"]
     if common is None:
         lines.append("rows in common: not known, as their datasets differ")
     else:
         lines.append(f"rows in common: {common:,} of {one['rows']:,} and {other['rows']:,}")
+        if 0 < common < min(one["rows"], other["rows"]) and one["content"] != other["content"]:
+            lines.append("(as far as whole folders and shards are the same in both, with labels)")
     if facts["why_not"]:
         return [*lines, f"nothing is prepared in common: {facts['why_not']}"]
     steps = " → ".join(["reading", *one["shared"]])
@@ -132,14 +134,20 @@ def _step(number: int, mine: str | None, its: str | None) -> str:
 
 
 def _dataset(one: dict[str, Any], other: dict[str, Any]) -> str:
-    difference = first_difference(one["outline"], other["outline"])
-    if one["place"] and one["place"] == other["place"] and _CONTENT in difference:
+    columns = [", ".join(job["columns"]) for job in (one, other)]
+    if columns[0] != columns[1] and all(columns):
+        return f"a sample is of other columns: {columns[0]} in one, {columns[1]} in the other"
+    places = [job["place"] or job["dataset"] for job in (one, other)]
+    if not (one["place"] and other["place"]):
+        return first_difference(one["outline"], other["outline"]) or _differ(*places)
+    if one["place"] == other["place"]:
         return (
-            f"other versions of the files: {one['place']} has changed between the starts of the "
-            "two jobs"
+            f"other versions or parts of the files: {one['place']} has changed between the starts "
+            "of the two jobs, or they list other files of it, or with other labels. Folders and "
+            "shards are compared as a whole"
         )
-    if one["place"] != other["place"]:
-        return (
-            f"other data: {one['place'] or one['dataset']} and {other['place'] or other['dataset']}"
-        )
-    return difference or f"other datasets: {one['dataset']} and {other['dataset']}"
+    return _differ(*places)
+
+
+def _differ(one: str, other: str) -> str:
+    return f"other data: {one} and {other}"

@@ -30,6 +30,7 @@ class About:
         facts = {
             "dataset": name if self.table else f"{name} of {self.rows:,} rows",
             "place": dataset.place() if isinstance(dataset, Storage) else "",
+            "columns": dataset.sample_columns if isinstance(dataset, Storage) else (),
             "content": self._content(),
             "outline": shorthand(self.outline, with_words=True),
             "key": self.key,

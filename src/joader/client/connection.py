@@ -6,6 +6,7 @@ forked child must open its own (`usable_here`).
 
 import os
 import socket
+import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -161,9 +162,9 @@ class Connection:
             self.closed = True
             self.hang_up()
 
-    def __del__(self) -> None:
+    def __del__(self, _ends: Callable[[], bool] = sys.is_finalizing) -> None:
         """Close with the loader: the job ends when nobody can iterate any more."""
-        if hasattr(self, "closed"):
+        if hasattr(self, "closed") and not _ends():  # the end of Python closes sockets, too
             self.close()
 
     def hang_up(self) -> None:

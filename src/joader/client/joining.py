@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from joader.client import torch_loader
 from joader.storage import FileList, Storage, Values
+from joader.storage.concatenation import Concatenation
 
 Rows = NDArray[np.int64]
 
@@ -69,7 +70,7 @@ class Joining:
         return values if torch is None else torch.from_numpy(values)
 
 
-def beside_files(files: FileList) -> Joining | None:
+def beside_files(files: FileList | Concatenation) -> Joining | None:
     """Return what puts labels and paths beside the content of files, if samples have both."""
     columns = files.sample_columns
     if columns == ("image",) or columns.count("image") != 1:

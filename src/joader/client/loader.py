@@ -25,6 +25,7 @@ from joader.client.arguments import check, check_dataset, steps_of
 from joader.client.collating import Slots
 from joader.client.connection import Connection
 from joader.client.counts import Counts, LoaderStats
+from joader.client.fingerprint import fingerprint
 from joader.client.grounds import NO_GROUND, ground_of
 from joader.client.identity import Identity
 from joader.client.job import Job
@@ -219,6 +220,8 @@ class DataLoader:
             named if alone else replace(shared, dataset=named), self.key, self._rows, self._table
         )
         self._key = self._identity.key
+        if self.key is not None and not alone:  # it names the dataset, not what is done to it
+            self._key += f" {fingerprint(replace(shared, dataset=None))}"
         # In the daemon only the order "seeded" keeps a job's random numbers its own.
         private = self.order == "seeded" and self._order != "seeded" and not self.deterministic
         table = self._table.name if self._table else ""

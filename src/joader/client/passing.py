@@ -11,7 +11,9 @@ where the user's own code hangs: it would hang here, too.
 """
 
 import logging
+import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -351,9 +353,9 @@ class Pass:
         if self.connection.usable_here and not self.connection.lost and not self._over:
             self._loader.keep(self.connection)
 
-    def __del__(self) -> None:
-        """Leave the connection to the loader when a pass is broken off."""
-        if hasattr(self, "_over"):
+    def __del__(self, _ends: Callable[[], bool] = sys.is_finalizing) -> None:
+        """Leave the connection to the loader when a pass is broken off; not when Python ends."""
+        if hasattr(self, "_over") and not _ends():
             self._give_connection_back()
 
 

@@ -16,6 +16,7 @@ from joader.client.joining import Joining, beside_files
 from joader.client.unwrapped import Unwrapped
 from joader.errors import BadArgument
 from joader.storage import FileList
+from joader.storage.concatenation import Concatenation
 
 
 def opened(dataset: Any, where: Any, columns: Sequence[str] | None, version: int | None) -> Any:
@@ -94,7 +95,7 @@ def split(base: Unwrapped, plain: bool) -> tuple[Unwrapped, Joining | None]:
     joined: Joining | None = None
     if isinstance(base.base, TableRows):
         joined = Joined(base.base)
-    elif isinstance(base.base, FileList) and plain:
+    elif plain and isinstance(base.base, FileList | Concatenation) and base.base.is_of_files:
         joined = beside_files(base.base)
     return (base, None) if joined is None else (Unwrapped(joined.base, base.rows), joined)
 

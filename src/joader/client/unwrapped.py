@@ -31,6 +31,7 @@ from joader.catalog import Table, View
 from joader.errors import BadArgument
 from joader.sampling.rows import ROW_LIMIT
 from joader.storage import Storage
+from joader.storage.concatenation import Concatenation, joins
 from joader.storage.hugging_face import is_dataset, whole_dataset
 
 Rows: TypeAlias = npt.NDArray[np.int64]
@@ -76,7 +77,9 @@ def unwrap(dataset: Any, *, key_of: Callable[[Any], str] | None = None) -> Unwra
     parts = nest.parts
     if key_of is not None and len(parts) > 1:
         parts, rows = _by_key(parts, nest.starts, [key_of(part) for part in parts], rows)
-    return Unwrapped(parts[0] if len(parts) == 1 else Concatenated(parts), rows)
+    if len(parts) == 1:
+        return Unwrapped(parts[0], rows)
+    return Unwrapped(Concatenation(parts) if joins(parts) else Concatenated(parts), rows)
 
 
 def _whole(dataset: Any) -> tuple[Any, Rows] | None:

@@ -260,7 +260,7 @@ class Daemon:
         self._jobs_made += 1
         session.job = self._jobs_made
         session.name, session.recipe = message.name, message.recipe
-        session.table = message.table
+        session.table, session.team = message.table, message.team
         session.rank, session.world_size = message.rank, message.world_size
         session.timeout_s = message.timeout_s
         session.about, session.environment = message.about, message.environment

@@ -38,7 +38,13 @@ def _rows(engine: Engine, pieces: Pieces | None, session: Session) -> Rows:
 
 def _facts(engine: Engine, session: Session) -> dict[str, Any]:
     about: dict[str, Any] = {"dataset": "", "content": "", "place": "", "outline": "", "key": ""}
-    about |= {"shared": [], "own": [], "deterministic": not session.fresh, "private": False}
+    about |= {
+        "shared": [],
+        "own": [],
+        "columns": [],
+        "deterministic": not session.fresh,
+        "private": False,
+    }
     try:
         about |= json.loads(session.about or b"{}")
     except (ValueError, TypeError):
@@ -51,6 +57,7 @@ def _facts(engine: Engine, session: Session) -> dict[str, Any]:
         "name": session.name,
         "pid": session.pid,
         "table": session.table,
+        "team": session.team,
         "rows": int(np.unique(engine.rows_of(job)).size),
         "environment": msgspec.to_builtins(session.environment),
         "delivered": stats.delivered,

@@ -42,7 +42,7 @@ class Session(asyncio.Protocol):
         self.pid = pid
         self.job: int | None = None
         self.waiting_for_body: Register | None = None
-        self.name = self.recipe = self.table = ""
+        self.name = self.recipe = self.table = self.team = ""
         self.common = ""  # the recipe that it shares pieces in, if any
         self.about, self.environment, self.fresh = b"", Environment("", (), ""), True
         self.rank, self.world_size = 0, 1

@@ -3,6 +3,8 @@
 Columns: `image` (the file's content, whatever it is), `path`, and `label` where labels were given.
 """
 
+import copy
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +19,9 @@ from joader.storage.storage import Piece, Rows, Storage, Values
 
 class FileList(Storage):
     """Files in the order given; of a folder or URL, all files below it in the order of names."""
+
+    is_of_files = True
+    _given = False  # one by one
 
     def __init__(
         self,
@@ -37,6 +42,7 @@ class FileList(Storage):
             if not paths:
                 raise NoData("the list of files is empty; give one path or more")
             files, names = files_of(paths, in_flight, settings)
+            self._given = True
         self.keep(files, names, labels)
         self.choose(columns, ("image",) if labels is None else ("image", "label"))
 
@@ -75,8 +81,26 @@ class FileList(Storage):
         return self.names.take(rows)
 
     def place(self) -> str:
-        """Return the folder or URL."""
-        return self.files.where
+        """Return the folder or URL, or the folder that all files of a list are below."""
+        if self.files.where != "/":
+            return self.files.where
+        return os.path.commonpath([os.path.dirname(name) for name in self.names])
+
+    def whole(self) -> tuple[Any, Rows] | None:
+        """Return the list in the order in which folders are listed, and where these rows are."""
+        if not self._given:
+            return None
+        names = list(self.names)
+        order = sorted(range(self.length), key=lambda row: os.path.split(names[row]))
+        if order == list(range(self.length)):
+            return None
+        places = np.empty(self.length, np.int64)
+        places[order] = np.arange(self.length)
+        other = copy.copy(self)
+        labels = None if self.labels is None else self.labels[order]
+        other.keep(self.files, [names[row] for row in order], labels)
+        other.choose(self.sample_columns, ())
+        return other, places
 
     def identity(self) -> tuple[Any, ...]:
         """Return the digest of places, sizes and times of change, and of labels."""

@@ -20,7 +20,7 @@ from joader.storage.arrow import Batches
 from joader.storage.arrow_values import Taker, type_name
 from joader.storage.chunked import Chunked
 from joader.storage.per_process import PerProcess
-from joader.storage.places import digests_of, paths_stamped
+from joader.storage.places import digests_of, paths_stamped, shown
 from joader.storage.storage import Piece, Rows, Values
 
 
@@ -54,6 +54,11 @@ class HuggingFace(Chunked):
     def takers(self, chunk: int, columns: Sequence[str]) -> list[Taker]:
         """Return what takes values out of a batch."""
         return self._batches.get().takers(chunk, columns)
+
+    def place(self) -> str:
+        """Return the first of its files."""
+        paths = [file["filename"] for file in self.dataset.cache_files]
+        return shown(paths) if paths else ""
 
     def identity(self) -> tuple[Any, ...]:
         """Return the dataset's own fingerprint, and the stamps of its files."""
@@ -139,9 +144,9 @@ class _File(NamedTuple):
     length: int
 
 
-# What the library does to a table when it is opened again, and that leaves its rows as they are.
-_OF_COLUMNS = {"select", "cast", "rename_columns", "replace_schema_metadata", "remove_column"}
-_OF_COLUMNS |= {"drop", "flatten", "combine_chunks"}
+# What the library does to a table when it is opened again: to nothing that is read, and to columns.
+_OF_NOTHING = {"slice", "replace_schema_metadata", "combine_chunks"}
+_OF_COLUMNS = {"select", "cast", "rename_columns", "remove_column", "drop", "flatten"}
 
 
 def _files(dataset: Any) -> list[_File] | None:
@@ -153,7 +158,7 @@ def _files(dataset: Any) -> list[_File] | None:
         if len(row) > 1 or replays is None:
             return None
         offset = sum(arguments[0] for name, arguments, _ in replays if name == "slice")
-        others = [replay for replay in replays if replay[0] != "slice"]
+        others = [replay for replay in replays if replay[0] not in _OF_NOTHING]
         if not {name for name, _, _ in others} <= _OF_COLUMNS:
             return None
         key = digests_of(paths_stamped([block.path]), repr(others))

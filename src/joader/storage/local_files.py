@@ -44,6 +44,12 @@ class LocalFiles:
         """Return the content of files."""
         return self._reads.map(self._whole, names)
 
+    def read_unchanged(
+        self, names: Sequence[str], stamps: Sequence[tuple[int, int]]
+    ) -> list[bytes]:
+        """Return the content of files; ReadFailed where one has another size or time of change."""
+        return self._reads.map(self._unchanged, list(zip(names, stamps, strict=True)))
+
     def read_parts(self, parts: Sequence[Part]) -> list[bytes]:
         """Return parts of files."""
         return self._reads.map(self._open.get().read, parts)
@@ -67,6 +73,21 @@ class LocalFiles:
                 return file.readall()
         except OSError as error:
             raise _failed(self.path(name), error) from error
+
+    def _unchanged(self, named: tuple[str, tuple[int, int]]) -> bytes:
+        name, stamp = named
+        try:
+            with open(self.path(name), "rb", buffering=0) as file:
+                body = file.readall()
+                stat = os.fstat(file.fileno())
+        except OSError as error:
+            raise _failed(self.path(name), error) from error
+        if (stat.st_size, stat.st_mtime_ns) != stamp:
+            raise ReadFailed(
+                f"{self.path(name)} was changed after it was taken into the table; call "
+                "table.refresh(), and begin a new pass"
+            )
+        return body
 
 
 class _Descriptors:

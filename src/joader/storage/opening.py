@@ -163,7 +163,7 @@ def _expanded(pattern: str) -> list[str]:
         return [path for number in numbers for path in _expanded(f"{head}{number}{tail}")]
     if is_url(pattern) or not glob.has_magic(pattern):
         return [pattern]
-    paths = sorted(glob.glob(pattern))
+    paths = sorted(glob.glob(pattern, recursive=True))
     if not paths:
         raise NoData(f"no file matches {pattern} (looked for in {os.getcwd()}); see the pattern")
     return paths
