@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import Any
 
 from joader.config import DaemonConfig
+from joader.daemon import telling
 from joader.daemon.door import Door, most_clients, turn_away
-from joader.daemon.explaining import explained
 from joader.daemon.handshake import handshake
 from joader.daemon.session import MOST_OWED, Session
 from joader.engine import Engine
@@ -51,11 +51,9 @@ from joader.messages import (
     Stop,
     TakeBackPlan,
     TooBig,
-    Why,
     packed,
     unpacked,
 )
-from joader.version import __version__
 from joader.wire import Allowance
 from joader.workers.pool import Pool
 from joader.workers.randomness import key_of
@@ -197,10 +195,9 @@ class Daemon:
                 case AskStatus():
                     session.send(Status(json.dumps(self.status()).encode()))
                 case AskExplain():
-                    pair = [self._session_of(message.one), self._session_of(message.other)]
-                    session.send(
-                        Explained(json.dumps(explained(self.engine, self._pieces, *pair)).encode())
-                    )
+                    pair = map(self._session_of, (message.one, message.other))
+                    facts = telling.explained(self.engine, self._pieces, *pair)
+                    session.send(Explained(json.dumps(facts).encode()))
                 case Stop():
                     self.stop.set()
                 case _ if session.job is None:
@@ -240,7 +237,7 @@ class Daemon:
             case TakeBackPlan():
                 self._tell(engine.TakeBack(job))
             case AskWhy():
-                session.send(self._why(job))
+                session.send(telling.why(self.engine, self.pool, self._pieces, session))
             case _:
                 raise BadMessage(f"{type(message).__name__} is not for a daemon")
 
@@ -492,22 +489,6 @@ class Daemon:
             )
         )
 
-    def _why(self, job: int) -> Why:
-        """Say in words what a job's next batch waits for."""
-        ranks, all_here = self.engine.waits_for_ranks(job)
-        if ranks:
-            return Why(ranks, patience=all_here)
-        waits = self.engine.waits_for(job)
-        if waits is None:
-            return Why("nothing is missing for it, or there is no room in memory for what is")
-        sample, row = waits
-        session = self.sessions[job]
-        if session.common:
-            _, row = self._pieces.locate(session.common, row, session.recipe) or ("", row)
-        step = "the job's own part" if self.engine.is_own(sample) else "the dataset"
-        text = f"row {row} (in {step}) {self.pool.whereabouts(sample)}"
-        return Why(text, more_s=self.pool.acts_in_s(sample) or 0.0)
-
     def _layout(self, data: bytes) -> int:
         number = self._layouts.get(data)
         if number is None:
@@ -525,39 +506,9 @@ class Daemon:
 
     def status(self) -> dict[str, Any]:
         """Return what `joader status --json` prints."""
-        jobs = []
-        totals = dict(self._past)
-        for job, session in self.sessions.items():
-            stats = self.engine.stats(job)
-            figures = {name: getattr(stats, name) for name in totals}
-            for name, value in figures.items():
-                totals[name] += value
-            jobs.append(
-                {
-                    "id": job,
-                    "name": session.name,
-                    "table": session.table,
-                    "pid": session.pid,
-                    "rank": session.rank,
-                    "world_size": session.world_size,
-                    "epoch": session.epoch,
-                    "position": session.delivered,
-                    **figures,
-                }
-            )
-        memory = {
-            "budget_bytes": self.arena.size_bytes,
-            "used_bytes": self.engine.used_bytes,
-            "pinned_bytes": self.engine.pinned_bytes,
-        }
-        return {
-            "version": __version__,
-            "pid": os.getpid(),
-            "memory": memory,
-            "workers": self.pool.workers,
-            "jobs": jobs,
-            "totals": totals,
-        }
+        told = telling.status(self.engine, self.sessions, self._past)
+        told["memory"]["budget_bytes"] = self.arena.size_bytes
+        return {**told, "workers": self.pool.workers}
 
     def _note_totals(self, job: int) -> None:
         """Keep the figures of a job that leaves."""

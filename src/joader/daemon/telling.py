@@ -1,6 +1,8 @@
-"""The facts of what two jobs share: `joader explain` says them in words."""
+"""What the daemon tells of its jobs: their figures, what one waits for, what two of them share."""
 
 import json
+import os
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -10,8 +12,62 @@ from numpy.typing import NDArray
 from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.engine.pieces import Pieces
+from joader.messages import Why
+from joader.version import __version__
+from joader.workers.pool import Pool
 
 Rows = NDArray[np.integer[Any]]
+
+
+def status(
+    engine: Engine, sessions: Mapping[int, Session], past: Mapping[str, int]
+) -> dict[str, Any]:
+    """Return the jobs and totals of `joader status --json`; `past`: those of jobs that left."""
+    jobs = []
+    totals = dict(past)
+    for job, session in sessions.items():
+        stats = engine.stats(job)
+        figures = {name: getattr(stats, name) for name in totals}
+        for name, value in figures.items():
+            totals[name] += value
+        jobs.append(
+            {
+                "id": job,
+                "name": session.name,
+                "table": session.table,
+                "pid": session.pid,
+                "rank": session.rank,
+                "world_size": session.world_size,
+                "epoch": session.epoch,
+                "position": session.delivered,
+                **figures,
+            }
+        )
+    memory = {"used_bytes": engine.used_bytes, "pinned_bytes": engine.pinned_bytes}
+    return {
+        "version": __version__,
+        "pid": os.getpid(),
+        "memory": memory,
+        "jobs": jobs,
+        "totals": totals,
+    }
+
+
+def why(engine: Engine, pool: Pool, pieces: Pieces, session: Session) -> Why:
+    """Say in words what a job's next batch waits for."""
+    job = session.job or 0
+    ranks, all_here = engine.waits_for_ranks(job)
+    if ranks:
+        return Why(ranks, patience=all_here)
+    waits = engine.waits_for(job)
+    if waits is None:
+        return Why("nothing is missing for it, or there is no room in memory for what is")
+    sample, row = waits
+    if session.common:
+        _, row = pieces.locate(session.common, row, session.recipe) or ("", row)
+    step = "the job's own part" if engine.is_own(sample) else "the dataset"
+    text = f"row {row} (in {step}) {pool.whereabouts(sample)}"
+    return Why(text, more_s=pool.acts_in_s(sample) or 0.0)
 
 
 def explained(engine: Engine, pieces: Pieces, *sessions: Session) -> dict[str, Any]:
