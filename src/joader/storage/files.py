@@ -51,7 +51,7 @@ class FileList(Storage):
         self.files = files
         self.slow = files.slow
         self.names = Names.of(names)
-        self._runs: list[tuple[Run, str]] | None = None
+        self._runs: list[tuple[Run, str]] = []  # as last seen, by narrowed copies too
         self.length = len(self.names)
         self.columns = {"image": "bytes", "path": "str"}
         self.labels = None
@@ -91,7 +91,8 @@ class FileList(Storage):
         if not self._given:
             return None
         names = list(self.names)
-        order = sorted(range(self.length), key=lambda row: os.path.split(names[row]))
+        keys = [name.rpartition("/")[::2] for name in names]
+        order = sorted(range(self.length), key=keys.__getitem__)
         if order == list(range(self.length)):
             return None
         places = np.empty(self.length, np.int64)
@@ -105,7 +106,7 @@ class FileList(Storage):
     def identity(self) -> tuple[Any, ...]:
         """Return the digest of places, sizes and times of change, and of labels."""
         labels = b"" if self.labels is None else self.labels.tobytes()
-        self._runs = runs_stamped(self.files, self.names)
+        self._runs[:] = runs_stamped(self.files, self.names)
         digests = "".join(digest for _, digest in self._runs)
         return digests_of(self.files.where, digests), digests_of(labels)
 
@@ -115,9 +116,8 @@ class FileList(Storage):
 
     def pieces(self) -> list[Piece]:
         """Return the runs of files in one folder; with labels and paths where samples have them."""
-        if self._runs is None:
+        if not self._runs:
             self.identity()
-        assert self._runs is not None
         found = []
         for run, digest in self._runs:
             seen: list[Any] = []
