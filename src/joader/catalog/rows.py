@@ -28,7 +28,7 @@ from joader.storage.expected import Expected
 from joader.storage.local_files import LocalFiles
 from joader.storage.per_process import PerProcess
 from joader.storage.places import is_url
-from joader.storage.storage import Rows
+from joader.storage.storage import Rows, fetch_parts
 
 _LEAST_LIMIT = 1 << 22
 
@@ -132,18 +132,12 @@ class _Segments:
         if rows.size and int(rows.max()) >= self._end:
             self._find(int(rows.max()))
         which = np.searchsorted(self._starts, rows, "right") - 1
-        numbers = [int(which[0])] if len(rows) == 1 else np.unique(which).tolist()
-        found: list[list[Any]] = [[None] * len(rows) for _ in columns]
-        for number in numbers:
+
+        def fetch(number: int, some: Rows) -> list[Values]:
             storage = remote.get(number) or self.opened(number)
-            if len(numbers) == 1:
-                return storage.fetch(rows - self._starts[number], columns)
-            at = np.flatnonzero(which == number)
-            values = storage.fetch(rows[at] - self._starts[number], columns)
-            for column, part in zip(found, values, strict=True):
-                for place, value in zip(at.tolist(), part, strict=True):
-                    column[place] = value
-        return list(found)
+            return storage.fetch(some - self._starts[number], columns)
+
+        return fetch_parts(which, rows, len(columns), fetch)
 
     def opened(self, number: int) -> Storage:
         storage = self._open.get(number)

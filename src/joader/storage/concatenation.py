@@ -10,7 +10,7 @@ import numpy as np
 
 from joader.storage.files import FileList
 from joader.storage.places import shown
-from joader.storage.storage import Piece, Rows, Storage, Values
+from joader.storage.storage import Piece, Rows, Storage, Values, fetch_parts
 
 
 class Concatenation(Storage):
@@ -31,14 +31,11 @@ class Concatenation(Storage):
     def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
         """Read part by part."""
         which = np.searchsorted(self._starts, rows, "right") - 1
-        found: list[list[Any]] = [[None] * len(rows) for _ in columns]
-        for number in np.unique(which).tolist():
-            at = np.flatnonzero(which == number)
-            values = self.parts[number].fetch(rows[at] - self._starts[number], columns)
-            for column, some in zip(found, values, strict=True):
-                for place, value in zip(at.tolist(), some, strict=True):
-                    column[place] = value
-        return list(found)
+
+        def fetch(number: int, some: Rows) -> list[Values]:
+            return self.parts[number].fetch(some - self._starts[number], columns)
+
+        return fetch_parts(which, rows, len(columns), fetch)
 
     def at_hand(self, rows: Rows, name: str) -> Values:
         """Return labels or paths of files."""

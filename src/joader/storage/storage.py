@@ -19,7 +19,7 @@ import copy
 import json
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -176,3 +176,22 @@ class Storage(ABC):
 
     def _unknown(self, row: int) -> UnknownRow:
         return UnknownRow(f"row {row} of a storage of {self.length} rows, numbered from 0")
+
+
+def fetch_parts(
+    which: Rows, rows: Rows, columns: int, fetch: Callable[[int, Rows], list[Values]]
+) -> list[Values]:
+    """Return values of rows that lie in several parts, each part asked once.
+
+    `which` is the part of each row; `fetch` reads these rows of a part, numbered as they are here.
+    """
+    numbers = [int(which[0])] if len(rows) == 1 else np.unique(which).tolist()
+    if len(numbers) == 1:
+        return fetch(numbers[0], rows)
+    found: list[list[Any]] = [[None] * len(rows) for _ in range(columns)]
+    for number in numbers:
+        at = np.flatnonzero(which == number)
+        for column, some in zip(found, fetch(number, rows[at]), strict=True):
+            for place, value in zip(at.tolist(), some, strict=True):
+                column[place] = value
+    return list(found)
