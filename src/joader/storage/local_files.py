@@ -48,7 +48,8 @@ class LocalFiles:
         self, names: Sequence[str], stamps: Sequence[tuple[int, int]]
     ) -> list[bytes]:
         """Return the content of files; ReadFailed where one has another size or time of change."""
-        return self._reads.map(self._unchanged, list(zip(names, stamps, strict=True)))
+        named = list(zip(names, stamps, strict=True))
+        return self._reads.map(lambda pair: self._whole(*pair), named)
 
     def read_parts(self, parts: Sequence[Part]) -> list[bytes]:
         """Return parts of files."""
@@ -67,25 +68,18 @@ class LocalFiles:
             opened.close()
         self._reads.close()
 
-    def _whole(self, name: str) -> bytes:
-        try:
-            with open(self.path(name), "rb", buffering=0) as file:
-                return file.readall()
-        except OSError as error:
-            raise _failed(self.path(name), error) from error
-
-    def _unchanged(self, named: tuple[str, tuple[int, int]]) -> bytes:
-        name, stamp = named
+    def _whole(self, name: str, stamp: tuple[int, int] | None = None) -> bytes:
+        """Return the content of a file; ReadFailed where it does not have this stamp any more."""
         try:
             with open(self.path(name), "rb", buffering=0) as file:
                 body = file.readall()
-                stat = os.fstat(file.fileno())
+                stat = None if stamp is None else os.fstat(file.fileno())
         except OSError as error:
             raise _failed(self.path(name), error) from error
-        if (stat.st_size, stat.st_mtime_ns) != stamp:
+        if stat is not None and (stat.st_size, stat.st_mtime_ns) != stamp:
             raise ReadFailed(
-                f"{self.path(name)} was changed after it was taken into the table; call "
-                "table.refresh(), and begin a new pass"
+                f"{self.path(name)} was changed after it was listed; look at the files again "
+                "(of a table: table.refresh()), and begin a new pass"
             )
         return body
 
