@@ -126,7 +126,12 @@ def test_files_that_changed_and_other_files(node: Node) -> None:
     found = facts(node, before, after)
     assert found["rows_in_common"] == 0
     assert "has changed between the starts" in found["why_not"]
-    done(before, elsewhere, after)
+    options = "{'prepare': [first], 'sampler': [1, 2, 3, 4, 5]}"
+    prepared = holding(node, "open_storage('two', kind='files')", options, make=make)
+    found = facts(node, elsewhere, prepared)
+    assert found["rows_in_common"] == 8  # of different recipes, by the files' own numbers
+    assert "prepare[0] is missing in one and first in the other" in found["why_not"]
+    done(before, elsewhere, after, prepared)
 
 
 def test_jobs_by_number_name_and_process_and_who_is_not_there(node: Node) -> None:
