@@ -106,8 +106,7 @@ class SharedPart:
 
     @cached_property
     def _may_lie_in_slot(self) -> bool:
-        built_in = all(isinstance(step, Step) for step in self.steps.steps)
-        return built_in and self.steps.dtype == "uint8"
+        return self.steps.built_in and self.steps.dtype == "uint8"
 
     @cached_property
     def _fixed_shape(self) -> tuple[int, ...] | None:
