@@ -13,7 +13,7 @@ from joader.client.alone import Alone
 from joader.errors import NoDaemon, RowFailed
 from joader.images import Steps
 from joader.messages import NextBatch, StartPass, unpacked
-from joader.workers.parts import OwnPart, SharedPart
+from joader.recipe.parts import OwnPart, SharedPart
 
 NOWHERE = "/nowhere/daemon.sock"
 

@@ -8,10 +8,10 @@ import pytest
 
 import joader
 from joader.catalog import StoredRows, Table, TableRows
-from joader.client.fingerprint import fingerprint
 from joader.client.tables import Joined, split
 from joader.client.unwrapped import unwrap
 from joader.errors import BadArgument
+from joader.recipe.fingerprint import fingerprint
 from tests.client import torch_stand_in
 
 pytest.importorskip("pyarrow", reason="row tables are Arrow files")

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from joader.memory import Parcel
+from joader.recipe.parts import OwnPart, SharedPart
 from joader.workers import loop
-from joader.workers.parts import OwnPart, SharedPart
 from tests.faults.injector import Armed, Injector, around, in_channels
 
 

@@ -36,8 +36,8 @@ from joader.messages import (
     ToClient,
     packed,
 )
+from joader.recipe.parts import SharedPart
 from joader.wire import Channel, frame
-from joader.workers.parts import SharedPart
 from tests.fuzz.talk import Numbers, Telltale
 from tests.processes.conftest import Node
 from tests.processes.jobs import wait_until

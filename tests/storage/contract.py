@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from joader.client.fingerprint import fingerprint
 from joader.errors import BadArgument, BadRows, MissingExtra, NoData, UnknownColumn, UnknownRow
+from joader.recipe.fingerprint import fingerprint
 from joader.storage import Storage, Values, open_storage
 
 ROWS = 40

@@ -30,13 +30,13 @@ from joader.messages import (
     TooBig,
     ToWorker,
 )
+from joader.recipe.parts import OwnPart, SharedPart
+from joader.recipe.randomness import kept_random_numbers
 from joader.storage import Storage
 from joader.wire import Channel
 from joader.workers import loop
 from joader.workers.desk import Desk
 from joader.workers.loop import Worker
-from joader.workers.parts import OwnPart, SharedPart
-from joader.workers.randomness import kept_random_numbers
 
 
 class Counted:

@@ -8,9 +8,9 @@ from typing import Any
 from joader.cli.console import Console, write
 from joader.cli.node import counted
 from joader.client.connection import Connection
-from joader.client.fingerprint.shorthand import first_difference
 from joader.errors import BadArgument
 from joader.messages import AskExplain, AskStatus, Explained, Status
+from joader.recipe.fingerprint.shorthand import first_difference
 
 _ASK_S = 10.0
 

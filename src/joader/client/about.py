@@ -4,10 +4,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from joader.client.fingerprint import Outline
-from joader.client.fingerprint.shorthand import shorthand
+from joader.recipe.fingerprint import Outline
+from joader.recipe.fingerprint.shorthand import shorthand
+from joader.recipe.parts import OwnPart, SharedPart, step_names
 from joader.storage import Storage
-from joader.workers.parts import OwnPart, SharedPart, step_names
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,11 @@ from joader.engine.recipe_rows import JobRows
 from joader.memory import Layout, Parcel, pack, read
 from joader.memory.layout import LINE_BYTES
 from joader.messages import BatchReady, NextBatch, StartPass, packed, unpacked
+from joader.recipe.parts import OwnPart, SharedPart, step_names
+from joader.recipe.randomness import kept_random_numbers, key_of, start_random_numbers
 from joader.sampling import IndependentSampler, Sampler, SequentialSampler
 from joader.workers.complaint import complaint
 from joader.workers.desk import LOADING, READING, WRITING
-from joader.workers.parts import OwnPart, SharedPart, step_names
-from joader.workers.randomness import kept_random_numbers, key_of, start_random_numbers
 
 _ME = 0  # the only job of the sampler
 _WHERE = "the job itself, process"

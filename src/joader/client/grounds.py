@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from joader.client.fingerprint import fingerprint
+from joader.recipe.fingerprint import fingerprint
+from joader.recipe.parts import SharedPart
 from joader.storage import Storage
 from joader.storage.hugging_face import files_of_dataset, is_dataset
-from joader.workers.parts import SharedPart
 
 
 @dataclass(frozen=True)

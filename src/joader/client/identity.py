@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from joader.client.fingerprint import Outline, name_of, outline
-from joader.client.fingerprint.shorthand import MOST_LINES, change, shorthand
 from joader.client.tables import Joined
 from joader.errors import BadArgument
+from joader.recipe.fingerprint import Outline, name_of, outline
+from joader.recipe.fingerprint.shorthand import MOST_LINES, change, shorthand
 
 
 class Identity:

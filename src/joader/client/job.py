@@ -18,7 +18,7 @@ from joader.client.pickled import pickled
 from joader.client.ranks import Rank
 from joader.errors import ConnectionLost
 from joader.messages import Body, Environment, Register, packed
-from joader.workers.parts import OwnPart, SharedPart
+from joader.recipe.parts import OwnPart, SharedPart
 
 CONNECT_TRIES = 3
 # The daemon answers within `timeout`, but this however short that is, or else counts as gone. One

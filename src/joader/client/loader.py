@@ -25,7 +25,6 @@ from joader.client.arguments import check, check_dataset, steps_of
 from joader.client.collating import Slots
 from joader.client.connection import Connection
 from joader.client.counts import Counts, LoaderStats
-from joader.client.fingerprint import fingerprint
 from joader.client.grounds import NO_GROUND, ground_of
 from joader.client.identity import Identity
 from joader.client.job import Job
@@ -41,7 +40,8 @@ from joader.client.unwrapped import Unwrapped, unwrap
 from joader.errors import BadArgument, WorldError
 from joader.memory import Ring
 from joader.messages import BatchReady
-from joader.workers.parts import OwnPart, SharedPart
+from joader.recipe.fingerprint import fingerprint
+from joader.recipe.parts import OwnPart, SharedPart
 
 # Batches asked for at a time: one in hand and one in preparation; of a sampler's more, as only what
 # was asked for is known.

@@ -54,9 +54,9 @@ from joader.messages import (
     packed,
     unpacked,
 )
+from joader.recipe.randomness import key_of
 from joader.wire import Allowance
 from joader.workers.pool import Pool
-from joader.workers.randomness import key_of
 
 Record = Callable[[list[engine.Event], list[engine.Instruction]], None]
 

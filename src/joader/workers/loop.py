@@ -56,11 +56,11 @@ from joader.messages import (
     TooBig,
     ToWorker,
 )
+from joader.recipe.parts import SharedPart, step_names
+from joader.recipe.randomness import start_random_numbers
 from joader.wire import Channel
 from joader.workers.complaint import complaint
 from joader.workers.desk import LOADING, READING, SIGNAL, WRITING, Desk
-from joader.workers.parts import SharedPart, step_names
-from joader.workers.randomness import start_random_numbers
 
 # Prepared samples remembered for own parts that were sent before the pool knew them prepared: more
 # than a worker can have answered meanwhile.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from joader.client.fingerprint.graph import DIGEST_BYTES, Opaque, Part, label
+from joader.recipe.fingerprint.graph import DIGEST_BYTES, Opaque, Part, label
 
 # Kinds of elements that are their bytes; others (objects, NumPy's variable strings) are listed.
 _PLAIN_KINDS = frozenset("biufcmMSUV")

@@ -32,7 +32,7 @@ bulk.py for large containers; graph.py turns what was found into digests. shorth
 outline in a checkpoint.
 """
 
-from joader.client.fingerprint.outline import (
+from joader.recipe.fingerprint.outline import (
     Line,
     Outline,
     difference,

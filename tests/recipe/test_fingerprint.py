@@ -21,8 +21,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from joader.client.fingerprint import anatomy, bulk, fingerprint
 from joader.errors import BadArgument
+from joader.recipe.fingerprint import anatomy, bulk, fingerprint
 
 
 class Box:
@@ -64,7 +64,7 @@ import argparse, collections, enum, functools, logging, os, pathlib, random, re,
 from dataclasses import dataclass, field
 from random import randint, random as draw
 import numpy as np
-from joader.client.fingerprint import fingerprint
+from joader.recipe.fingerprint import fingerprint
 
 log = logging.getLogger(__name__)
 environment = os.environ

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from importlib.util import resolve_name
 
-from joader.client.fingerprint.graph import DIGEST_BYTES, digest_of, label
-from joader.client.fingerprint.origin import file_of, library_of
+from joader.recipe.fingerprint.graph import DIGEST_BYTES, digest_of, label
+from joader.recipe.fingerprint.origin import file_of, library_of
 
 
 def source_digest(*names: str) -> bytes:

@@ -10,7 +10,7 @@ import sys
 import zlib
 from typing import Any
 
-from joader.client.fingerprint.outline import FORM, Line, Outline, difference
+from joader.recipe.fingerprint.outline import FORM, Line, Outline, difference
 
 MOST_LINES = 100
 MOST_CHARACTERS = 4000

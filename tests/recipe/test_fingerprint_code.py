@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from joader.client.fingerprint import fingerprint
+from joader.recipe.fingerprint import fingerprint
 
 SCRIPT = """
 import functools
@@ -289,7 +289,7 @@ def test_library_code_counts_by_name_and_version(monkeypatch):
     def version_of(name: str) -> str | None:
         return f"{name.partition('.')[0]} {version}"
 
-    program = importlib.import_module("joader.client.fingerprint.program")
+    program = importlib.import_module("joader.recipe.fingerprint.program")
     monkeypatch.setattr(program, "library_of", version_of)
     version = 1
     before = fingerprint([argparse.Namespace, argparse.FileType, len, importlib])

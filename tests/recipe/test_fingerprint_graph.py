@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from joader.client.fingerprint.graph import Part, digests, label
+from joader.recipe.fingerprint.graph import Part, digests, label
 
 
 @st.composite

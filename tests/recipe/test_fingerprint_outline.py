@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from joader.client.fingerprint import difference, explain, fingerprint, outline
+from joader.recipe.fingerprint import difference, explain, fingerprint, outline
 
 
 class Box:

@@ -6,11 +6,11 @@ apart only while both live; the edges of the parts keep every object met alive u
 
 from typing import Any
 
-from joader.client.fingerprint.anatomy import take_apart
-from joader.client.fingerprint.bulk import SCALARS
-from joader.client.fingerprint.graph import Opaque, Part, digests
-from joader.client.fingerprint.program import LibraryNames
 from joader.errors import BadArgument
+from joader.recipe.fingerprint.anatomy import take_apart
+from joader.recipe.fingerprint.bulk import SCALARS
+from joader.recipe.fingerprint.graph import Opaque, Part, digests
+from joader.recipe.fingerprint.program import LibraryNames
 
 
 class Walk:

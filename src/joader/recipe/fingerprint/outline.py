@@ -7,8 +7,8 @@ each of them knows only its own dataset.
 import sys
 from typing import Any, NamedTuple, TypeAlias
 
-from joader.client.fingerprint.graph import digest_of, label
-from joader.client.fingerprint.walk import Walk
+from joader.recipe.fingerprint.graph import digest_of, label
+from joader.recipe.fingerprint.walk import Walk
 
 # Goes up whenever the same object would get another fingerprint: old ones then match nothing.
 FORM = 1

@@ -8,7 +8,7 @@ import types
 import numpy as np
 import pytest
 
-from joader.client.fingerprint.origin import file_of, is_compiled, library_of
+from joader.recipe.fingerprint.origin import file_of, is_compiled, library_of
 
 PYTHON = f"{platform.python_implementation()} {platform.python_version()}"
 

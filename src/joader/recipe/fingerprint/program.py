@@ -20,10 +20,10 @@ from types import (
 )
 from typing import Any
 
-from joader.client.fingerprint.graph import Part, label
-from joader.client.fingerprint.origin import is_compiled, library_of
-from joader.client.fingerprint.reads import reads
-from joader.client.fingerprint.sources import import_names, source_digest
+from joader.recipe.fingerprint.graph import Part, label
+from joader.recipe.fingerprint.origin import is_compiled, library_of
+from joader.recipe.fingerprint.reads import reads
+from joader.recipe.fingerprint.sources import import_names, source_digest
 
 # Attributes of a class that say nothing about what it does, or change while it is used.
 _LEFT_OUT = frozenset(

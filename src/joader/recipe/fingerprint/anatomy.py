@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from joader.client.fingerprint import program
-from joader.client.fingerprint.bulk import MIN_SIZE, SCALARS, bulk, sorted_keys
-from joader.client.fingerprint.content import array_part, file_part, tensor_part
-from joader.client.fingerprint.graph import Opaque, Part, Scalar, label
-from joader.client.fingerprint.program import LibraryNames
+from joader.recipe.fingerprint import program
+from joader.recipe.fingerprint.bulk import MIN_SIZE, SCALARS, bulk, sorted_keys
+from joader.recipe.fingerprint.content import array_part, file_part, tensor_part
+from joader.recipe.fingerprint.graph import Opaque, Part, Scalar, label
+from joader.recipe.fingerprint.program import LibraryNames
 from joader.storage import Storage
 
 _WORDS_LENGTH = 60

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from joader.client.fingerprint.graph import DIGEST_BYTES, Scalar, label
+from joader.recipe.fingerprint.graph import DIGEST_BYTES, Scalar, label
 
 # Smaller containers are walked, so that a difference can be named element by element.
 MIN_SIZE = 64

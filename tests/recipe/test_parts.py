@@ -9,7 +9,7 @@ from PIL import Image
 
 from joader.images import CenterCrop, Decode, RandomHorizontalFlip, Resize, Steps, ToTensor
 from joader.memory import pack, read
-from joader.workers.parts import OwnPart, SharedPart
+from joader.recipe.parts import OwnPart, SharedPart
 
 
 class Photos:

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from joader.images import Decode, Step, Steps, image_shape
 from joader.images.body import body_of
 from joader.images.sample import image_of, with_image
+from joader.recipe.randomness import start_random_numbers
 from joader.storage import Storage
-from joader.workers.randomness import start_random_numbers
 
 
 @dataclass
