@@ -85,7 +85,6 @@ class DaemonConfig:
 
     memory_bytes: int
     workers: int
-    threads_per_worker: int = 1
     idle_s: float = 60.0  # without a client for so long, it ends; 0: never
     worker_growth_bytes: int = 0  # a worker that grows by more is replaced; 0: by its share
 

@@ -2,10 +2,13 @@
 
     client  → daemon   Hello            who is there, on the raw socket
     daemon  → client   Welcome          with a descriptor of the arena
-    client  → daemon   Register         what the job reads, and how
-    daemon  → client   NeedBody         the recipe is new here: send its code …
-    client  → daemon   Body             … as cloudpickle, for workers of the same user only
+    client  → daemon   Register         what the job reads, how, and which nursery it brings
     daemon  → client   Registered
+    client  → nursery  Attend           serve this daemon
+    nursery → daemon   Hello            by the ticket that the job has registered
+    daemon  → nursery  Bear             fork workers, as there is something to do
+    worker  → daemon   Hello            by the same ticket; its Welcome brings arena and desk
+    nursery → daemon   Ended            how a worker's process ended
     client  → daemon   StartPass        an epoch begins, or goes on after what is done
     daemon  → client   PlanAhead        of a rank: the steps that come, answered by
     client  → daemon   PlanKnown        … since none is handed out before all ranks know it
@@ -15,7 +18,7 @@
     worker  → daemon   TooBig           the slot is too small, or there is none …
     daemon  → worker   PutAt            … so here is another
     worker  → daemon   Cooked, CookedEach, Spoiled
-    daemon  → worker   HandBack         it is long at something: who waits behind it …
+    daemon  → worker   HandBack         it has worked on something for long: who waits behind it …
     worker  → daemon   NotBegun         … goes to another
     daemon  → client   BatchReady       where the samples of the next batch lie
     client  → daemon   GiveBack         copied: the slots may be used again
@@ -23,6 +26,7 @@
 
 At any time AskWhy → Why (what a late batch waits for), AskStatus → Status, AskExplain → Explained.
 
+No code travels, and no pickle reaches the daemon: workers are born from the job that has the code.
 Rows, positions and offsets are int64 arrays, as bytes. A layout is named by a number that the
 daemon gives it; the first batch with a new number brings the layout itself.
 """
@@ -35,7 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from joader.errors import BadMessage
 
-PROTOCOL = 5
+PROTOCOL = 6
 
 Packed = bytes
 # What a peer may say at all; which of it makes sense the engine knows.
@@ -45,27 +49,30 @@ Text = Annotated[str, msgspec.Meta(max_length=1 << 16)]
 
 
 class Hello(msgspec.Struct, frozen=True, tag=True):
-    """Say who connects; `pid` is watched, so that what a job holds goes when it goes."""
+    """Say who connects; `pid` is watched, so that what a job holds goes when it goes.
+
+    `role` is "client", "nursery" or "worker"; the latter two say by which `ticket` a job has
+    announced them, and a worker which of its nursery's it is.
+    """
 
     protocol: int
     pid: int
+    role: Text = "client"
+    ticket: Text = ""
+    number: Natural = 0
 
 
 class Welcome(msgspec.Struct, frozen=True, tag=True):
-    """Answer a Hello; the message carries a read-only descriptor of the arena."""
+    """Answer a Hello.
+
+    To a client the message carries a read-only descriptor of the arena, to a worker a writable one
+    and its desk, to a nursery none.
+    """
 
     protocol: int
     version: str
     pid: int
     arena_bytes: int
-
-
-class Environment(msgspec.Struct, frozen=True):
-    """Where a job's code runs: its interpreter, import path and folder."""
-
-    interpreter: Text
-    path: Annotated[tuple[Text, ...], msgspec.Meta(max_length=1 << 12)]
-    folder: Text
 
 
 class Register(msgspec.Struct, frozen=True, tag=True):
@@ -79,9 +86,10 @@ class Register(msgspec.Struct, frozen=True, tag=True):
     order: Text
     seed: Word
     fresh: bool
-    environment: Environment
-    code_time: float = 0.0  # when the job's own modules were last changed
-    own: bytes = b""  # the job's own part, cloudpickled; empty: it takes samples as they are
+    own: bool = False  # it has a part of its own, done in its own workers
+    ticket: Text = ""  # of its nursery; empty: it reads by itself what others have not prepared
+    workers: Natural = 0  # the most it lends; 0: its share of the cores
+    lends: bool = True  # its workers prepare for others, too, while they have nothing to do
     team: Text = ""  # of a rank: its job, and which rank of how many it is
     rank: Natural = 0
     world_size: Natural = 1
@@ -92,16 +100,6 @@ class Register(msgspec.Struct, frozen=True, tag=True):
     ground: Text = ""  # how rows are read and prepared, whatever the dataset consists of
     pieces: tuple[tuple[Text, Natural], ...] = ()  # of the dataset, with their rows
     about: bytes = b""  # what `joader explain` says of it, as JSON
-
-
-class NeedBody(msgspec.Struct, frozen=True, tag=True):
-    """Ask for the code of a recipe."""
-
-
-class Body(msgspec.Struct, frozen=True, tag=True):
-    """Bring the code of a recipe: a cloudpickled dataset."""
-
-    body: bytes
 
 
 class Registered(msgspec.Struct, frozen=True, tag=True):
@@ -156,7 +154,6 @@ class Cook(msgspec.Struct, frozen=True, tag=True):
     """Prepare a row; offset -1: there is no slot yet."""
 
     sample: int
-    recipe: str
     row: int
     offset: int
     size_bytes: int
@@ -177,20 +174,6 @@ class Finish(msgspec.Struct, frozen=True, tag=True):
     offset: int
     size_bytes: int
     key: int
-
-
-class OwnBody(msgspec.Struct, frozen=True, tag=True):
-    """Bring a worker a job's own part; empty: forget it."""
-
-    job: int
-    body: bytes
-
-
-class RecipeBody(msgspec.Struct, frozen=True, tag=True):
-    """Bring a worker the code of a recipe; empty: forget it."""
-
-    recipe: str
-    body: bytes
 
 
 class TooBig(msgspec.Struct, frozen=True, tag=True):
@@ -225,7 +208,7 @@ class CookedEach(msgspec.Struct, frozen=True, tag=True):
 
 
 class HandBack(msgspec.Struct, frozen=True, tag=True):
-    """Ask a worker for what it has not begun: it is long at something, and others need not wait."""
+    """Ask a worker for what it has not begun: it is busy for long, and others need not wait."""
 
 
 class NotBegun(msgspec.Struct, frozen=True, tag=True):
@@ -235,7 +218,10 @@ class NotBegun(msgspec.Struct, frozen=True, tag=True):
 
 
 class Spoiled(msgspec.Struct, frozen=True, tag=True):
-    """Say that a sample cannot be prepared: the step and the original traceback."""
+    """Say that a sample cannot be prepared: the step and the original traceback.
+
+    The first line names the exception's class, as module and qualified name (see `raised`).
+    """
 
     sample: int
     reason: str
@@ -244,7 +230,8 @@ class Spoiled(msgspec.Struct, frozen=True, tag=True):
 class BatchReady(msgspec.Struct, frozen=True, tag=True):
     """Tell a client its next positions, in order, and where their samples lie.
 
-    Positions in `failed`, with the reason why, have no sample.
+    Positions in `failed`, with the reason why, have no sample. Nor have those in `absent`, which
+    nobody has prepared: a job without workers reads them by itself.
     """
 
     number: int
@@ -257,6 +244,8 @@ class BatchReady(msgspec.Struct, frozen=True, tag=True):
     prepared: int = 0  # of these samples; the others were here
     shared: int = 0  # were here because another job needed them
     repeated: int = 0  # of a rank: how many positions, of all ranks, fill this step up
+    absent: Packed = b""  # places in `positions`
+    forget_layouts: bool = False  # the numbers of layouts that came before mean nothing any more
 
 
 class GiveBack(msgspec.Struct, frozen=True, tag=True):
@@ -315,12 +304,55 @@ class Explained(msgspec.Struct, frozen=True, tag=True):
 
 
 class Stop(msgspec.Struct, frozen=True, tag=True):
-    """Tell the daemon, or a worker, to end."""
+    """Tell the daemon, a nursery or a worker to end."""
+
+
+class Attend(msgspec.Struct, frozen=True, tag=True):
+    """Tell a nursery which daemon to serve, and by which ticket; it leaves the one before."""
+
+    path: str
+    ticket: str
+
+
+class Born(msgspec.Struct, frozen=True, tag=True):
+    """Say that a nursery is ready, what its recipe is called there, and why it is not comparable.
+
+    Under spawn and forkserver the code was loaded anew: its name counts, not that in the job.
+    """
+
+    recipe: str = ""
+    opaque: str = ""
+    place: str = ""
+
+
+class Unborn(msgspec.Struct, frozen=True, tag=True):
+    """Say why a nursery cannot serve: no worker can be forked, or the daemon lets nobody in."""
+
+    reason: str
+
+
+class Bear(msgspec.Struct, frozen=True, tag=True):
+    """Tell a nursery to fork a worker of this number."""
+
+    number: int
+
+
+class Ended(msgspec.Struct, frozen=True, tag=True):
+    """Say how a worker's process ended: its exit code, or less than 0, the signal."""
+
+    number: Natural
+    pid: Natural
+    code: int
+
+
+class Slay(msgspec.Struct, frozen=True, tag=True):
+    """Tell a nursery to kill a worker that the daemon cannot reach."""
+
+    number: int
 
 
 FromClient = (
     Register
-    | Body
     | StartPass
     | PlanKnown
     | NextBatch
@@ -331,9 +363,13 @@ FromClient = (
     | AskExplain
     | Stop
 )
-ToClient = Registered | NeedBody | PlanAhead | BatchReady | Refused | Why | Status | Explained
-ToWorker = Cook | Finish | RecipeBody | OwnBody | PutAt | HandBack | Stop
+ToClient = Registered | PlanAhead | BatchReady | Refused | Why | Status | Explained
+ToWorker = Cook | Finish | PutAt | HandBack | Stop
 FromWorker = Cooked | CookedEach | TooBig | Spoiled | NotBegun
+ToNursery = Bear | Slay | Stop
+FromNursery = Ended | Unborn
+ToChild = Attend | Stop  # from the job to its nursery
+FromChild = Born | Unborn
 
 
 def packed(values: ArrayLike) -> Packed:

@@ -6,14 +6,19 @@ and an `Allowance` bounds what all streams of a process hold at a time.
 """
 
 import asyncio
+import os
 import select
 import socket
+import struct
+import time
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from joader.errors import BadArgument, BadMessage, ConnectionLost
+from joader.errors import BadArgument, BadMessage, ConnectionLost, NoDaemon, Refusal
+from joader.messages import Hello, Refused, Welcome
 
 T = TypeVar("T")
 _LENGTH_BYTES = 4
@@ -159,12 +164,29 @@ class Channel(Generic[T]):
         except OSError as error:
             raise ConnectionLost(f"the other side is gone: {error}") from error
 
-    def receive(self, timeout_s: float | None = None) -> T:
-        """Return the next message; TimeoutError if none comes in time."""
-        self.socket.settimeout(timeout_s)
+    def receive(self, timeout_s: float | None = None, watched: int | None = None) -> T:
+        """Return the next message; TimeoutError if none comes in time.
+
+        ConnectionLost, too, if nothing has come and a `watched` process (a pidfd) has ended.
+        """
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while not self._ready:
+            left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
+            if watched is not None:
+                self._wait_beside(watched, left_s)
+            self.socket.settimeout(left_s)
             self._read()
         return self._ready.pop(0)
+
+    def _wait_beside(self, watched: int, timeout_s: float | None) -> None:
+        look = select.poll()
+        look.register(self.socket, select.POLLIN)
+        look.register(watched, select.POLLIN)
+        ready = dict(look.poll(None if timeout_s is None else timeout_s * 1000))
+        if not ready:
+            raise TimeoutError("nothing has come yet")
+        if self.socket.fileno() not in ready:
+            raise ConnectionLost("the process that was to serve us has ended")
 
     def look_ahead(self) -> list[T]:
         """Return what has come and was not received yet, without waiting; it still will be.
@@ -202,3 +224,40 @@ class Channel(Generic[T]):
     def close(self) -> None:
         """Close the socket."""
         self.socket.close()
+
+
+def connected_to(path: Path, timeout_s: float) -> socket.socket:
+    """Return a socket to a daemon of this user; NoDaemon if there is none."""
+    sock = socket.socket(socket.AF_UNIX)
+    sock.settimeout(timeout_s)
+    try:
+        sock.connect(os.fspath(path))
+        _, user, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        if user != os.getuid():
+            raise NoDaemon(f"the daemon at {path} is of user {user}, not of {os.getuid()}")
+    except BaseException as error:
+        sock.close()
+        if isinstance(error, OSError) and not isinstance(error, NoDaemon):
+            raise NoDaemon(f"cannot reach a daemon at {path}: {error}") from error
+        raise
+    return sock
+
+
+def welcomed(sock: socket.socket, hello: Hello, count: int) -> tuple[Welcome, list[int]]:
+    """Say who we are, and return the daemon's welcome with the descriptors it brings.
+
+    The message comes on the raw socket: asyncio's transports cannot carry descriptors.
+    """
+    sock.sendall(frame(hello))
+    stream: Stream[Welcome | Refused] = Stream(Welcome | Refused)
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(sock, 4096, max(1, count))
+        if not data:
+            raise ConnectionLost("the daemon closed the connection before it said welcome")
+        message = next(stream.feed(data), None)
+        if isinstance(message, Refused):
+            raise Refusal(message.reason)
+        if isinstance(message, Welcome):
+            if len(descriptors) != count:
+                raise BadMessage(f"the daemon's welcome brought {len(descriptors)} descriptors")
+            return message, descriptors

@@ -54,13 +54,11 @@ def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     up = commands.add_parser("up", help="start the daemon (the first job does it by itself, too)")
     up.add_argument("-d", "--detach", action="store_true", help="in the background")
     up.add_argument("--memory", metavar="SIZE", help="for prepared samples, for example 8GiB")
-    up.add_argument("--workers", type=_count, metavar="N", help="processes (default: one a core)")
     up.add_argument(
-        "--threads-per-worker",
+        "--workers",
         type=_count,
         metavar="N",
-        default=1,
-        help="rows a worker prepares side by side; for code that waits for files (default 1)",
+        help="processes at work at once (default: one per core)",
     )
     up.set_defaults(run=_up)
     down = commands.add_parser("down", help="end the daemon")
@@ -152,7 +150,7 @@ def _add_json(command: argparse.ArgumentParser) -> None:
 def _up(options: argparse.Namespace) -> int:
     from joader.cli.node import up
 
-    return up(options.memory, options.workers, options.threads_per_worker, options.detach)
+    return up(options.memory, options.workers, options.detach)
 
 
 def _down(options: argparse.Namespace) -> int:

@@ -20,10 +20,10 @@ _ASK_S = 10.0
 _COUNTS = ("position", "delivered", "prepared", "shared")
 
 
-def up(memory: str | None, workers: int | None, threads: int, detach: bool) -> int:
+def up(memory: str | None, workers: int | None, detach: bool) -> int:
     """Start the daemon, in the background or here."""
     path = socket_path()
-    arguments = [f"--threads-per-worker={threads}", "--idle=0"]
+    arguments = ["--idle=0"]
     if memory:
         arguments.append(f"--memory={size_in_bytes(memory)}")
     if workers:

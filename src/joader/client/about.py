@@ -1,7 +1,7 @@
 """What a job tells of itself, so that `joader explain` can say why two of them share or do not."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from joader.recipe.fingerprint import Outline
@@ -21,7 +21,10 @@ class About:
     rows: int  # of the dataset
     table: str
     deterministic: bool
-    private: bool
+    private: bool  # its samples are its alone
+    seeded: bool = False  # its random samples are a function of its seed, and so its alone
+    opaque: str = ""  # what of its dataset cannot be compared
+    runs: dict[str, str] = field(default_factory=dict)  # where, in words
 
     def to_bytes(self) -> bytes:
         """Return it as it travels."""
@@ -37,7 +40,9 @@ class About:
             "shared": _names(self.shared),
             "own": _names(self.own),
             "deterministic": self.deterministic,
-            "private": self.private,
+            "private": self.private or self.seeded,
+            "opaque": self.opaque,
+            "runs": self.runs,
         }
         return json.dumps(facts).encode()
 

@@ -1,12 +1,16 @@
 """What a loader's arguments may be, checked before anything is done with them."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
+from joader.catalog import Table, View
 from joader.errors import BadArgument
 from joader.images import Step, Steps
 from joader.sampling.sampler import checked_seed
+from joader.storage import Storage
+from joader.storage.hugging_face import is_dataset
 
 ORDERS = ("shared", "seeded")
 ON_ERROR = ("raise", "skip", "replace")
@@ -23,7 +27,7 @@ def check(
     seed: int | None,
     timeout: float,
     on_error: str,
-    fallback: bool,
+    flags: Mapping[str, object],
     counts: Mapping[str, object],
     functions: Mapping[str, object],
     names: Mapping[str, object],
@@ -43,8 +47,9 @@ def check(
         raise BadArgument(f"timeout is {timeout!r}; it is above 0, and 120 s by default")
     if on_error not in ON_ERROR:
         raise BadArgument(f"on_error is {on_error!r}; there are {', '.join(ON_ERROR)}")
-    if not isinstance(fallback, bool):
-        raise BadArgument(f"fallback is {fallback!r}; it is True or False")
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise BadArgument(f"{name} is {flag!r}; it is True or False")
     for name, count in counts.items():
         if count is not None and (not isinstance(count, int) or count < 0):
             raise BadArgument(f"{name} is {count!r}; it is an integer >= 0")
@@ -67,13 +72,36 @@ def check(
     return bool(shuffle)
 
 
-def check_dataset(dataset: object) -> None:
-    """Refuse a dict whose keys are not its positions: there would be nothing to draw."""
+def checked_dataset(dataset: Any, batch_size: int | None, chosen: Any) -> str:
+    """Say why a dataset cannot be shared sample by sample; "" if it can.
+
+    `chosen` is the sampler or batch sampler that the user gave. Whatever torch reads, it reads.
+    """
+    kind = type(dataset).__name__
+    stream = getattr(sys.modules.get("torch.utils.data.dataset"), "IterableDataset", None)
+    if stream is not None and isinstance(dataset, stream):
+        return f"the dataset is a {kind}, which is read from front to end"
+    batches = getattr(sys.modules.get("torch.utils.data.sampler"), "BatchSampler", None)
+    if batch_size is None and batches is not None and isinstance(chosen, batches):
+        return "with batch_size=None the sampler gives whole batches of keys"
     if isinstance(dataset, Mapping) and any(key not in dataset for key in range(len(dataset))):
-        raise BadArgument(
-            f"the dataset is a {type(dataset).__name__} whose keys are not 0 to {len(dataset) - 1};"
-            " give a list, or a dataset whose __getitem__ takes the number of a row"
-        )
+        return f"the dataset is a {kind} whose keys are not 0 to {len(dataset) - 1}"
+    if not hasattr(type(dataset), "__len__") and chosen is not None:
+        return f"the dataset is a {kind} without a length"
+    if batch_size is not None and _gives_batches(dataset):
+        return f"the dataset is a {kind} whose __getitems__ gives whole batches"
+    return ""
+
+
+def _gives_batches(dataset: Any) -> bool:
+    """Tell whether torch would ask a dataset for whole batches, which may differ from its rows."""
+    while type(dataset).__module__ == "torch.utils.data.dataset" and hasattr(dataset, "dataset"):
+        dataset = dataset.dataset
+    if isinstance(dataset, Storage | Table | View):
+        return False
+    if is_dataset(dataset):  # rows of a Hugging Face dataset, unless a function sees the batch
+        return bool(getattr(dataset, "_format_type", None) == "custom")
+    return callable(getattr(type(dataset), "__getitems__", None))
 
 
 def steps_of(given: Any, name: str) -> Steps:

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from joader.client.births import Nursery, descriptors_to_close
 from joader.config import socket_path
 from joader.daemon.lifecycle import connect_or_start, connected
 from joader.errors import BadMessage, ConnectionLost, NoDaemon, OurError, Refusal
@@ -24,17 +25,14 @@ from joader.memory import Arena, Layout
 from joader.messages import (
     PROTOCOL,
     BatchReady,
-    Body,
     Hello,
-    NeedBody,
     PlanAhead,
     Refused,
     Register,
     Registered,
     ToClient,
-    Welcome,
 )
-from joader.wire import Channel, Stream, frame
+from joader.wire import Channel, welcomed
 
 T = TypeVar("T", bound=msgspec.Struct)
 HANDSHAKE_S = 30.0
@@ -52,8 +50,7 @@ class Connection:
         sock.settimeout(answer_s)
         self._pid = os.getpid()
         try:
-            sock.sendall(frame(Hello(PROTOCOL, self._pid)))
-            welcome, descriptor = _welcome(sock)
+            welcome, (descriptor,) = welcomed(sock, Hello(PROTOCOL, self._pid), 1)
         except BaseException as error:
             sock.close()
             if isinstance(error, TimeoutError):
@@ -65,9 +62,12 @@ class Connection:
             if isinstance(error, BadMessage):
                 raise NoDaemon(f"what listens at {path} is no daemon we know: {error}") from error
             raise
+        self.path = path
         self.daemon_pid = welcome.pid
+        self.nursery: Nursery | None = None  # what the job brings; here, so that it lives as long
         try:
-            self._arena = Arena.attach(descriptor, welcome.arena_bytes)
+            # Children of the job do not keep the memory: they have connections of their own.
+            self._arena = Arena.attach(descriptor, welcome.arena_bytes, forks=False)
         finally:
             os.close(descriptor)
         self._channel: Channel[Any] = Channel(sock, ToClient)
@@ -78,6 +78,11 @@ class Connection:
         self.lost = False  # the daemon is gone
         self.passes = 0  # begun on this connection
         self.batch_size = 0  # the largest batch it may ask for
+        descriptors_to_close.add(self)
+
+    def descriptors(self) -> list[int]:
+        """Return what no child of this process may keep."""
+        return [] if self.closed or self.lost else [self._channel.socket.fileno()]
 
     @property
     def usable_here(self) -> bool:
@@ -103,15 +108,12 @@ class Connection:
             return True
         return self._refusal is not None or any(isinstance(m, Refused) for m in ahead)
 
-    def register(self, spec: Register, body: Callable[[], Body]) -> int:
-        """Make the job known and return its number; the code is sent only where it is new."""
+    def register(self, spec: Register) -> int:
+        """Make the job known and return its number."""
         self.batch_size = spec.batch_size
         try:
             self._channel.send(spec)
-            answer = self._wait((NeedBody, Registered), self._answer_s)
-            if isinstance(answer, NeedBody):
-                self._channel.send(body())
-                answer = self._wait((Registered,), self._answer_s)
+            answer = self._wait((Registered,), self._answer_s)
         except TimeoutError as error:
             self.close()
             raise NoDaemon(
@@ -152,6 +154,8 @@ class Connection:
 
     def layouts(self, batch: BatchReady) -> list[Layout]:
         """Return how each sample of a batch lies in its slot."""
+        if batch.forget_layouts:
+            self._layouts.clear()
         for number, data in batch.new_layouts.items():
             self._layouts[number] = Layout.from_bytes(data)
         return [self._layouts[number] for number in batch.layouts]
@@ -171,6 +175,7 @@ class Connection:
         """Let go of a daemon that is gone; the pass that had it goes on with another."""
         self._channel.close()
         self._arena.close()
+        self.nursery = None
 
     def _last_words(self) -> Refusal | None:
         """Return why a daemon that is not there any more has hung up, if it said so."""
@@ -185,7 +190,8 @@ class Connection:
         if self._refusal is not None:
             self.close()
             raise self._refusal
-        message = self._channel.receive(timeout_s)
+        watched = self.nursery.pidfd if self.nursery is not None else None
+        message = self._channel.receive(timeout_s, watched)
         if isinstance(message, Refused):
             self.close()
             raise Refusal(message.reason)
@@ -208,19 +214,3 @@ def _found(address: str | None, start: bool) -> tuple[Path, socket.socket]:
             f"no daemon listens at {path}; `joader up -d` starts one, and so does the first job"
         )
     return path, sock
-
-
-def _welcome(sock: socket.socket) -> tuple[Welcome, int]:
-    """Receive the daemon's welcome and the descriptor it brings."""
-    stream: Stream[Welcome | Refused] = Stream(Welcome | Refused)
-    while True:
-        data, descriptors, _, _ = socket.recv_fds(sock, 4096, 1)
-        if not data:
-            raise ConnectionLost("the daemon closed the connection before it said welcome")
-        message = next(stream.feed(data), None)
-        if isinstance(message, Refused):
-            raise Refusal(message.reason)
-        if isinstance(message, Welcome):
-            if not descriptors:
-                raise BadMessage("the daemon's welcome brought no memory")
-            return message, descriptors[0]

@@ -11,7 +11,8 @@ class LoaderStats:
 
     `skipped` and `replaced`: rows that could not be prepared, by what `on_error` made of them.
     `repeated`: rows that ranks read again so that all take equally many steps.
-    `fallback`: rows that the job prepared itself, as there was no daemon for it.
+    `fallback`: rows that came without a daemon: the job read them itself, as there was none for it,
+    or torch's own loader did, as they cannot be shared.
     """
 
     delivered: int
@@ -39,16 +40,25 @@ class Counts:
     repeated: int = 0
     fallback: int = 0
 
-    def note(self, batch: BatchReady, wait_s: float, replaced: int, alone: bool) -> None:
-        """Count a batch, in which so many of the rows that failed were replaced."""
-        self.delivered += len(batch.layouts)
-        self.prepared += batch.prepared
+    def note(
+        self, batch: BatchReady, wait_s: float, failed: int, replaced: int, alone: bool
+    ) -> None:
+        """Count a batch of which so many rows failed, and so many of these were replaced."""
+        good = len(batch.positions) // 8 - failed
+        self.delivered += good
+        self.prepared += min(good, batch.prepared)
         self.shared += batch.shared
         self.wait_s += wait_s
-        self.skipped += len(batch.failed) - replaced
+        self.skipped += failed - replaced
         self.replaced += replaced
         self.repeated += batch.repeated
-        self.fallback += len(batch.layouts) if alone else 0
+        self.fallback += good if alone else 0
+
+    def note_inside(self, samples: int) -> None:
+        """Count a batch of so many samples that torch's own loader gave."""
+        self.delivered += samples
+        self.prepared += samples
+        self.fallback += samples
 
     def stats(self, epoch: int) -> LoaderStats:
         """Return the figures as they are now."""

@@ -9,13 +9,16 @@ of a step, `skip` does as `replace` does. In every case the positions count as r
 """
 
 import logging
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from joader.client.collating import Slots
+from joader.client.collating import Samples, Slots
+from joader.errors import RowFailed
 from joader.memory.layout import LINE_BYTES
 from joader.messages import BatchReady, unpacked
+from joader.workers.complaint import class_of, complaint, without_class
 
 # So many rows of a pass are named in the log, if they fail; all are counted.
 MOST_NAMED = 10
@@ -31,6 +34,7 @@ class Mender:
         self._on_error = on_error
         self._equal_steps = equal_steps
         self._spare: Slots | None = None  # a good sample of the batches before
+        self._spare_sample: Samples | None = None  # the same, as an object
         self._named = 0
 
     @property
@@ -54,6 +58,21 @@ class Mender:
         layouts = [slots.layouts[source] for source in sources.tolist()]
         return Slots(layouts, slots.memory, slots.offsets[sources], slots.rows[sources])
 
+    def mended_samples(self, given: Samples, good: list[int], size: int) -> Samples | None:
+        """Return what to make a batch of objects of; `good` are the places that have one."""
+        if not good:
+            if self._spare_sample is None or not self._must_fill:
+                return None
+            sample, rows = self._spare_sample
+            return Samples(sample * size, np.repeat(rows, size))
+        if self._must_fill:
+            self._spare_sample = Samples(given.samples[-1:], given.rows[-1:])
+        if len(good) == size or self._on_error != "replace":
+            return given
+        sources = nearest(np.array(good), size)
+        samples = [given.samples[source] for source in sources.tolist()]
+        return Samples(samples, given.rows[sources])
+
     @property
     def leaves_out(self) -> bool:
         """Whether a batch without a good row is left out; else it is an error."""
@@ -63,7 +82,8 @@ class Mender:
         """Name a row that failed in the log, if not many have before it."""
         self._named += 1
         if self._named <= MOST_NAMED:
-            last = reason.strip().splitlines()[-1] if reason.strip() else "no reason is known"
+            reason = without_class(reason).strip()
+            last = reason.splitlines()[-1] if reason else "no reason is known"
             what = "left out" if self._on_error == "skip" else "replaced by another"
             log.warning(
                 "row %d (position %d) could not be prepared and is %s: %s%s",
@@ -76,6 +96,41 @@ class Mender:
     @property
     def _must_fill(self) -> bool:
         return self._on_error == "replace" or self._equal_steps
+
+
+def failure(row: int, position: int, step: str, cause: Exception | str) -> Exception:
+    """Return what to raise for a row: a `RowFailed` that is also what the user's code raised.
+
+    `cause` is the exception itself, or what a worker said of it; then the exception that it is
+    raised from has the class and the text, as with torch.
+    """
+    if isinstance(cause, Exception):
+        reason, kind = complaint(cause, step, __file__, "the job itself, process"), type(cause)
+    else:
+        reason, kind = cause, class_of(cause) or RowFailed
+    text = f"row {row} (position {position}) could not be prepared:\n{without_class(reason)}"
+    failed: Exception = RowFailed(text)
+    if kind is not RowFailed and not issubclass(RowFailed, kind):
+        try:
+            both = type(kind.__name__, (RowFailed, kind), {"__module__": kind.__module__})
+            failed = both.__new__(both, text)
+            failed.args = (text,)
+        except TypeError:  # classes whose instances cannot be one
+            failed = RowFailed(text)
+    failed.__cause__ = cause if isinstance(cause, Exception) else _original(kind, reason)
+    return failed
+
+
+def _original(kind: type[Exception], reason: str) -> Exception | None:
+    """Return an exception as the worker raised it, as far as its class can be made of a text."""
+    if kind is RowFailed:
+        return None
+    told: Any
+    try:
+        told = kind(without_class(reason))
+    except Exception:  # a class of the user's that wants other arguments
+        told = kind.__new__(kind, without_class(reason))
+    return told if isinstance(told, Exception) else None
 
 
 def good_places(batch: BatchReady) -> NDArray[np.int64]:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from joader.client.tables import Joined
 from joader.errors import BadArgument
-from joader.recipe.fingerprint import Outline, name_of, outline
-from joader.recipe.fingerprint.shorthand import MOST_LINES, change, shorthand
+from joader.recipe.fingerprint import Outline
+from joader.recipe.fingerprint.shorthand import change, shorthand
 
 
 class Identity:
@@ -18,15 +18,14 @@ class Identity:
 
     def __init__(
         self,
-        thing: Any,
-        key: str | None,
+        key: str,
+        outline: Outline,
         rows: NDArray[np.integer[Any]],
         table: Joined | None = None,
     ) -> None:
-        """Look at what is shared of a job, unless `key` names it."""
+        """Take what was seen of the shared part of a job: its name, and what that is made of."""
         self._table = table
-        self.outline: Outline = [] if key else outline(thing, max_lines=MOST_LINES)
-        self.key = key or name_of(self.outline)
+        self.key, self.outline = key, outline
         self._rows = rows
 
     @property
@@ -63,7 +62,8 @@ class Identity:
                 f"the state is of a dataset of {state['length']} positions, this one has "
                 f"{self.length}; a pass cannot go on in another dataset"
             )
-        if state["fingerprint"] != self.key:
+        # Without a fingerprint it holds what cannot be compared; its rows still are.
+        if state["fingerprint"] != self.key and state["fingerprint"] and self.key:
             raise BadArgument(
                 f"the state is of another dataset: {self._change(state)}. If it is the same data "
                 f"nevertheless, make the loader with key={state['fingerprint']!r}"

@@ -1,23 +1,20 @@
 """What a loader's job is: all that a daemon is told of it, and all it takes to do without one."""
 
-import os
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import blake2b
+from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from joader.client.alone import Alone
-from joader.client.code_time import code_time
+from joader.client.births import Nursery, context_of
 from joader.client.connection import Connection
 from joader.client.grounds import NO_GROUND, Ground
-from joader.client.pickled import pickled
+from joader.client.in_job import InJob
 from joader.client.ranks import Rank
 from joader.errors import ConnectionLost
-from joader.messages import Body, Environment, Register, packed
+from joader.messages import Register, packed
 from joader.recipe.parts import OwnPart, SharedPart
 
 CONNECT_TRIES = 3
@@ -27,12 +24,22 @@ LEAST_ANSWER_S = 5.0
 
 
 @dataclass(frozen=True)
+class Lending:
+    """Which processes a job brings: as torch's `num_workers` says, or its share of the cores."""
+
+    workers: int  # the most; 0: its share of the cores
+    to_others: bool  # they work for other jobs, too, while they have nothing to do
+    context: Any  # of multiprocessing
+    shown: int  # what get_worker_info() says of their number
+
+
+@dataclass(frozen=True, eq=False)
 class Job:
     """A dataset, what is done to its rows, and the order they are read in."""
 
     name: str
     recipe: str
-    anywhere: bool  # its recipe is the same in every folder and with every interpreter
+    place: str  # where its code runs, as part of the recipe's name; "": the recipe says it all
     rows: NDArray[np.int64]
     row_limit: int
     batch_size: int  # the most rows it asks for at once, as far as is known
@@ -44,53 +51,79 @@ class Job:
     own: OwnPart
     rank: Rank | None
     reads_for: str  # all passes of the loader, and all its ranks: no random sample comes twice
+    named: Any = None  # what the recipe is named by
+    lending: Lending | None = None  # None: the job reads by itself what is not there
+    private: str = ""  # ends the recipe's name, so that it is nobody else's
     table: str = ""  # of the catalog, with its version
     ground: Ground = NO_GROUND
     about: bytes = b""  # what it tells of itself
 
-    def connect(self, address: str | None, batch_size: int, timeout_s: float) -> Connection:
+    def bear(self) -> Nursery | None:
+        """Start the nursery that the job brings, if it brings one."""
+        if self.lending is None:
+            return None
+        known = self.shared.deterministic or not self.place
+        return Nursery(
+            context_of(self.lending.context),
+            self.shared,
+            self.own,
+            self.lending.shown,
+            None if known else self.named,
+        )
+
+    def connect(
+        self, address: str | None, batch_size: int, timeout_s: float, nursery: Nursery | None
+    ) -> Connection:
         """Register with the daemon, starting one if there is none."""
         for _ in range(CONNECT_TRIES - 1):
             with suppress(ConnectionLost):  # one that was ending let us in
-                return self._registered(address, batch_size, timeout_s)
-        return self._registered(address, batch_size, timeout_s)
+                return self._registered(address, batch_size, timeout_s, nursery)
+        return self._registered(address, batch_size, timeout_s, nursery)
 
     def alone(self) -> Alone:
         """Do without a daemon."""
-        return Alone(self.shared, self.own, self.rows, self.row_limit, self.order, self.seed)
+        return Alone(self.rows, self.row_limit, self.order, self.seed)
 
-    def _registered(self, address: str | None, batch_size: int, timeout_s: float) -> Connection:
+    def in_job(self, *, seeded: bool) -> InJob:
+        """Return who reads rows in the job itself."""
+        return InJob(self.shared, self.own, keyed=seeded, as_worker=self.lending is not None)
+
+    def _registered(
+        self, address: str | None, batch_size: int, timeout_s: float, nursery: Nursery | None
+    ) -> Connection:
         connection = Connection(address, answer_s=max(LEAST_ANSWER_S, timeout_s))
-        path = tuple(os.path.abspath(entry) for entry in sys.path)
-        environment = Environment(sys.executable, path, os.getcwd())
-        place = f" in {_digest(environment)}"
-        spec = Register(
-            self.name,
-            self.recipe if self.anywhere else f"{self.recipe}{place}",
-            packed(self.rows),
-            self.row_limit,
-            max(batch_size, self.batch_size),
-            self.order,
-            self.seed,
-            self.fresh,
-            environment,
-            code_time(),
-            pickled(self.own, "transform") if self.own.steps.steps else b"",
-            self.rank.team if self.rank else "",
-            self.rank.number if self.rank else 0,
-            self.rank.world_size if self.rank else 1,
-            self.drop_last,
-            timeout_s,
-            self.reads_for,
-            self.table,
-            f"{self.ground.name}{place}" if self.ground.pieces else "",
-            tuple(self.ground.pieces),
-            self.about,
-        )
-        connection.register(spec, lambda: Body(pickled(self.shared, "dataset")))
+        connection.nursery = nursery
+        connection.register(self._spec(max(batch_size, self.batch_size), timeout_s, nursery))
+        if nursery is not None:
+            nursery.attend(str(connection.path), connection.daemon_pid)
         return connection
 
-
-def _digest(environment: Environment) -> str:
-    """Name an environment: the same code may read other files in another folder."""
-    return blake2b(msgspec.json.encode(environment), digest_size=8).hexdigest()
+    def _spec(self, batch_size: int, timeout_s: float, nursery: Nursery | None) -> Register:
+        recipe, place = self.recipe, self.place
+        if nursery is not None and nursery.recipe:  # the code was loaded anew, there
+            recipe, place = nursery.recipe, nursery.place
+        suffix = f" in {place}" if place else ""
+        return Register(
+            name=self.name,
+            recipe=f"{recipe}{suffix}{self.private}",
+            rows=packed(self.rows),
+            row_limit=self.row_limit,
+            batch_size=batch_size,
+            order=self.order,
+            seed=self.seed,
+            fresh=self.fresh,
+            own=bool(self.own.steps.steps) and nursery is not None,
+            ticket=nursery.ticket if nursery else "",
+            workers=self.lending.workers if self.lending else 0,
+            lends=self.lending.to_others if self.lending else False,
+            team=self.rank.team if self.rank else "",
+            rank=self.rank.number if self.rank else 0,
+            world_size=self.rank.world_size if self.rank else 1,
+            drop_last=self.drop_last,
+            timeout_s=timeout_s,
+            reads_for=self.reads_for,
+            table=self.table,
+            ground=f"{self.ground.name}{suffix}" if self.ground.pieces else "",
+            pieces=tuple(self.ground.pieces),
+            about=self.about,
+        )

@@ -15,33 +15,28 @@ from dataclasses import replace
 from types import GenericAlias
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from joader.client import collating, samplers, tables, torch_loader
-from joader.client.about import About
 from joader.client.alone import Alone
-from joader.client.arguments import check, check_dataset, steps_of
-from joader.client.collating import Slots
+from joader.client.arguments import check, checked_dataset, steps_of
+from joader.client.births import Nursery
+from joader.client.collating import Samples, Slots
 from joader.client.connection import Connection
 from joader.client.counts import Counts, LoaderStats
-from joader.client.grounds import NO_GROUND, ground_of
-from joader.client.identity import Identity
+from joader.client.inside import Inside
 from joader.client.job import Job
 from joader.client.joining import Joining
+from joader.client.looking import Looker, Settings, Sight
 from joader.client.passing import Pass
 from joader.client.progress import Progress, restored
 from joader.client.ranks import find_rank
 from joader.client.reading import Reading
 from joader.client.source import Drawn, Source, Told, key_from
-from joader.client.tables import Joined
+from joader.client.steps_first import StepsFirst
 from joader.client.told_order import ToldOrder
-from joader.client.unwrapped import Unwrapped, unwrap
+from joader.client.unwrapped import unwrap
 from joader.errors import BadArgument, WorldError
 from joader.memory import Ring
 from joader.messages import BatchReady
-from joader.recipe.fingerprint import fingerprint
-from joader.recipe.parts import OwnPart, SharedPart
 
 # Batches asked for at a time: one in hand and one in preparation; of a sampler's more, as only what
 # was asked for is known.
@@ -53,9 +48,9 @@ _FOR_EVER_S = 1e8  # of infinity sockets know nothing
 FIXED = {
     *("dataset", "batch_size", "sampler", "batch_sampler", "drop_last", "persistent_workers"),
     *("worker_init_fn", "prepare", "transform", "seed", "order", "deterministic", "key", "job"),
-    *("on_error", "fallback", "where", "columns", "version"),
+    *("on_error", "fallback", "where", "columns", "version", "lend"),
 }
-_OF_PASSES = {"_source", "_latest", "_idle", "_ring"}
+_OF_PASSES = {"_source", "_latest", "_idle", "_ring", "_nursery", "_sight", "_looker", "_inside"}
 
 log = logging.getLogger("joader")
 
@@ -63,8 +58,10 @@ log = logging.getLogger("joader")
 class DataLoader:
     """Iterate over batches of a map-style dataset, prepared once for all jobs that need them.
 
-    Every argument of `torch.utils.data.DataLoader` is accepted; `num_workers` is a hint, since the
-    daemon's workers serve all jobs. Of its own it has:
+    Every argument of `torch.utils.data.DataLoader` is accepted. `num_workers` is the most processes
+    the job lends to the daemon, started as torch starts its workers; 0: none, what others have
+    prepared is taken and the rest is read here; left out: its share of the cores. Of its own it
+    has:
 
     `order`: with `shuffle=True`, "shared" (default) draws jointly with other jobs; "seeded" makes
     the order, and all randomness, a pure function of seed and epoch.
@@ -78,6 +75,7 @@ class DataLoader:
     `on_error`: what becomes of a row that cannot be prepared: "raise" (default) ends the pass,
     "skip" leaves it out of its batch, "replace" repeats another row of the pass in its stead.
     `fallback`: where there is no daemon for the job, it loads by itself; False: it raises.
+    `lend=False`: its workers prepare for this job alone, also while they have nothing to do.
     `where`, `columns`, `version`: of a table of the catalog, given by name as the dataset: rows by
     an SQL predicate, a mask or numbers; columns, in whose order a batch is a tuple; a version to
     stay at (each pass takes the newest otherwise).
@@ -98,7 +96,7 @@ class DataLoader:
         shuffle: bool | None = None,
         sampler: Any = None,
         batch_sampler: Any = None,
-        num_workers: int = 0,
+        num_workers: int | None = None,
         collate_fn: Callable[[Any], Any] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
@@ -123,6 +121,7 @@ class DataLoader:
         as_numpy: bool = False,
         on_error: str = "raise",
         fallback: bool = True,
+        lend: bool = True,
         where: Any = None,
         columns: Sequence[str] | None = None,
         version: int | None = None,
@@ -138,7 +137,7 @@ class DataLoader:
             seed=seed,
             timeout=timeout,
             on_error=on_error,
-            fallback=fallback,
+            flags={"fallback": fallback, "lend": lend},
             counts={"num_workers": num_workers, "prefetch_factor": prefetch_factor},
             names={"key": key, "job": job},
             functions={
@@ -148,9 +147,6 @@ class DataLoader:
             },
         )
         dataset = tables.opened(dataset, where, columns, version)
-        check_dataset(dataset)
-        base = unwrap(dataset)
-        self._rows = base.rows
         # Every argument is an attribute of the same name: frameworks make loaders again from them.
         self.dataset = dataset
         self.batch_size = None if batch_sampler is not None else batch_size
@@ -163,121 +159,191 @@ class DataLoader:
         self.prepare, self.transform, self.batch_transform = prepare, transform, batch_transform
         self.order, self.key = order, key
         self.job, self.address, self.as_numpy = job, address, as_numpy
-        self.on_error, self.fallback = on_error, fallback
+        self.on_error, self.fallback, self.lend = on_error, fallback, lend
         self.where, self.columns, self.version = where, columns, version
-        # They copy these into loaders of torch, which would start processes, or raise.
-        self.num_workers, self.prefetch_factor, self.persistent_workers = 0, None, False
-        self.timeout = 0.0
+        self.deterministic = deterministic
+        # As torch would show them: it refuses some of these where there are no workers.
+        self.num_workers, self._num_workers_given = num_workers or 0, num_workers
+        self.prefetch_factor = prefetch_factor if num_workers else None
+        self.persistent_workers = persistent_workers and bool(num_workers)
+        self.timeout = timeout if num_workers and timeout != 120.0 else 0.0
         self._timeout_s = timeout or 120.0  # 0 is torch's "for ever"
         self._name = job or os.path.basename(sys.argv[0] or "python")
+        self._steps = steps_of(prepare, "prepare"), steps_of(transform, "transform")
+        self._collate_given = collate_fn
+        self._shuffle = shuffle
         chosen = batch_sampler if sampler is None else sampler
-        self._rank = find_rank(self._name, job is not None, chosen, len(self._rows))
+        self._inside: Inside | None = None
+        self._inside_reason = checked_dataset(dataset, batch_size, chosen)
+        length = 0 if self._inside_reason else len(unwrap(dataset).rows)
+        self._rank = find_rank(self._name, job is not None, chosen, length)
+        if self._inside_reason:
+            self._rank = None
         self._distributed: Any = sampler if self._rank else None
         self._epoch_told = 0  # by the DistributedSampler
         if self._distributed is not None:
-            shuffle = bool(sampler.shuffle)
+            shuffle = self._shuffle = bool(sampler.shuffle)
             seed = int(sampler.seed) if seed is None else seed
         if seed is None:
             seed = generator.initial_seed() if generator is not None and order == "seeded" else 0
         self.seed = seed
-        self.sampler, self.batch_sampler = samplers.shown(
-            dataset, batch_size, shuffle, sampler, batch_sampler, drop_last, generator
-        )
-        by_torch = shuffle and generator is not None and order == "shared"
-        self._told = self._rank is None and (chosen is not None or by_torch)
-        self._order = "told" if self._told else order if shuffle else "given"
-        self.collate_fn = collate_fn or torch_loader.collate_of(self._singly)
+        self._samplers_given = sampler, batch_sampler
+        self._told_given = False
+        if not self._inside_reason:
+            self.sampler, self.batch_sampler = samplers.shown(
+                dataset, batch_size, shuffle, sampler, batch_sampler, drop_last, generator
+            )
+            by_torch = shuffle and generator is not None and order == "shared"
+            self._told_given = self._rank is None and (chosen is not None or by_torch)
+        self._shown_batches = self.__dict__.get("batch_sampler")
         self._whose = self._rank.team if self._rank else _random_key()
-        self.deterministic = deterministic
-        self._set_job(base)
         self._epoch = 0
         self._resume: dict[str, Any] | None = None
         self._passes: dict[int, int] = {}  # begun, by epoch
         self._counts = Counts()
+        self._said: set[str] = set()
         self._forget_passes()
+        if self._inside_reason:
+            self._load_inside()
+        else:
+            self.deterministic = self._looked().job.shared.deterministic or deterministic
         self._made = True
 
     def _forget_passes(self) -> None:
-        """Have no pass and no connection."""
+        """Have no pass, no connection and no process."""
         self._source: Source | None = None  # of the latest pass
         self._latest: weakref.ref[Pass] | None = None
         self._idle: Connection | None = None
+        self._nursery: tuple[Job, Nursery] | None = None
+        self._sight: Sight | None = None
+        self._inside = None
+        self._looker = Looker(self._settings())
         self._ring = Ring()
 
-    def _set_job(self, base: Unwrapped) -> None:
-        """Read these rows from the next pass on."""
-        steps, own = steps_of(self.prepare, "prepare"), steps_of(self.transform, "transform")
-        plain = steps.built_in and own.built_in and self.worker_init_fn is None
-        base, self._joined = tables.split(base, plain)
-        self._rows = base.rows
-        with_torch = self.worker_init_fn is not None and torch_loader.loaded() is not None
-        shared = SharedPart(base.base, steps, self.worker_init_fn, with_torch)
-        if "_made" not in self.__dict__:
-            self.deterministic = self.deterministic or shared.deterministic
-        alone = shared.steps.steps == () and self.worker_init_fn is None
-        named = self._joined.named if self._joined else base.base
-        self._identity = Identity(
-            named if alone else replace(shared, dataset=named), self.key, self._rows, self._table
-        )
-        self._key = self._identity.key
-        if self.key is not None and not alone:  # it names the dataset, not what is done to it
-            self._key += f" {fingerprint(replace(shared, dataset=None))}"
-        # In the daemon only the order "seeded" keeps a job's random numbers its own.
-        private = self.order == "seeded" and self._order != "seeded" and not self.deterministic
-        table = self._table.name if self._table else ""
-        self._job = Job(
-            self._name,
-            f"{self._key} of {self._whose}" if private else self._key,
-            self.key is not None,
-            base.rows,
-            len(base.base),
-            self._most_at_once,
-            self._order,
-            self.seed,
-            not self.deterministic,
-            self.drop_last,
-            shared,
-            OwnPart(own),
-            self._rank,
-            str(self._whose),
-            table,
-            NO_GROUND if private or self.key is not None else ground_of(shared),
-            About(
-                self._identity.outline,
-                self.key or "",
-                shared,
-                OwnPart(own),
-                len(base.base),
-                table,
-                self.deterministic,
-                private,
-            ).to_bytes(),
+    # What is read.
+
+    def _settings(self) -> Settings:
+        given, seeded = self._order_given, self.order == "seeded"
+        return Settings(
+            name=self._name,
+            key=self.key,
+            prepare=self._steps[0],
+            transform=self._steps[1],
+            worker_init_fn=self.worker_init_fn,
+            deterministic=self.deterministic,
+            # In the daemon only the order "seeded" keeps a job's random numbers its own.
+            private=seeded and given != "seeded",
+            seed=self.seed,
+            drop_last=self.drop_last,
+            rank=self._rank,
+            whose=str(self._whose),
+            num_workers=self._num_workers_given,
+            lend=self.lend,
+            context=self.multiprocessing_context,
         )
 
-    @property
-    def _table(self) -> Joined | None:
-        """The table that is read, if it is one."""
-        return self._joined if isinstance(self._joined, Joined) else None
+    def _looked(self) -> Sight:
+        """Return what was seen of the dataset last; look, if that was never."""
+        if self._sight is None:
+            self._sight = self._looker.look(self.dataset, self._order, self._most_at_once)
+        return self._sight
 
-    def _take_newest(self) -> Connection | None:
-        """Take the newest version of a table, where nothing binds the loader to the one it has.
+    def _look_again(self) -> Connection | None:
+        """See what the dataset is now; whatever has changed means new workers and another job.
 
         Return what is registered for the rows before: it is to be closed once the others are, so
-        that what both versions have in common is not forgotten.
+        that what both have in common is not forgotten.
         """
-        if self._table is None or self._told or self._rank or self._resume is not None:
+        before = self._looked()
+        if self._newer_view():
+            self._sight = None
+        now = self._looker.look(self.dataset, self._order, self._most_at_once)
+        stays = self.persistent_workers and now.opaque and len(now.job.rows) == len(before.job.rows)
+        if (before.is_same(now, self._order) and not now.opaque) or stays:
+            self._sight = before
             return None
+        self._sight = now
+        left, self._idle, self._nursery = self._idle, None, None
+        return left
+
+    def _newer_view(self) -> bool:
+        """Take the newest version of a table, where nothing binds the loader to the one it has."""
+        table = self._sight.table if self._sight else None
+        if table is None or self._told or self._rank or self._resume is not None:
+            return False
         view = tables.newer(self.dataset)
         if view is None:
-            return None
+            return False
         shuffle = self._order != "given"
         shown = samplers.shown(
             view, self.batch_size, shuffle, None, None, self.drop_last, self.generator
         )
         self.__dict__.update(dataset=view, sampler=shown[0], batch_sampler=shown[1])
-        self._set_job(unwrap(view))
-        before, self._idle = self._idle, None
-        return before
+        self._shown_batches = shown[1]
+        return True
+
+    def _load_inside(self) -> None:
+        """Let torch's own loader read what cannot be shared sample by sample."""
+        if torch_loader.loaded() is None:
+            raise BadArgument(
+                f"{self._inside_reason}; only torch's loader can read that, and torch is not loaded"
+            )
+        sampler, batch_sampler = self._samplers_given
+        workers = self.num_workers
+        arguments: dict[str, Any] = {
+            "dataset": self.dataset,
+            "sampler": sampler,
+            "batch_sampler": batch_sampler,
+            "num_workers": workers,
+            "collate_fn": self.collate_fn if self._has_steps else self._collate_given,
+            "pin_memory": self.pin_memory,
+            "worker_init_fn": self.worker_init_fn,
+            "multiprocessing_context": self.multiprocessing_context if workers else None,
+            "generator": self.generator,
+            "prefetch_factor": self.prefetch_factor,
+            "persistent_workers": self.persistent_workers,
+            "timeout": self.timeout,
+        }
+        if batch_sampler is None:
+            arguments |= {"batch_size": self.batch_size, "drop_last": self.drop_last}
+            arguments["shuffle"] = self._shuffle or None
+        self._inside = Inside(self._inside_reason, arguments)
+        if "batch_sampler" not in self.__dict__:
+            shown = self._inside.loader
+            self.__dict__.update(sampler=shown.sampler, batch_sampler=shown.batch_sampler)
+
+    @property
+    def _told(self) -> bool:
+        """Whether a sampler says what comes next; a subclass may have put one in our place."""
+        return self._told_given or self._batches_replaced
+
+    @property
+    def _batches_replaced(self) -> bool:
+        return self.__dict__.get("batch_sampler") is not self._shown_batches
+
+    @property
+    def _order_given(self) -> str:
+        return "told" if self._told_given else self.order if self._shuffle else "given"
+
+    @property
+    def _order(self) -> str:
+        return "told" if self._told else self._order_given
+
+    @property
+    def _has_steps(self) -> bool:
+        return bool(self._steps[0].steps or self._steps[1].steps or self.batch_transform)
+
+    @property
+    def collate_fn(self) -> Callable[[Any], Any] | None:
+        """How samples become a batch, for whoever makes another loader out of this one."""
+        collate = self._collate_given or torch_loader.collate_of(self._singly)
+        if not self._has_steps or collate is None:
+            return collate
+        return StepsFirst(*self._steps, collate, self.batch_transform, self._singly)
+
+    @collate_fn.setter
+    def collate_fn(self, function: Callable[[Any], Any] | None) -> None:
+        self._collate_given = function
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse what would have no effect any more."""
@@ -292,12 +358,16 @@ class DataLoader:
 
     def __repr__(self) -> str:
         """Say what is read, how, and by whom."""
-        words = [f"{type(self.dataset).__name__} of {len(self._rows)}"]
+        words = [type(self.dataset).__name__]
+        if self._inside is None:
+            words = [f"{words[0]} of {len(self._looked().job.rows)}"]
         if self.batch_size is not None:
             words.append(f"batch_size={self.batch_size}")
         elif self._singly:
             words.append("batch_size=None")
-        if self._told:
+        if self._inside is not None:
+            words.append("read by torch's own loader")
+        elif self._told:
             chosen = self.sampler if self.batch_size or self._singly else self.batch_sampler
             words.append(f"in the order of {type(chosen).__name__}")
         elif self._order == "given":
@@ -324,20 +394,42 @@ class DataLoader:
         """Whether a pass may go on with another daemon; ranks do not, one by one."""
         return self._rank is None
 
+    @property
+    def seeded(self) -> bool:
+        """Whether random numbers are a function of seed and epoch."""
+        return self.order == "seeded"
+
+    @property
+    def tries_here(self) -> bool:
+        """Whether rows that fail in a worker are tried here: without workers torch reads here."""
+        return self._num_workers_given is None
+
     def __len__(self) -> int:
         """Return the number of batches of a full pass."""
+        if self._inside is not None:
+            return len(self._inside)
         if self._told:
             return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
         step = (self.batch_size or 1) * (self._rank.world_size if self._rank else 1)
-        full, rest = divmod(len(self._rows), step)
+        full, rest = divmod(len(self.dataset), step)
         return full + (1 if rest and not self.drop_last else 0)
 
     def __iter__(self) -> Iterator[Any]:
         """Begin a pass."""
-        before = self._take_newest()
+        if self._inside is not None:
+            return self._inside.begin(self._counts.note_inside)
+        before = self._look_again()
+        sight = self._looked()
+        self._say_if_opaque(sight)
         source = self._new_source()
+        if isinstance(source, Told) and source.has_other_keys and torch_loader.loaded():
+            self._inside_reason = "the sampler gives keys that are not row numbers"
+            self._load_inside()
+            return iter(self)
+        if not self._told:  # samplers draw for themselves
+            torch_loader.advance(self.generator, draws=self._order != "given")
         connection = self._free_connection() or self.connect(
-            source.largest() if isinstance(source, Told) else 0
+            source.largest() if isinstance(source, Told) else 0, sight.job
         )
         if before is not None:
             before.close()
@@ -346,10 +438,20 @@ class DataLoader:
         ahead = TOLD_AHEAD if self._told else AHEAD
         if self._singly:
             ahead = 2 * SINGLES
-        reading = Reading(self, self._job, self._joined) if self._joined else self
-        latest = Pass(reading, connection, source, ahead)
+        if sight.job.lending is None:
+            ahead = 1
+        latest = Pass(Reading(self, sight.job, sight.joined), connection, source, ahead)
         self._latest = weakref.ref(latest)  # a pass that was broken off must go when it is dropped
         return latest
+
+    def _say_if_opaque(self, sight: Sight) -> None:
+        if sight.opaque and "opaque" not in self._said:
+            self._said.add("opaque")
+            where = "by workers of this job alone" if sight.job.lending else "in this process"
+            log.warning(
+                "this dataset is not shared with other jobs, and is read %s: %s",
+                *(where, sight.opaque),
+            )
 
     def _free_connection(self) -> Connection | Alone | None:
         """Return a connection that no pass needs; of a rank, that of the pass before."""
@@ -366,9 +468,10 @@ class DataLoader:
         if self._distributed is not None and self._distributed.epoch != self._epoch_told:
             self._epoch_told = self._distributed.epoch
             self._epoch = self._epoch_told if state is None else self._epoch
+        sight = self._looked()
         if state is None:
-            return self._source_after(Progress(len(self._rows), self._epoch), None)
-        progress = restored(state, self._identity)
+            return self._source_after(Progress(len(sight.job.rows), self._epoch), None)
+        progress = restored(state, sight.identity)
         source = self._source_after(progress, state)
         if progress.count and source.complete:  # with drop_last, or smaller steps, nothing is left
             return self._source_after(Progress(progress.length, progress.epoch + 1), None)
@@ -386,9 +489,9 @@ class DataLoader:
 
     def _told_order(self) -> ToldOrder:
         """Return what the samplers say."""
-        told_batches = self.batch_size is None and not self._singly
+        told_batches = self._batches_replaced or (self.batch_size is None and not self._singly)
         batch_sampler = self.batch_sampler if told_batches else None
-        size, length = self.batch_size, len(self._rows)
+        size, length = self.batch_size, len(self._looked().job.rows)
         return ToldOrder(self.sampler, batch_sampler, size, self.drop_last, self.generator, length)
 
     def _new_key(self, epoch: int) -> int:
@@ -412,17 +515,25 @@ class DataLoader:
 
     def state_dict(self) -> dict[str, Any]:
         """Return what was yielded of the current pass, as small plain data; equal on all ranks."""
+        if self._inside is not None:
+            return {"version": "inside", "epoch": self._epoch}
         if self._resume is not None:
             return copy.deepcopy(self._resume)
+        sight = self._looked()
         if self._source is not None and not self._source.complete:
-            return self._source.state(self._identity, self.seed, self._order)
-        head = Progress(len(self._rows), self._epoch)
-        state = head.state(self._identity, self.seed, self._order)
+            return self._source.state(sight.identity, self.seed, self._order)
+        head = Progress(len(sight.job.rows), self._epoch)
+        state = head.state(sight.identity, self.seed, self._order)
         return {**state, "sampler": self._told_order().save()} if self._told else state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a state at the next `iter()`; iterators that are there are not concerned."""
-        restored(state, self._identity)
+        if self._inside is not None:
+            log.warning(
+                "what torch's own loader reads begins anew: it keeps no place to go on from"
+            )
+            return
+        restored(state, self._looked().identity)
         if ("sampler" in state) != self._told:
             raise BadArgument(
                 "the state is of a loader with a sampler and this one has none, or the other way "
@@ -449,6 +560,7 @@ class DataLoader:
         if self._idle is not None:
             self._idle.close()
             self._idle = None
+        self._nursery = None
 
     def __enter__(self) -> "DataLoader":
         """Close at the end of the block."""
@@ -467,18 +579,30 @@ class DataLoader:
     def _most_at_once(self) -> int:
         if self._rank:
             return self.batch_size or 1
-        return min(SINGLES if self._singly else self.batch_size or 1, max(1, len(self._rows)))
+        size = SINGLES if self._singly else self.batch_size or 1
+        return min(size, max(1, len(self.dataset)))
 
     # What a pass asks of its loader.
 
-    def connect(self, batch_size: int = 0, job: Job | None = None) -> Connection | Alone:
+    def connect(self, batch_size: int, job: Job) -> Connection | Alone:
         """Register with the daemon, starting one if there is none; without one, go on alone."""
         try:
-            return (job or self._job).connect(self.address, batch_size, self.timeout_s)
+            # The nursery first: it is born while the daemon starts, and inherits no connection.
+            nursery = self._nursery_of(job)
+            return job.connect(self.address, batch_size, self.timeout_s, nursery)
         except WorldError as error:
             return self.alone(error, job)
 
-    def alone(self, error: WorldError, job: Job | None = None) -> Alone:
+    def _nursery_of(self, job: Job) -> Nursery | None:
+        """Return the process that bears the job's workers, another one if it was killed."""
+        if self._nursery is not None and self._nursery[0] is job and self._nursery[1].alive:
+            return self._nursery[1]
+        nursery = job.bear()
+        if nursery is not None and self._looked().job is job:
+            self._nursery = job, nursery
+        return nursery
+
+    def alone(self, error: WorldError, job: Job) -> Alone:
         """Say why, and go on without a daemon; raise the error where that is not allowed."""
         if self._rank or not self.fallback:
             raise error
@@ -488,39 +612,36 @@ class DataLoader:
             "fallback=False raises instead",
             str(error).partition("\n")[0].rstrip(":."),
         )
-        return (job or self._job).alone()
+        return job.alone()
 
-    def reads(self, job: Job) -> bool:
-        """Tell whether the next pass is of this job, too."""
-        return self._job is job
-
-    def keep(self, connection: Connection | Alone) -> None:
-        """Keep the connection of a pass that has ended for the next: it is the same job."""
-        if isinstance(connection, Alone):
+    def keep(self, connection: Connection | Alone, job: Job) -> None:
+        """Keep the connection of a pass that has ended for the next, if it is the same job."""
+        if isinstance(connection, Alone) or self._looked().job is not job:
             connection.close()  # the next tries the daemon again
         elif self._idle is None:
             self._idle = connection
         elif self._idle is not connection:
             connection.close()
 
-    def row_at(self, position: int) -> int:
-        """Return the row of the base dataset that a position stands for."""
-        return int(self._rows[position])
+    def count(
+        self, batch: BatchReady, wait_s: float, failed: int, replaced: int, alone: bool
+    ) -> None:
+        """Count a batch that was yielded, with so many of its rows failed, and replaced."""
+        self._counts.note(batch, wait_s, failed, replaced, alone)
 
-    def rows_at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the rows of the base dataset that positions stand for."""
-        return self._rows[positions]
+    def collated(self, whole: Slots | Samples, joined: Joining | None) -> Any:
+        """Copy a batch out of shared memory, or make it of samples.
 
-    def count(self, batch: BatchReady, wait_s: float, replaced: int, alone: bool) -> None:
-        """Count a batch that was yielded, with so many of its rows replaced."""
-        self._counts.note(batch, wait_s, replaced, alone)
-
-    def collated(self, slots: Slots, joined: Joining | None = None) -> Any:
-        """Copy a batch out of shared memory; `joined` puts further columns beside it."""
+        `joined` puts further columns beside it.
+        """
         pin = self.pin_memory and torch_loader.can_pin()
+        collate = self._collate_given or torch_loader.collate_of(self._singly)
+        if isinstance(whole, Samples):
+            data = collating.make(whole, collate, self._singly, self.as_numpy, joined)
+            return torch_loader.pinned(data) if pin else data
         allocate = torch_loader.pinned_bytes if pin else self._ring.lend
         data, is_pinned = collating.copy(
-            slots, self.collate_fn, self._singly, self.as_numpy, allocate, joined
+            whole, collate, self._singly, self.as_numpy, allocate, joined
         )
         return torch_loader.pinned(data) if pin and not is_pinned else data
 
@@ -535,6 +656,8 @@ def _again(plain_class: type[DataLoader], state: dict[str, Any]) -> DataLoader:
     loader.__dict__.update(state)
     loader._counts = replace(loader._counts)
     loader._forget_passes()
+    if loader._inside_reason:
+        loader._load_inside()
     return loader
 
 

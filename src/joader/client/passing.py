@@ -5,26 +5,30 @@ the slots back, and only then yields: what a user does to a batch reaches nobody
 
 Its `Source` is the authority on what was yielded; the daemon's knowledge is a copy. So a daemon
 that goes away costs a pause: the pass registers with another one, says what was yielded, and goes
-on. What was on its way is drawn again; nothing is lost or repeated. Where there is no other, or the
-daemon refuses the job or does not answer, the pass goes on in the process itself (alone.py). Not so
-where the user's own code hangs: it would hang here, too.
+on. What was on its way is drawn again; nothing is lost or repeated. So does a nursery that was
+killed: another is born. If there is no other daemon, or it refuses the job or does not answer, the
+pass goes on in the process itself (alone.py). Not so if the user's own code hangs: it would hang
+here, too.
+
+Rows that nobody has prepared for a job without workers (`absent`) are read here (in_job.py), and
+the batch is then made of objects, as torch's loader without workers makes it.
 """
 
 import logging
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from joader.client.alone import Alone
-from joader.client.collating import Slots
+from joader.client.collating import Samples, Slots, samples_of
 from joader.client.connection import Connection
-from joader.client.failures import Mender, good_places
+from joader.client.failures import Mender, failure, good_places
 from joader.client.forms import forms
+from joader.client.in_job import InJob
+from joader.client.reading import Reading
 from joader.client.source import Drawn, Source
 from joader.daemon.lifecycle import log_path
 from joader.errors import (
@@ -33,10 +37,11 @@ from joader.errors import (
     NoDaemon,
     Overdue,
     Refusal,
-    RowFailed,
     WorldError,
 )
 from joader.messages import AskWhy, BatchReady, GiveBack, PlanAhead, Why, unpacked
+from joader.recipe.randomness import key_of
+from joader.workers.complaint import class_of, complaint, without_class
 
 # Daemons lost in a row, without a batch between them, before the pass gives up.
 MOST_LOSSES = 3
@@ -44,72 +49,18 @@ MOST_LOSSES = 3
 # With 120 s it is half an hour, after which torch.distributed gives up too.
 MOST_PATIENCE = 15
 _WHY_S = 5.0
+_HERE = "the job itself, process"
 # How long the daemon may take to give a row up: it looks now and then, and asks where the code is.
 _GIVING_UP_S = 5.0
 
 log = logging.getLogger("joader")
 
 
-class Owner(Protocol):
-    """What a pass needs of its loader."""
-
-    @property
-    def timeout_s(self) -> float:
-        """How long a batch may take."""
-        ...
-
-    @property
-    def goes_on_elsewhere(self) -> bool:
-        """Whether a pass may go on with another daemon."""
-        ...
-
-    @property
-    def on_error(self) -> str:
-        """What becomes of rows that cannot be prepared."""
-        ...
-
-    def connect(self, batch_size: int = 0) -> Connection | Alone:
-        """Register with the daemon, starting one if there is none; without one, go on alone."""
-        ...
-
-    def alone(self, error: WorldError) -> Alone:
-        """Say why, and go on without a daemon; raise the error where that is not allowed."""
-        ...
-
-    def keep(self, connection: Connection | Alone) -> None:
-        """Keep a connection for the next pass."""
-        ...
-
-    def row_at(self, position: int) -> int:
-        """Return the row that a position stands for."""
-        ...
-
-    def rows_at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the rows that positions stand for."""
-        ...
-
-    def collated(self, slots: Slots) -> Any:
-        """Copy a batch out of shared memory."""
-        ...
-
-    def finished(self, data: Any) -> Any:
-        """Apply the batch transform."""
-        ...
-
-    def count(self, batch: BatchReady, wait_s: float, replaced: int, alone: bool) -> None:
-        """Count a batch that was yielded, with so many of its rows replaced."""
-        ...
-
-    def __len__(self) -> int:
-        """Return the number of batches of a full pass."""
-        ...
-
-
 class Pass:
     """An iterator over the batches of one pass."""
 
     def __init__(
-        self, loader: Owner, connection: Connection | Alone, source: Source, ahead: int
+        self, loader: Reading, connection: Connection | Alone, source: Source, ahead: int
     ) -> None:
         """Begin, asking for `ahead` batches at a time.
 
@@ -124,6 +75,12 @@ class Pass:
         self._over = ""  # why it goes no further
         self._number = 0  # of the pass on its connection, once it has begun
         self._mender = Mender(loader.on_error, equal_steps=not loader.goes_on_elsewhere)
+        self._in_job: InJob | None = None  # who reads rows here, once there is one to read
+        self._unread: BatchReady | None = None  # a batch that was being read here
+        self._wrong = 0  # how many rows of the latest batch failed
+        self._given_back = False
+        self._said_here = False
+        self._one_at_a_time = threading.RLock()
         if loader.goes_on_elsewhere:
             self._begin_now()
 
@@ -136,34 +93,114 @@ class Pass:
         return len(self._loader)
 
     def __next__(self) -> Any:
-        """Return the next batch."""
+        """Return the next batch; threads that share an iterator get one each."""
+        with self._one_at_a_time:
+            return self._next()
+
+    def _next(self) -> Any:
         while True:
             self._check()
             started = time.perf_counter()
-            batch = self._batch()
+            batch = self._unread or self._batch()
             alone = isinstance(self.connection, Alone)
             wait_s = time.perf_counter() - started
-            slots = self._slots(batch)
             try:
-                data = None if slots is None else self._collated(batch, slots)
+                whole = self._whole(batch)
+                data = None if whole is None else self._collated(batch, whole)
             except BaseException as error:
                 if isinstance(error, Exception) and self.connection.ended:
+                    self._unread = None
                     continue
+                if self._over or self._unread is not None:
+                    raise  # it failed, or Ctrl-C came while it was read: it is still to come
                 self._note(batch)  # a batch that cannot be collated is over: the next is another
                 raise
+            self._unread = None
             if self.connection.ended:
                 continue  # it comes again, from elsewhere
+            made = 0 if whole is None else len(whole.rows)
+            replaced = max(0, made - (len(batch.positions) // 8 - self._wrong))
             self._note(batch)
-            replaced = 0 if slots is None else len(slots.layouts) - len(batch.layouts)
-            self._loader.count(batch, wait_s, replaced, alone)
-            if slots is not None:
+            self._loader.count(batch, wait_s, self._wrong, replaced, alone)
+            if whole is not None:
                 return self._loader.finished(data)
 
-    def _collated(self, batch: BatchReady, slots: Slots) -> Any:
+    def _whole(self, batch: BatchReady) -> Slots | Samples | None:
+        """Return what to make a batch of; None if it is left out, as all its rows failed."""
+        if batch.absent or self._loader.reads_itself or (batch.failed and self._loader.tries_here):
+            return self._read_here(batch)
+        return self._slots(batch)
+
+    def _read_here(self, batch: BatchReady) -> Samples | None:
+        """Read what is missing of a batch in this process, and make it of objects.
+
+        Until that is done the batch is kept: an interrupt (Ctrl-C) must not cost its rows.
+        """
+        if self._in_job is None:
+            self._in_job = self._loader.in_job()
+        reader, source = self._in_job, self.source
+        positions = source.positions(batch)
+        rows = self._loader.rows_at(positions)
+        pass_key, times = source.randomness(batch)
+        keys = [key_of(pass_key, p, t) for p, t in zip(positions.tolist(), times, strict=True)]
+        failed = dict(self._failed(batch))
+        found = samples_of(self.connection.layouts(batch), self.connection.memory, batch)
+        self._unread = batch
+        samples: list[Any] = []
+        good: list[int] = []
+        wrong: list[tuple[int, str]] = []
+        with reader.undisturbed():
+            for place, (row, key) in enumerate(zip(rows.tolist(), keys, strict=True)):
+                position = int(positions[place])
+                if position in failed and not self._may_try_here(failed[position]):
+                    wrong.append((position, failed[position]))
+                    continue
+                try:
+                    if place in found:
+                        sample = found[place]
+                        if self._loader.reads_itself:  # the own part is done here, too
+                            sample = reader.finished(sample, key)
+                    else:
+                        sample = reader.sample(row, key)
+                except Exception as error:
+                    if self._mender.raises:
+                        self._fail()
+                        raise failure(row, position, reader.at, error) from error
+                    wrong.append((position, complaint(error, reader.at, __file__, _HERE)))
+                    continue
+                if position in failed:
+                    self._say_here(failed[position])
+                samples.append(sample)
+                good.append(place)
+        self._wrong = len(wrong)
+        mended = self._mender.mended_samples(Samples(samples, rows[good]), good, len(rows))
+        self._tell_of(wrong, mended is None)
+        return mended
+
+    def _may_try_here(self, reason: str) -> bool:
+        """Tell whether a row that failed in a worker is worth a try in the job.
+
+        Not if it ended its worker, or took too long, or ran out of memory: it would do so here.
+        """
+        kind = class_of(reason)
+        return self._loader.tries_here and kind is not None and not issubclass(kind, MemoryError)
+
+    def _say_here(self, reason: str) -> None:
+        if not self._said_here:
+            self._said_here = True
+            log.warning(
+                "a row cannot be prepared in a worker process and can be in this one, so the job "
+                "does it, and all others like it (num_workers=0 reads all rows here): %s",
+                without_class(reason).strip().splitlines()[-1],
+            )
+
+    def _collated(self, batch: BatchReady, whole: Slots | Samples) -> Any:
         try:
-            return self._loader.collated(slots)
+            return self._loader.collated(whole)
         except Exception as error:  # of the user's collate_fn, or of torch's
-            error.add_note(forms(self._rows(batch, len(slots.layouts)), slots.layouts))
+            if isinstance(whole, Slots):
+                error.add_note(forms(self._rows(batch, len(whole.layouts)), whole.layouts))
+            self._unread = None  # it would fail again
             raise
 
     def _check(self) -> None:
@@ -171,7 +208,7 @@ class Pass:
         if self._over == "failed":
             raise StopIteration
         self.source.raise_error()
-        if self.source.complete:
+        if self.source.complete and self._unread is None:
             self._give_connection_back()
             raise StopIteration
         if self._over or not self.connection.usable_here:
@@ -183,19 +220,23 @@ class Pass:
             self._begin_now()
 
     def _slots(self, batch: BatchReady) -> Slots | None:
-        """Return what to make a batch of; None where it is left out, as all its rows failed."""
+        """Return what to make a batch of that workers have prepared."""
         layouts = self.connection.layouts(batch)
         rows = self._loader.rows_at(self.source.positions(batch))
         if batch.failed:
             rows = rows[good_places(batch)]
         slots = Slots(layouts, self.connection.memory, unpacked(batch.offsets), rows)
         mended = self._mender.mended(batch, slots)
-        if batch.failed:
-            if self._mender.raises or (mended is None and not self._mender.leaves_out):
-                self._raise(batch)
-            for position, reason in self._failed(batch):
-                self._mender.name(position, self._loader.row_at(position), reason)
+        self._wrong = len(batch.failed)
+        self._tell_of(self._failed(batch), mended is None)
         return mended
+
+    def _tell_of(self, failed: list[tuple[int, str]], nothing_left: bool) -> None:
+        """Raise the first failure of a batch, or name all of them in the log."""
+        if failed and (self._mender.raises or (nothing_left and not self._mender.leaves_out)):
+            self._raise_first(failed)
+        for position, reason in failed:
+            self._mender.name(position, self._loader.row_at(position), reason)
 
     def _rows(self, batch: BatchReady, count: int) -> list[int]:
         """Return the rows of a batch, without those that were left out."""
@@ -298,12 +339,13 @@ class Pass:
         """Register with the daemon that runs now, starting one if there is none, and go on."""
         gone = self.connection.daemon_pid
         self.connection = self._loader.connect(self.connection.batch_size)
-        if isinstance(self.connection, Connection):
+        if isinstance(self.connection, Connection) and self.connection.daemon_pid != gone:
             log.warning(
                 "the daemon (process %d) is gone; the pass goes on with process %d",
-                gone,
-                self.connection.daemon_pid,
+                *(gone, self.connection.daemon_pid),
             )
+        elif isinstance(self.connection, Connection):
+            log.warning("the process that bears this loader's workers was killed; another is born")
         self._begin()
 
     def _go_on_alone(self, error: WorldError) -> None:
@@ -340,22 +382,28 @@ class Pass:
         log.warning("%s", text)
         return timeout_s
 
-    def _raise(self, batch: BatchReady) -> None:
+    def _raise_first(self, failed: list[tuple[int, str]]) -> None:
         """Raise the first failure of a batch, as the user's own code did; the pass is over."""
-        position, reason = self._failed(batch)[0]
-        row = self._loader.row_at(position)
+        position, reason = failed[0]
+        self._fail()
+        raise failure(self._loader.row_at(position), position, "", reason)
+
+    def _fail(self) -> None:
         self._over = "failed"
+        self._unread = None
         self.connection.close()
-        raise RowFailed(f"row {row} (position {position}) could not be prepared:\n{reason}")
 
     def _give_connection_back(self) -> None:
-        """Leave the connection to the loader's next pass: it is the same job."""
+        """Leave the connection to the loader's next pass, once: it is the same job."""
+        if self._given_back:
+            return
+        self._given_back = True
         if self.connection.usable_here and not self.connection.lost and not self._over:
             self._loader.keep(self.connection)
 
     def __del__(self, _ends: Callable[[], bool] = sys.is_finalizing) -> None:
         """Leave the connection to the loader when a pass is broken off; not when Python ends."""
-        if hasattr(self, "_over") and not _ends():
+        if hasattr(self, "_one_at_a_time") and not _ends():
             self._give_connection_back()
 
 

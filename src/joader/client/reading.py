@@ -1,7 +1,8 @@
-"""A loader as one of its passes knows it, where the next may read another version of a table.
+"""A loader as one of its passes knows it: the job is what the dataset was when the pass began.
 
-A pass keeps the rows it began with, also when it has to register with another daemon. What it
-leaves is used again only if the loader still reads the same.
+A dataset may change between two passes, and a table may have a newer version. A pass keeps what it
+began with, also when it has to register with another daemon. What it leaves is used again only if
+the loader still reads the same.
 """
 
 from typing import Any, Protocol
@@ -10,55 +11,88 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joader.client.alone import Alone
-from joader.client.collating import Slots
+from joader.client.collating import Samples, Slots
 from joader.client.connection import Connection
+from joader.client.in_job import InJob
 from joader.client.job import Job
 from joader.client.joining import Joining
-from joader.client.passing import Owner
 from joader.errors import WorldError
 from joader.messages import BatchReady
 
 Rows = NDArray[np.int64]
 
 
-class Loader(Owner, Protocol):
+class Loader(Protocol):
     """What is needed of the loader."""
 
-    def connect(self, batch_size: int = 0, job: Job | None = None) -> Connection | Alone:
+    on_error: str
+
+    @property
+    def timeout_s(self) -> float:
+        """How long a batch may take."""
+        ...
+
+    @property
+    def goes_on_elsewhere(self) -> bool:
+        """Whether a pass may go on with another daemon."""
+        ...
+
+    @property
+    def tries_here(self) -> bool:
+        """Whether rows that fail in a worker are tried in the job."""
+        ...
+
+    @property
+    def seeded(self) -> bool:
+        """Whether random numbers are a function of seed and epoch."""
+        ...
+
+    def connect(self, batch_size: int, job: Job) -> Connection | Alone:
         """Register a job with the daemon."""
         ...
 
-    def alone(self, error: WorldError, job: Job | None = None) -> Alone:
+    def alone(self, error: WorldError, job: Job) -> Alone:
         """Do a job without a daemon."""
         ...
 
-    def reads(self, job: Job) -> bool:
-        """Tell whether the next pass is of this job, too."""
+    def keep(self, connection: Connection | Alone, job: Job) -> None:
+        """Keep a connection for the next pass, if that is of the same job."""
         ...
 
-    def collated(self, slots: Slots, joined: Joining | None = None) -> Any:
-        """Copy a batch out of shared memory."""
+    def collated(self, whole: Slots | Samples, joined: Joining | None) -> Any:
+        """Make a batch."""
+        ...
+
+    def finished(self, data: Any) -> Any:
+        """Apply the batch transform."""
+        ...
+
+    def count(
+        self, batch: BatchReady, wait_s: float, failed: int, replaced: int, alone: bool
+    ) -> None:
+        """Count a batch that was yielded."""
+        ...
+
+    def __len__(self) -> int:
+        """Return the number of batches of a full pass."""
         ...
 
 
 class Reading:
-    """A loader as a pass knows it: it keeps the version that the pass began with."""
+    """A loader, its job and what joins its samples, as one pass knows them."""
 
-    def __init__(self, loader: Loader, job: Job, joined: Joining) -> None:
+    def __init__(self, loader: Loader, job: Job, joined: Joining | None) -> None:
         """Take the loader as it is now."""
         self._loader, self._job, self._joined = loader, job, joined
-        self._length = len(loader)
         self.on_error = loader.on_error
+        self.goes_on_elsewhere = loader.goes_on_elsewhere
+        self.reads_itself = job.lending is None
+        self.tries_here = loader.tries_here and not self.reads_itself
 
     @property
     def timeout_s(self) -> float:
         """How long a batch may take."""
         return self._loader.timeout_s
-
-    @property
-    def goes_on_elsewhere(self) -> bool:
-        """Whether a pass may go on with another daemon."""
-        return self._loader.goes_on_elsewhere
 
     def connect(self, batch_size: int = 0) -> Connection | Alone:
         """Register with the daemon, for the rows of this pass."""
@@ -68,12 +102,13 @@ class Reading:
         """Go on without a daemon."""
         return self._loader.alone(error, self._job)
 
+    def in_job(self) -> InJob:
+        """Return who reads rows in this process."""
+        return self._job.in_job(seeded=self._loader.seeded)
+
     def keep(self, connection: Connection | Alone) -> None:
         """Keep a connection for the next pass, if that has the same rows."""
-        if self._loader.reads(self._job):
-            self._loader.keep(connection)
-        else:
-            connection.close()
+        self._loader.keep(connection, self._job)
 
     def row_at(self, position: int) -> int:
         """Return the row that a position stands for."""
@@ -83,18 +118,20 @@ class Reading:
         """Return the rows that positions stand for."""
         return self._job.rows[positions]
 
-    def collated(self, slots: Slots) -> Any:
-        """Copy a batch out of shared memory."""
-        return self._loader.collated(slots, self._joined)
+    def collated(self, whole: Slots | Samples) -> Any:
+        """Copy a batch out of shared memory, or make it of samples."""
+        return self._loader.collated(whole, self._joined)
 
     def finished(self, data: Any) -> Any:
         """Apply the batch transform."""
         return self._loader.finished(data)
 
-    def count(self, batch: BatchReady, wait_s: float, replaced: int, alone: bool) -> None:
+    def count(
+        self, batch: BatchReady, wait_s: float, failed: int, replaced: int, alone: bool
+    ) -> None:
         """Count a batch that was yielded."""
-        self._loader.count(batch, wait_s, replaced, alone)
+        self._loader.count(batch, wait_s, failed, replaced, alone)
 
     def __len__(self) -> int:
         """Return the number of batches of a full pass."""
-        return self._length
+        return len(self._loader)

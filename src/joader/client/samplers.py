@@ -67,6 +67,10 @@ def shown(
     return sampler, data.BatchSampler(sampler, batch_size, drop_last)
 
 
+class NotPositions(BadArgument):
+    """Say that a sampler gives keys that are not integers."""
+
+
 def checked(batch: Iterable[Any], length: int) -> list[int]:
     """Return a batch of a sampler's as positions; those below 0 count from the end."""
     try:
@@ -97,7 +101,7 @@ def _one_by_one(batch: Any, length: int) -> list[int]:
         try:
             positions.append(operator.index(value))
         except (TypeError, ValueError, RuntimeError) as error:
-            raise _no_position(value, length) from error
+            raise NotPositions(str(_no_position(value, length))) from error
     return positions
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from joader.client.identity import Identity
 from joader.client.progress import Progress
+from joader.client.samplers import NotPositions
 from joader.client.told_order import ToldBatch, ToldOrder
 from joader.messages import (
     BatchReady,
@@ -53,6 +54,10 @@ class Source(Protocol):
 
     def positions(self, batch: BatchReady) -> NDArray[np.int64]:
         """Return the positions in the dataset of a batch that is not noted yet, in order."""
+        ...
+
+    def randomness(self, batch: BatchReady) -> tuple[int, list[int]]:
+        """Return the key of the pass, and how often each position of a batch came before."""
         ...
 
     def note(self, batch: BatchReady) -> None:
@@ -136,6 +141,10 @@ class Drawn:
         first = self._rank * len(told)  # ranks are told numbers in their stead
         return unpacked(self._plan[0][0])[first : first + len(told)]
 
+    def randomness(self, batch: BatchReady) -> tuple[int, list[int]]:
+        """Return the key of the pass, and how often each position of a batch came before."""
+        return self.progress.key or self._new_key, [0] * (len(batch.positions) // 8)
+
     def note(self, batch: BatchReady) -> None:
         """Note that a batch was yielded."""
         positions = unpacked(batch.positions)
@@ -201,6 +210,11 @@ class Told:
         if error is not None:
             raise error
 
+    @property
+    def has_other_keys(self) -> bool:
+        """Whether the sampler's first batch has keys that are not row numbers."""
+        return not self._waiting and isinstance(self._error, NotPositions)
+
     def largest(self) -> int:
         """Return the size of the largest batch that is known so far."""
         return max((len(batch.positions) for batch in self._waiting), default=1)
@@ -208,6 +222,10 @@ class Told:
     def positions(self, batch: BatchReady) -> NDArray[np.int64]:
         """Return the positions in the dataset of a batch that is not noted yet, in order."""
         return np.array(self._waiting[0].positions, np.int64)
+
+    def randomness(self, batch: BatchReady) -> tuple[int, list[int]]:
+        """Return the key of the pass, and how often each position of a batch came before."""
+        return self._progress.key, list(self._waiting[0].times)
 
     def note(self, batch: BatchReady) -> None:
         """Note that a batch was yielded."""

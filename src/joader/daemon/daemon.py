@@ -19,7 +19,8 @@ from typing import Any
 from joader.config import DaemonConfig
 from joader.daemon import telling
 from joader.daemon.door import Door, most_clients, turn_away
-from joader.daemon.handshake import handshake
+from joader.daemon.handshake import handshake, welcome
+from joader.daemon.layouts import Layouts
 from joader.daemon.session import MOST_OWED, Session
 from joader.engine import Engine
 from joader.engine import values as engine
@@ -31,14 +32,13 @@ from joader.messages import (
     AskStatus,
     AskWhy,
     BatchReady,
-    Body,
     Cook,
     Cooked,
     CookedEach,
     Explained,
     Finish,
     GiveBack,
-    NeedBody,
+    Hello,
     NextBatch,
     PlanAhead,
     PlanKnown,
@@ -56,6 +56,7 @@ from joader.messages import (
 )
 from joader.recipe.randomness import key_of
 from joader.wire import Allowance
+from joader.workers.desk import Desk
 from joader.workers.pool import Pool
 
 Record = Callable[[list[engine.Event], list[engine.Instruction]], None]
@@ -83,13 +84,11 @@ class Daemon:
         self._untold: list[engine.Event] = []  # taken in since the last record
         self._events = 0  # taken in since the engine last said what follows
         self.pool = Pool(
-            self.arena,
             config.workers,
-            config.threads_per_worker,
             self._from_worker,
             self._lost,
+            self._late,
             self._limit_of,
-            self._has_neighbours,
             config.worker_growth_bytes,
         )
         self.sessions: dict[int, Session] = {}
@@ -103,9 +102,7 @@ class Daemon:
         self.idle_since = asyncio.get_running_loop().time()
         self._jobs_made = 0
         self._past = {"delivered": 0, "prepared": 0, "hits": 0, "shared": 0}  # of jobs that left
-        self._layouts: dict[bytes, int] = {}
-        self._layout_bytes: list[bytes] = []
-        self._layout_of: dict[int, int] = {}  # by sample
+        self._layouts = Layouts()
         self._tasks: set[asyncio.Task[None]] = set()
         threading.Thread(target=self._touch_ahead, daemon=True).start()
 
@@ -170,28 +167,53 @@ class Daemon:
         """Check who is there, hand the arena over, and begin a session."""
         loop = asyncio.get_running_loop()
         try:
-            pid = await handshake(sock, self.arena)
-            self.clients += 1
-            await loop.connect_accepted_socket(
-                lambda: Session(pid, self._from_client, self._ended, self.allowance), sock
-            )
+            hello, pid = await handshake(sock)
+            if hello.role == "client":
+                self._hand_over(sock, self.arena.read_only_descriptor())
+                self.clients += 1
+                await loop.connect_accepted_socket(
+                    lambda: Session(pid, self._from_client, self._ended, self.allowance), sock
+                )
+            elif hello.role == "nursery":
+                link = self.pool.attend(hello.ticket, pid)
+                welcome(sock, self.arena, [])
+                await loop.connect_accepted_socket(lambda: link, sock)
+            else:
+                await self._let_worker_in(sock, hello, pid)
         except (JoaderError, OSError) as error:
             if self.stop.is_set():  # its memory is gone; the client will ask the next daemon
                 sock.close()
             else:
                 turn_away(sock, str(error))
 
+    async def _let_worker_in(self, sock: socket.socket, hello: Hello, pid: int) -> None:
+        if not self.pool.expects(hello.ticket, hello.number):
+            raise BadMessage("nobody has asked for this worker, or its job is gone")
+        desk = Desk()
+        try:
+            hand = self.pool.arrive(hello.ticket, hello.number, pid, desk)
+            self._hand_over(sock, self.arena.writable_descriptor(), os.dup(desk.descriptor))
+        except BaseException:
+            desk.close()
+            raise
+        await asyncio.get_running_loop().connect_accepted_socket(lambda: hand, sock)
+
+    def _hand_over(self, sock: socket.socket, *descriptors: int) -> None:
+        try:
+            welcome(sock, self.arena, list(descriptors))
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+
     # Messages in.
 
     def _from_client(self, session: Session, message: Any) -> None:
         try:
             match message:
-                case Register() | Body() if self._draining or self.stop.is_set():
+                case Register() if self._draining or self.stop.is_set():
                     session.end()  # it will ask the next daemon
                 case Register():
                     self._register(session, message)
-                case Body():
-                    self._body(session, message)
                 case AskStatus():
                     session.send(Status(json.dumps(self.status()).encode()))
                 case AskExplain():
@@ -244,50 +266,39 @@ class Daemon:
     def _register(self, session: Session, message: Register) -> None:
         if session.job is not None:
             raise BadMessage("a connection serves one job")
-        if session.waiting_for_body is not None:
-            raise BadMessage("Register again, before the body that was asked for")
-        session.keep(len(message.rows) + len(message.own) + len(message.about))
-        self._join_or_ask(session, message)
-
-    def _join_or_ask(self, session: Session, message: Register) -> None:
-        if not self.pool.knows(message.recipe):
-            session.waiting_for_body = message
-            session.send(NeedBody())
-            return
+        session.keep(len(message.rows) + len(message.about))
         self._jobs_made += 1
         session.job = self._jobs_made
-        session.name, session.recipe = message.name, message.recipe
-        session.table, session.team = message.table, message.team
-        session.rank, session.world_size = message.rank, message.world_size
-        session.timeout_s = message.timeout_s
-        session.about, session.environment = message.about, message.environment
-        session.fresh = message.fresh
+        session.registered(message)
         self.sessions[session.job] = session
         try:
-            if message.own:
-                self.pool.learn(session.job, message.environment, message.own, message.code_time)
+            if message.ticket:
+                self.pool.join(
+                    session.job, message.ticket, message.recipe, message.workers, message.lends
+                )
             numbered = self._numbered(session, message)
             self._tell(
                 engine.Join(
-                    session.job,
-                    numbered.recipe,
-                    numbered.rows,
-                    numbered.row_limit,
-                    message.batch_size,
-                    message.order,
-                    message.seed,
-                    message.fresh,
-                    bool(message.own),
-                    message.team,
-                    message.rank,
-                    message.world_size,
-                    message.drop_last,
-                    message.reads_for,
+                    job=session.job,
+                    recipe=numbered.recipe,
+                    rows=numbered.rows,
+                    row_limit=numbered.row_limit,
+                    batch_size=message.batch_size,
+                    order=message.order,
+                    seed=message.seed,
+                    fresh=message.fresh,
+                    own=message.own,
+                    team=message.team,
+                    rank=message.rank,
+                    world_size=message.world_size,
+                    drop_last=message.drop_last,
+                    reads_for=message.reads_for,
+                    reads_itself=not message.ticket,
                 )
             )
         except Exception:
             self.sessions.pop(session.job, None)  # it never joined
-            self.pool.forget(session.job)
+            self.pool.leave(session.job, session.pid)
             self._let_pieces_go(session)
             raise
         session.send(Registered(session.job))
@@ -298,6 +309,7 @@ class Daemon:
         rows = unpacked(message.rows)
         if not message.pieces:
             return Numbered(message.recipe, rows, message.row_limit)
+        self._pieces.forget_all_but(self.engine.has_recipe)
         numbered = self._pieces.join(message.ground, message.recipe, message.pieces, rows)
         session.common = numbered.recipe
         return numbered
@@ -307,17 +319,6 @@ class Daemon:
             self._pieces.leave(session.common, session.recipe)
             session.common = ""
 
-    def _body(self, session: Session, message: Body) -> None:
-        spec = session.waiting_for_body
-        if spec is None:
-            raise BadMessage("a body that nobody asked for")
-        session.waiting_for_body = None
-        if not self.pool.knows(spec.recipe):  # else another job was faster
-            session.keep(len(message.body))
-            self.pool.learn(spec.recipe, spec.environment, message.body, spec.code_time)
-        session.recipe = spec.recipe
-        self._join_or_ask(session, spec)
-
     def _ended(self, session: Session) -> None:
         self.clients -= 1
         self.idle_since = asyncio.get_running_loop().time()
@@ -326,11 +327,8 @@ class Daemon:
         if session.job is not None and self.sessions.pop(session.job, None) is not None:
             self._note_totals(session.job)
             self._tell(engine.Leave(session.job))
-        if session.job is not None:
-            self._unread(self.pool.forget(session.job))
+            self._unread(self.pool.leave(session.job, session.pid))
         self._let_pieces_go(session)
-        if not any(other.recipe == session.recipe for other in self.sessions.values()):
-            self._unread(self.pool.forget(session.recipe))
         if self._draining and not self.sessions:
             self.stop.set()
 
@@ -345,11 +343,10 @@ class Daemon:
     def _from_worker(self, message: Cooked | CookedEach | TooBig | Spoiled) -> None:
         match message:
             case CookedEach():
-                layout = self._layout(message.layout)
-                self._layout_of.update(dict.fromkeys(message.samples, layout))
+                self._layouts.note(message.samples, message.layout)
                 self._tell(engine.PreparedEach(message.samples, message.size_bytes))
             case Cooked():
-                self._layout_of[message.sample] = self._layout(message.layout)
+                self._layouts.note((message.sample,), message.layout)
                 self._tell(engine.Prepared(message.sample, message.size_bytes))
             case TooBig():
                 if message.size_bytes > self.arena.size_bytes:
@@ -362,15 +359,19 @@ class Daemon:
         log.warning("%d samples lost: %s", len(samples), reason)
         self._tell(engine.Lost(samples, reason, blamed))
 
-    def _limit_of(self, name: str | int) -> float:
+    def _late(self, samples: tuple[int, ...]) -> None:
+        log.warning("a worker with %d samples does not answer; others do them", len(samples))
+        self._tell(engine.Late(samples))
+
+    def _limit_of(self, recipe: str, job: int | None) -> float:
         """Return how long a row of a recipe, or an own part of a job, may take: the longest any
         of its readers would wait, so that an impatient job does not spoil it for another."""
-        readers = (s for s in self.sessions.values() if name in (s.recipe, s.job))
+        readers = (
+            session
+            for session in self.sessions.values()
+            if (session.recipe == recipe if job is None else session.job == job)
+        )
         return max((session.timeout_s for session in readers), default=math.inf)
-
-    def _has_neighbours(self, name: str | int) -> bool:
-        """Tell whether there are jobs that read neither this recipe nor have this own part."""
-        return any(name not in (s.recipe, s.job) for s in self.sessions.values())
 
     # Instructions out.
 
@@ -419,17 +420,16 @@ class Daemon:
                 case engine.Prepare():
                     self._cook(instruction)
                 case engine.Finish():
-                    layout = self._layout_of.get(instruction.source)
                     self.pool.finish(
                         Finish(
-                            instruction.sample,
-                            instruction.job,
-                            instruction.source,
-                            instruction.source_offset,
-                            b"" if layout is None else self._layout_bytes[layout],
-                            instruction.offset,
-                            instruction.size_bytes,
-                            key_of(instruction.key, instruction.position, instruction.times),
+                            sample=instruction.sample,
+                            job=instruction.job,
+                            source=instruction.source,
+                            source_offset=instruction.source_offset,
+                            layout=self._layouts.of(instruction.source),
+                            offset=instruction.offset,
+                            size_bytes=instruction.size_bytes,
+                            key=key_of(instruction.key, instruction.position, instruction.times),
                         )
                     )
                 case engine.Place() if instruction.offset < 0:
@@ -451,50 +451,43 @@ class Daemon:
                     elif refused is not None:
                         refused.refuse(instruction.reason)
                 case engine.Forget():
-                    for sample in instruction.samples:
-                        self._layout_of.pop(sample, None)
+                    self._layouts.forget(instruction.samples)
         self.pool.feed()
         # Not before: what is said after a job's last batch may still be for that job.
         for session in list(self.sessions.values()) if self._draining else ():
             self._end_if_drained(session)
 
     def _cook(self, order: engine.Prepare) -> None:
-        """Have a row prepared by whoever's code can read it."""
-        code, row = self._pieces.locate(order.recipe, order.row) or ("", 0)
-        if not self.pool.knows(code):  # who had it has just left
-            self._unread((order.sample,))
-            return
+        """Have a row prepared by whoever's workers can read it, those of its job first."""
+        session = self.sessions.get(order.job)
+        liked = session.recipe if session else ""
+        code, row = self._pieces.locate(order.recipe, order.row, liked) or ("", 0)
         key = key_of(order.key, order.position, order.times)
-        self.pool.cook(Cook(order.sample, code, row, order.offset, order.size_bytes, key))
+        cook = Cook(order.sample, row, order.offset, order.size_bytes, key)
+        if not self.pool.cook(cook, code, order.job):  # who could has just left
+            self._unread((order.sample,))
 
     def _deliver(self, delivery: engine.Deliver) -> None:
         session = self.sessions[delivery.job]
-        layouts = tuple(self._layout_of[sample] for sample in delivery.samples.tolist())
-        new = set(layouts) - session.known_layouts
-        session.known_layouts |= new
-        session.delivered += len(layouts)
+        layouts, new, forget = self._layouts.told(delivery.samples.tolist(), session.known_layouts)
+        session.delivered += len(delivery.positions) - len(delivery.failed)
         session.owed -= 1
         session.send(
             BatchReady(
-                session.number,
-                packed(delivery.positions),
-                packed(delivery.samples),
-                packed(delivery.offsets),
-                layouts,
-                {number: self._layout_bytes[number] for number in new},
-                delivery.failed,
-                delivery.prepared,
-                delivery.shared,
-                delivery.repeated,
+                number=session.number,
+                positions=packed(delivery.positions),
+                samples=packed(delivery.samples),
+                offsets=packed(delivery.offsets),
+                layouts=layouts,
+                new_layouts=new,
+                failed=delivery.failed,
+                prepared=delivery.prepared,
+                shared=delivery.shared,
+                repeated=delivery.repeated,
+                absent=packed(delivery.absent) if len(delivery.absent) else b"",
+                forget_layouts=forget,
             )
         )
-
-    def _layout(self, data: bytes) -> int:
-        number = self._layouts.get(data)
-        if number is None:
-            number = self._layouts[data] = len(self._layout_bytes)
-            self._layout_bytes.append(data)
-        return number
 
     # Asked, told.
 

@@ -16,8 +16,8 @@ _HELLO_S = 5.0
 _HELLO_BYTES = 1024
 
 
-async def handshake(sock: socket.socket, arena: Arena) -> int:
-    """Check who is there, hand the arena over, and return the client's process."""
+async def handshake(sock: socket.socket) -> tuple[Hello, int]:
+    """Check who is there; return what it says of itself, and its process as the kernel knows it."""
     sock.setblocking(False)
     credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
     pid, uid, _ = struct.unpack("3i", credentials)
@@ -31,13 +31,16 @@ async def handshake(sock: socket.socket, arena: Arena) -> int:
         reason = f"this daemon (joader {__version__}) speaks protocol {PROTOCOL}, the "
         reason += f"client {hello.protocol}; end it with `joader down` and start again"
         raise BadMessage(reason)
-    welcome = frame(Welcome(PROTOCOL, __version__, os.getpid(), arena.size_bytes))
-    descriptor = arena.read_only_descriptor()
-    try:
-        socket.send_fds(sock, [welcome], [descriptor])
-    finally:
-        os.close(descriptor)
-    return int(pid)
+    return hello, int(pid)
+
+
+def welcome(sock: socket.socket, arena: Arena, descriptors: list[int]) -> None:
+    """Let somebody in, with descriptors that are theirs from now on; ours are the caller's."""
+    message = frame(Welcome(PROTOCOL, __version__, os.getpid(), arena.size_bytes))
+    if descriptors:
+        socket.send_fds(sock, [message], descriptors)
+    else:
+        sock.send(message)
 
 
 async def _hello(sock: socket.socket) -> Hello:

@@ -26,7 +26,6 @@ def main() -> None:
     parser.add_argument("--socket", type=Path, required=True)
     parser.add_argument("--memory", type=_size)
     parser.add_argument("--workers", type=int)
-    parser.add_argument("--threads-per-worker", type=int, default=1)
     parser.add_argument("--idle", type=float, help="seconds without clients; 0: never ends")
     parser.add_argument("--worker-growth", type=_size, help="replace a larger worker")
     options = parser.parse_args()
@@ -42,7 +41,6 @@ def _be_daemon(options: argparse.Namespace) -> None:
         config,
         memory_bytes=options.memory or config.memory_bytes,
         workers=config.workers if options.workers is None else options.workers,
-        threads_per_worker=options.threads_per_worker,
         idle_s=config.idle_s if options.idle is None else options.idle,
         worker_growth_bytes=options.worker_growth or 0,
     )
@@ -55,11 +53,8 @@ def _be_daemon(options: argparse.Namespace) -> None:
 def _check(config: DaemonConfig) -> None:
     """Refuse what no daemon can be started with."""
     check_memory(config.memory_bytes)
-    if config.workers < 1 or config.threads_per_worker < 1:
-        raise BadArgument(
-            f"{config.workers} workers with {config.threads_per_worker} threads each; give at "
-            "least one of both"
-        )
+    if config.workers < 1:
+        raise BadArgument(f"--workers={config.workers} is too few: use 1 or more")
     if not 0 <= config.idle_s < float("inf"):
         raise BadArgument(f"--idle={config.idle_s}; give seconds, 0 for a daemon that stays")
 

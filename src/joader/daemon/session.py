@@ -5,7 +5,7 @@ child of a job may keep the socket open long after the job is gone.
 
 What a client may cost the daemon is bounded. It is read a few messages a turn, and not while it
 does not read its answers; after the end nothing it said is looked at. What it sends counts against
-the allowance of all clients from its arrival until it is done with; its code, until the end.
+the allowance of all clients from its arrival until it is done with; what is kept, until the end.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from joader.errors import BadMessage
-from joader.messages import Environment, FromClient, Refused, Register
+from joader.messages import FromClient, Refused, Register
 from joader.wire import MOST_BYTES, Allowance, Mail, Stream
 
 # Messages of one client in one turn of the loop.
@@ -41,10 +41,9 @@ class Session(asyncio.Protocol):
         """Hand messages and the end of the session to these."""
         self.pid = pid
         self.job: int | None = None
-        self.waiting_for_body: Register | None = None
         self.name = self.recipe = self.table = self.team = ""
         self.common = ""  # the recipe that it shares pieces in, if any
-        self.about, self.environment, self.fresh = b"", Environment("", (), ""), True
+        self.about, self.fresh = b"", True
         self.rank, self.world_size = 0, 1
         self.timeout_s = 0.0  # how long it waits for a batch
         self.epoch = 0
@@ -98,6 +97,14 @@ class Session(asyncio.Protocol):
         """End with the connection."""
         self.end()
 
+    def registered(self, message: Register) -> None:
+        """Take note of what its job says of itself."""
+        self.name, self.recipe = message.name, message.recipe
+        self.table, self.team = message.table, message.team
+        self.rank, self.world_size = message.rank, message.world_size
+        self.timeout_s = message.timeout_s
+        self.about, self.fresh = message.about, message.fresh
+
     def keep(self, count: int) -> None:
         """Count bytes of the client that are kept until it ends."""
         self._allowance.take(count)
@@ -127,7 +134,6 @@ class Session(asyncio.Protocol):
             self._transport.close()
             loop.call_later(_LINGER_S, self._transport.abort)
         self._stream.close()
-        self.waiting_for_body = None
         self._allowance.take(-self._kept_bytes)
         self._on_end(self)
 

@@ -5,7 +5,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -100,6 +99,8 @@ def _facts(engine: Engine, session: Session) -> dict[str, Any]:
         "columns": [],
         "deterministic": not session.fresh,
         "private": False,
+        "opaque": "",
+        "runs": {},
     }
     try:
         about |= json.loads(session.about or b"{}")
@@ -115,7 +116,6 @@ def _facts(engine: Engine, session: Session) -> dict[str, Any]:
         "table": session.table,
         "team": session.team,
         "rows": int(np.unique(engine.rows_of(job)).size),
-        "environment": msgspec.to_builtins(session.environment),
         "delivered": stats.delivered,
         "prepared": stats.prepared,
         "taken_from_others": stats.shared,

@@ -34,6 +34,7 @@ from joader.engine.values import (
     Job,
     Join,
     Know,
+    Late,
     Leave,
     Lost,
     Prepared,
@@ -91,6 +92,7 @@ class Engine:
             Sized: self._sized,
             Failed: self._failed,
             Lost: self._lost,
+            Late: self._late,
             Release: self._release,
             TakeBack: self._take_back,
             Leave: self._leave,
@@ -147,6 +149,10 @@ class Engine:
         """Tell whether a sample is a job's own part of another."""
         return self._supply.is_own(sample)
 
+    def has_recipe(self, name: str) -> bool:
+        """Tell whether a recipe is open: jobs read it, or what they had prepared is still here."""
+        return self._recipes.has(name)
+
     @property
     def used_bytes(self) -> int:
         """Bytes of all samples that are here."""
@@ -177,8 +183,20 @@ class Engine:
             draws = event.order == "shared" and not told
             sampler = recipe.sampler if draws else SequentialSampler()
             seed = event.seed if event.order == "seeded" else None
-            limits, flags = self._limits, (event.fresh, event.own, told, reads_for)
-            return Reader(job, recipe, rows, batch_size, limits, sampler, seed, *flags)
+            return Reader(
+                job=job,
+                recipe=recipe,
+                rows=rows,
+                batch_size=batch_size,
+                limits=self._limits,
+                sampler=sampler,
+                seed=seed,
+                fresh=event.fresh,
+                own=event.own,
+                told=told,
+                reads_for=reads_for,
+                reads_itself=event.reads_itself,
+            )
 
         new = reader(event.job, event.batch_size, bool(event.team) or event.order == "told")
         if event.team:
@@ -191,6 +209,7 @@ class Engine:
                 raise
             new.lead = self._teams.lead_of(event.job)
         recipe.readers += 1
+        recipe.kept = recipe.kept and not event.fresh
         self._readers[event.job] = new
         self._admit(recipe)
 
@@ -341,6 +360,9 @@ class Engine:
     def _lost(self, event: Lost) -> None:
         self._supply.lost(event.samples, event.reason, event.blamed)
 
+    def _late(self, event: Late) -> None:
+        self._supply.late(event.samples)
+
     # What jobs want and give back.
 
     def _want(self, event: Want) -> None:
@@ -386,7 +408,12 @@ class Engine:
         self._supply.release(reader.job, samples)
 
     def _deliver(self, reader: Reader, count: int) -> None:
+        absent: list[int] = []
+        if reader.reads_itself:
+            absent = self._supply.take_what_is_here(reader, count)
         positions, homes, samples = reader.take(count)
+        if absent:
+            samples = [sample for sample in samples if sample >= 0]
         failed: list[tuple[int, str]] = []
         if reader.failed:
             failed = [(p, reader.failed.pop(p)) for p in positions if p in reader.failed]
@@ -403,7 +430,8 @@ class Engine:
                 if self._cache.needed(needing, home):
                     self._cache.read(needing, home)
         prepared, shared = self._supply.claim(reader.job, samples)
-        reader.delivered += len(samples)
+        prepared += len(absent)
+        reader.delivered += len(samples) + len(absent)
         reader.prepared += prepared
         reader.shared += shared
         reader.hold(samples)
@@ -418,6 +446,7 @@ class Engine:
                 prepared,
                 shared,
                 reader.steps.popleft() if reader.steps else 0,
+                tuple(absent),
             )
         )
 
@@ -428,7 +457,7 @@ class Engine:
         self._supply.prepare_again()
         while moving:
             self._supply.place()
-            for recipe in self._recipes.unused():
+            for recipe in self._recipes.to_be_closed(self._supply.holds):
                 self._supply.drop(recipe)
                 self._recipes.close(recipe)
             self._limit_look_ahead()
@@ -500,7 +529,7 @@ class Engine:
         """
         if self._supply.at_work or any(reader.held_count for reader in self._readers.values()):
             return False
-        waiting = [reader for reader in self._readers.values() if reader.wants]
+        waiting = [r for r in self._readers.values() if r.wants and not r.reads_itself]
         if not waiting:
             return False
         reader = next((reader for reader in waiting if reader.stuck), waiting[0])

@@ -8,13 +8,14 @@ jobs read one recipe: here each piece gets its rows in it, whoever comes with it
 Each dataset keeps the name of its own *code*, which reads rows by its own numbers. To prepare a row
 of the recipe, any code will do that has the piece.
 
-Invariant: while a recipe has jobs, a piece keeps its rows; when the last job has left, its name is
+Invariant: a piece keeps its rows in a recipe as long as the engine knows the recipe, which may be
+longer than it has jobs: what was prepared serves the next. A name that the engine has forgotten is
 never used again, so that nothing prepared under old numbers is taken for new ones.
 """
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -133,10 +134,13 @@ class Pieces:
 
     def leave(self, recipe: str, code: str) -> None:
         """Note that a job has left."""
-        left = self._recipes[recipe]
-        left.leave(code)
-        if not left.jobs:
-            del self._recipes[recipe]
+        self._recipes[recipe].leave(code)
+
+    def forget_all_but(self, known: Callable[[str], bool]) -> None:
+        """Drop recipes without jobs that the engine knows no more."""
+        for name, recipe in list(self._recipes.items()):
+            if not recipe.jobs and not known(name):
+                del self._recipes[name]
 
     def locate(self, recipe: str, row: int, liked: str = "") -> tuple[str, int] | None:
         """Return whose code can read a row, and as which of its rows; None where nobody's can.

@@ -53,6 +53,7 @@ class Reader:
     own: bool = False  # it has a part of its own
     told: bool = False  # what comes next is told with each want
     reads_for: str = ""  # jobs that read for the same never get a fresh sample twice
+    reads_itself: bool = False  # nothing is prepared for it; it never asks
     admitted: bool = False  # the size of its samples is known, and its share fits
     in_pass: bool = False
     epoch: int = 0
@@ -108,6 +109,8 @@ class Reader:
     @property
     def share_bytes(self) -> int:
         """The bytes of its share; 0 while the size of its samples is not known."""
+        if self.reads_itself:
+            return 0  # it has no claim on memory: what is here it takes
         source_bytes = self.recipe.sizes.usual_bytes if self.own else 0
         return self.share * self.sizes.usual_bytes + source_bytes
 
@@ -134,6 +137,8 @@ class Reader:
     @property
     def may_ask(self) -> int:
         """For how many planned samples it should ask now."""
+        if self.reads_itself:
+            return 0
         asked = len(self.samples)
         return min(len(self.positions), self.look_ahead - self.held_count) - asked
 
@@ -197,6 +202,8 @@ class Reader:
             count = len(self.positions)
         if self.held_count + count > max(self.share, count):
             return None
+        if self.reads_itself:
+            return count
         while self._ready < len(self.samples) and self.positions[self._ready] not in self.unready:
             self._ready += 1
         return count if count <= self._ready else None
@@ -204,7 +211,7 @@ class Reader:
     def take(self, count: int) -> tuple[list[int], list[int], list[int]]:
         """Take the next off the plan, and return positions, homes and samples."""
         self.wanted -= self.wants.popleft()
-        self._ready -= count
+        self._ready = max(0, self._ready - count)
         taken = self.positions[:count], self.homes[:count], self.samples[:count]
         del self.positions[:count], self.homes[:count], self.samples[:count]
         if self.told:

@@ -1,16 +1,21 @@
 """Recipes: what jobs with equal preparations share, and which sample numbers are theirs.
 
-A recipe has the numbers [base, base + row_limit), one a row. It is open while a job reads it or a
-worker prepares for it; then its numbers are free for another.
+A recipe has the numbers [base, base + row_limit), one per row. It is open while a job reads it or
+a worker prepares for it. One without random code is *kept* after that: the next run of a sweep
+finds what was prepared, as long as nobody needs the room. Of those the latest few are open; when a
+recipe is closed, its numbers are free for another.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from joader.engine.instances import EXTRA_BASE
 from joader.engine.sizes import Sizes
 from joader.errors import BadArgument
 from joader.sampling import DependentSampler, Sampler
+
+# Recipes without jobs that stay open. Their samples are the first to go where room is needed.
+MOST_KEPT = 16
 
 MakeSampler = Callable[[int], Sampler]  # from a seed
 
@@ -26,6 +31,8 @@ class Recipe:
     sizes: Sizes = field(default_factory=Sizes)
     readers: int = 0
     underway: int = 0  # preparations
+    kept: bool = True  # none of its jobs had random code, so what is here serves others later
+    left: bool = False  # its last job has left, and something of it is here
 
     @property
     def in_use(self) -> bool:
@@ -62,9 +69,23 @@ class Recipes:
             )
         return recipe
 
-    def unused(self) -> Iterator[Recipe]:
-        """Return those that may be closed."""
-        return iter([recipe for recipe in self._open.values() if not recipe.in_use])
+    def has(self, name: str) -> bool:
+        """Tell whether a recipe of this name is open."""
+        return name in self._open
+
+    def to_be_closed(self, holds: Callable[[Recipe], bool]) -> list[Recipe]:
+        """Return those that nobody uses, except the latest that are kept and hold something."""
+        closed, kept = [], []
+        for recipe in self._open.values():
+            if recipe.in_use:
+                recipe.left = False
+                continue
+            if recipe.kept and (recipe.left or holds(recipe)):
+                recipe.left = True
+                kept.append(recipe)
+            else:
+                closed.append(recipe)
+        return closed + kept[: max(0, len(kept) - MOST_KEPT)]
 
     def close(self, recipe: Recipe) -> None:
         """Free the numbers of a recipe."""

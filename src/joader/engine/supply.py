@@ -76,6 +76,7 @@ class Supply:
         self._origin: dict[int, _Origin] = {}  # of samples that are here
         self._source: dict[int, int] = {}  # of own parts that are here or on their way
         self._holding = False  # whether WORKERS is known to the cache
+        self._given_up = 0  # fresh samples that a reader asked for and did not take
 
     @property
     def at_work(self) -> bool:
@@ -208,6 +209,7 @@ class Supply:
             self._cache.release(reader.job, sample)
         if reader.fresh:
             self._instances.put_back(reader.reads_for, self._source.get(sample, sample))
+            self._given_up += 1
         self._drop_if_own(sample)
 
     def give_up_all(self, reader: Reader) -> None:
@@ -248,14 +250,38 @@ class Supply:
         gone = [
             sample
             for sample in self._cache.samples()
-            if not self._cache.pinned(sample)
-            and (
-                recipe is None or 0 <= self._instances.home(sample) - recipe.base < recipe.row_limit
-            )
+            if not self._cache.pinned(sample) and (recipe is None or self._is_of(sample, recipe))
         ]
         for sample in gone:
             self._cache.drop(sample)
         self._forget(gone)
+
+    def holds(self, recipe: Recipe) -> bool:
+        """Tell whether samples of a recipe are here."""
+        return any(self._is_of(sample, recipe) for sample in self._cache.samples())
+
+    def _is_of(self, sample: int, recipe: Recipe) -> bool:
+        return 0 <= self._instances.home(sample) - recipe.base < recipe.row_limit
+
+    def take_what_is_here(self, reader: Reader, count: int) -> list[int]:
+        """Lease what is here of a reader's next samples; return the places of what is not.
+
+        For a reader that reads by itself: its samples that are not here have the number -1.
+        """
+        absent = []
+        for place, home in enumerate(reader.homes[:count]):
+            sample: int | None = home
+            if reader.fresh:
+                sample = None if reader.private else self._instances.new_to(reader.reads_for, home)
+            if sample is None or sample in self._underway or not self._cache.has(sample):
+                absent.append(place)
+                reader.samples.append(-1)
+                continue
+            self._cache.lease(reader.job, sample)
+            if reader.fresh:
+                self._instances.take(reader.reads_for, sample)
+            reader.samples.append(sample)
+        return absent
 
     # What workers report.
 
@@ -329,6 +355,49 @@ class Supply:
                 preparation.tries += blamed
                 self._unplaced.pop(sample, None)
                 self._again[sample] = reason
+
+    def late(self, samples: tuple[int, ...]) -> None:
+        """Have what others wait for prepared once more, in another slot.
+
+        The slot of a late worker stays its own until it reports or is dead: it may be stopped in
+        the middle of a write. So who waits gets another number, as for a further instance; what the
+        late worker brings in the end is then there for whoever asks next.
+        """
+        for sample in samples:
+            preparation = self._underway.get(sample)
+            is_own = preparation is None or preparation.source is not None
+            if preparation is None or is_own or sample in self._unplaced:
+                continue  # an own part can be done by nobody else
+            if preparation.waiting:
+                self._move_to_another(sample, preparation)
+
+    def _move_to_another(self, sample: int, preparation: _Preparation) -> None:
+        """Let who waits for a sample wait for another preparation of the same row."""
+        extra = self._instances.add_extra(self._instances.home(sample))
+        size_bytes = preparation.sizes.slot_bytes
+        if size_bytes and self._reserve(extra, size_bytes, reclaim=True) is None:
+            self._instances.forget(extra)
+            return
+        again = _Preparation(
+            preparation.recipe,
+            preparation.row,
+            preparation.job,
+            preparation.origin,
+            preparation.sizes,
+            waiting=preparation.waiting,
+        )
+        preparation.waiting = {}
+        for (job, position), reader in again.waiting.items():
+            reader.samples[reader.positions.index(position)] = extra
+            if self._cache.has(sample):
+                self._cache.release(job, sample)
+            if self._cache.has(extra):
+                self._cache.lease(job, extra)
+            if reader.fresh:
+                self._instances.take(reader.reads_for, extra)
+        self._underway[extra] = again
+        again.recipe.underway += 1
+        self._say(extra, again)
 
     def prepare_again(self) -> None:
         """Say once more what was lost, if somebody still waits: who did may have left meanwhile."""
@@ -430,12 +499,22 @@ class Supply:
                 return False
         elif recipe.underway:
             return False  # the first sample tells the size
-        row, origin = home - recipe.base, reader.origin(position)
+        row, origin = home - recipe.base, self._origin_of(reader, position)
         preparation = _Preparation(recipe, row, reader.job, origin, recipe.sizes)
         self._underway[sample] = preparation
         recipe.underway += 1
         self._say(sample, preparation)
         return True
+
+    def _origin_of(self, reader: Reader, position: int) -> tuple[int, int, int]:
+        """Return where random numbers start; never twice from one place, for what is fresh.
+
+        A sample that a reader gave up may have gone to another pass of its loader: asked for again,
+        it must not be the same. Samples of a seed are their reader's alone, and stay as they were.
+        """
+        key, place, times = reader.origin(position)
+        again = self._given_up if reader.fresh and not reader.private else 0
+        return key, place, times + (again << 24)
 
     def _instance(self, reader: Reader, home: int) -> int:
         """Return a sample of the row that the job has never had."""
@@ -453,7 +532,10 @@ class Supply:
 
     def _say(self, sample: int, preparation: _Preparation) -> None:
         offset, size_bytes = self._cache.place(sample) if self._cache.has(sample) else (-1, 0)
-        who, source = (preparation.job, *preparation.origin), preparation.source
+        job = preparation.job
+        if job not in self._readers and preparation.waiting:  # it has left; another waits
+            job = preparation.job = next(iter(preparation.waiting))[0]
+        who, source = (job, *preparation.origin), preparation.source
         if source is None:
             name, row = preparation.recipe.name, preparation.row
             self._out.append(Prepare(sample, name, row, *who, offset, size_bytes))

@@ -29,6 +29,7 @@ class Join:
     `fresh`: no job may get the same preparation of a row twice (random code in the dataset). `own`:
     the job has a part of its own, done on each sample for it alone. `order` "told": every Want says
     which positions. Ranks of one job join the `team` of that name, each with its number.
+    `reads_itself`: it takes what is here, and reads the rest by itself; nothing is prepared for it.
     """
 
     job: Job
@@ -45,6 +46,7 @@ class Join:
     world_size: int = 1
     drop_last: bool = False  # matters to teams, whose last step is filled up otherwise
     reads_for: str = ""  # what several jobs read for, if they do: see instances.py
+    reads_itself: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,13 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class Late:
+    """The worker that has these samples does not answer, and may still write to their slots."""
+
+    samples: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """A job has copied these samples out of their slots."""
 
@@ -157,6 +166,7 @@ Event = (
     | Sized
     | Failed
     | Lost
+    | Late
     | Release
     | TakeBack
     | Leave
@@ -213,7 +223,8 @@ class Deliver:
     Of the samples `prepared` count as prepared for this job, the others are hits; `shared` of
     these were prepared for another job. For jobs that are told, positions are their numbers in the
     order they were told. A rank gets its part of a step that was announced to it, of which the last
-    `repeated` positions fill it up.
+    `repeated` positions fill it up. `absent` are places of positions that the job reads by itself;
+    they have no sample either.
     """
 
     job: Job
@@ -224,6 +235,7 @@ class Deliver:
     prepared: int = 0
     shared: int = 0
     repeated: int = 0
+    absent: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,18 @@
 """What user code raised, in words that travel: the step, the file, the whole traceback.
 
 The exception itself does not travel: its class may be unknown elsewhere, it may not be picklable,
-even its text may raise. So nothing here trusts it, and what it says has a bound.
+even its text may raise. So nothing here trusts it, and what it says has a bound. Its class goes
+along by name, so that a job that knows it can raise it.
 """
 
 import os
+import sys
 from traceback import StackSummary, TracebackException
 
 # More is cut out of the middle: an exception may quote a whole file.
 MOST_CHARACTERS = 20_000
 _MOST_FRAMES = 60
+_RAISED = "raised "  # begins the first line, which names the class
 
 
 def complaint(error: BaseException, step: str, own_file: str, where: str = "worker process") -> str:
@@ -21,7 +24,27 @@ def complaint(error: BaseException, step: str, own_file: str, where: str = "work
         told = f"{type(error).__name__} (it cannot be shown: {type(second).__name__})\n"
         named = ""
     file = f", on the file {named}" if named else ""
-    return f"{step} failed in {where} {os.getpid()}{file}:\n{bounded(told)}"
+    kind = type(error)
+    return (
+        f"{_RAISED}{kind.__module__}:{kind.__qualname__}\n"
+        f"{step} failed in {where} {os.getpid()}{file}:\n{bounded(told)}"
+    )
+
+
+def without_class(reason: str) -> str:
+    """Return a complaint, or any other reason, as people are to read it."""
+    return reason.partition("\n")[2] if reason.startswith(_RAISED) else reason
+
+
+def class_of(reason: str) -> type[Exception] | None:
+    """Return the class of what was raised, if this process knows it; nothing is imported."""
+    if not reason.startswith(_RAISED):
+        return None
+    module, _, name = reason.partition("\n")[0].removeprefix(_RAISED).partition(":")
+    found: object = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found if isinstance(found, type) and issubclass(found, Exception) else None
 
 
 def bounded(text: str) -> str:

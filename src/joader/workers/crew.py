@@ -1,117 +1,130 @@
-"""The workers of one environment: processes, what each has in hand, and what waits for one.
+"""The workers that one loader brings: what each has in hand, what waits, when more are born.
 
-Each worker has up to AHEAD rows in hand a thread, or what it does in AHEAD_S if that is more, so
-that it never waits for the daemon; the rest queue here in the order the engine gave them, which is
-nearest deadline first.
+Each worker has up to AHEAD rows in hand, or what it does in AHEAD_S if that is more, so that it
+never waits for the daemon; the rest queue here in the order the engine gave them, which is nearest
+deadline first. Workers are born when something waits and none has room, never more than the loader
+lends, and end when they were idle for IDLE_S.
 
 An *own part* (`Finish`) goes along with the row it needs: it is *held* while that row waits in the
-queue, sent with it or after it to the same worker, and queued like a row once its source is ready.
+queue or is with another crew, sent with it or after it to the same worker, and queued like a row
+once its source is ready.
 
-A worker that dies takes all it has in hand with it. Its desk tells what it was at: that is
+A worker that dies takes all it has in hand with it. Its desk tells what it worked on: that is
 *suspect*, costs a try and is done alone, so that it takes nothing with it again. The rest goes to
 the next worker as if nothing had been. What takes longer than the jobs that read it allow is given
-up: its worker is killed, and the sample has failed. A worker whose own memory grows without end
-is replaced between two rows.
+up: its worker is killed, and the sample has failed. A worker that works on one row for long is
+asked for what it has not begun. One that does not answer is *late*: what others wait for is done by
+somebody else, in another slot, as the late worker may still write to its own.
 
-Code that is long at a row, or that kills workers, gets a crew of its own where others
-run here too (`on_offence`); who waits behind such a row is taken back from its worker.
-
-A crew's processes keep the modules they have imported, so it serves code that is older than it.
-All of it runs on the daemon's event loop. Not here: one process (hand.py), what is wrong with it
-(watch.py).
+All of it runs on the daemon's event loop. Not here: which crew helps which (pool.py), one process
+(hand.py), what is wrong with it (watch.py).
 """
 
 import asyncio
 import logging
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import msgspec
 
-from joader.errors import BadMessage, WorldError
-from joader.memory import Arena
+from joader.errors import BadMessage
 from joader.messages import (
+    Bear,
     Cook,
     Cooked,
     CookedEach,
-    Environment,
     Finish,
     PutAt,
+    Slay,
     Spoiled,
     Stop,
     TooBig,
 )
 from joader.workers.desk import Note
-from joader.workers.hand import Hand, Order, Report, code_of
-from joader.workers.watch import Watch
+from joader.workers.hand import Hand, Order, Report
+from joader.workers.link import NurseryLink
+from joader.workers.watch import STUCK_S, Watch
 
 AHEAD = 4
+# Rows that take longer than this are handed out two at a time: one to work on, one to go on with.
+_SLOW_ROW_S = 0.005
+_AHEAD_IF_SLOW = 2
 # Rows of 20 µs are handed out by the dozen: a message a row would cost more than the row.
 AHEAD_S = 0.008
 MOST_AHEAD = 256
 # How much of what was known of the pace remains with each further report.
 _FADING = 0.95
-# After a worker that ended before it did anything: starting the next at once would be a busy loop.
+# After a worker that ended before it did anything: bearing the next at once would be a busy loop.
 _PAUSE_S = 1.0
-# A worker may die for reasons that are nobody's; code that was at work each time is the reason.
-MOST_DEATHS = 2
+# A worker that has had nothing to do for so long ends.
+IDLE_S = 10.0
+# A worker that was to be born and has not come in this time will not come.
+_BIRTH_S = 30.0
 
 log = logging.getLogger("joader.daemon")
 
 
+class Owner(Protocol):
+    """What a crew needs of the pool."""
+
+    suspects: set[int]
+
+    def reported(self, message: Report | CookedEach, offsets: Sequence[int]) -> None:
+        """Take a report, with the slots it is about."""
+        ...
+
+    def lost(self, samples: tuple[int, ...], reason: str, blamed: bool) -> None:
+        """Take note that samples went with their worker."""
+        ...
+
+    def late(self, samples: tuple[int, ...]) -> None:
+        """Take note that a worker with these samples does not answer."""
+        ...
+
+    def taken_back(self, crew: "Crew", orders: list[Order]) -> None:
+        """Let others do what a worker has not begun."""
+        ...
+
+    def feed(self) -> None:
+        """Hand out what has come."""
+        ...
+
+
 class Crew:
-    """Workers that can run each other's rows."""
+    """Workers of one nursery."""
 
     def __init__(
         self,
-        environment: Environment,
-        arena: Arena,
-        size: int,
-        threads: int,
-        code_of: Callable[[str | int], bytes],
-        on_report: Callable[[Report | CookedEach, Sequence[int]], None],
-        on_lost: Callable[[tuple[int, ...], str, bool], None],
-        limit_of: Callable[[str | int], float],
-        on_offence: Callable[["Crew", str | int], bool],
-        on_back: Callable[[list[Order]], None],
+        pool: Owner,
+        ticket: str,
+        code: str,
+        limit_of: Callable[["Crew", Order], float],
         most_growth_bytes: int,
     ) -> None:
         """Start without processes.
 
-        `on_lost` is told samples, why, and whether they are to blame; `limit_of` says how many
-        seconds a row of a recipe, or an own part of a job, may take; `on_offence` whether code
-        that holds others up runs elsewhere from now on; `on_back` gets what workers hand back.
+        `ticket` is what nursery and workers say when they come, `code` names what they can prepare;
+        `limit_of` says how many seconds an order may take.
         """
-        self.environment = environment
-        self._started = time.time(), time.monotonic()
+        self.ticket, self.code = ticket, code
+        self.jobs: set[int] = set()
+        self.most = 0  # how many workers it lends; 0: its share of the cores
+        self.lends = True  # it works for others, too
         self.queue: deque[Order] = deque()
         self.hands: list[Hand] = []
+        self.nursery: NurseryLink | None = None
         self.ended = False
-        self._arena = arena
-        self._size = size
-        self._threads = threads
-        self._code_of = code_of
-        self._on_report = on_report
-        self._on_lost = on_lost
-        self._watch = Watch(limit_of, most_growth_bytes)
-        self._on_offence = on_offence
-        self._on_back = on_back
-        self._held: dict[int, list[Finish]] = {}  # by source, which no worker has yet
-        self._suspects: set[int] = set()
-        self._seconds, self._reports = 1.0, 1.0  # of late; at first rows are not known to be quick
-        self._deaths: Counter[str | int] = Counter()  # by whose code was at work
+        self._pool = pool
+        self._watch = Watch(lambda order: limit_of(self, order), most_growth_bytes)
+        self._held: dict[int, list[Finish]] = {}  # by source, which no worker of ours has yet
         self._hand_of: dict[int, Hand] = {}  # by sample
+        self._born: dict[int, float] = {}  # numbers of those on their way, and since when
+        self._not_before = 0.0  # when the next may be born
+        self._seconds, self._reports = 1.0, 1.0  # of late; at first rows are not known to be quick
 
-    @property
-    def started(self) -> float:
-        """When it was started, by the clock that files are dated with; rather too early.
-
-        If that clock was set since, what it said then and what it would say now are both right for
-        some files. A crew that seems too old is replaced, one that seems too new runs old code.
-        """
-        wall, steady = self._started
-        return min(wall, time.time() - (time.monotonic() - steady))
+    # Who has what.
 
     def note_hand(self, sample: int, hand: Hand | None) -> None:
         """Note who has a sample in hand."""
@@ -119,6 +132,10 @@ class Crew:
             self._hand_of.pop(sample, None)
         else:
             self._hand_of[sample] = hand
+
+    def note_hands(self, samples: list[int], hand: Hand) -> None:
+        """Note who has samples in hand."""
+        self._hand_of.update(dict.fromkeys(samples, hand))
 
     def note_pace(self, seconds: float, reports: int) -> None:
         """Note how long a worker took for so many reports.
@@ -128,9 +145,15 @@ class Crew:
         self._seconds = _FADING * self._seconds + max(seconds, 1e-6)
         self._reports = _FADING * self._reports + reports
 
-    def note_hands(self, samples: list[int], hand: Hand) -> None:
-        """Note who has samples in hand."""
-        self._hand_of.update(dict.fromkeys(samples, hand))
+    @property
+    def present(self) -> int:
+        """How many workers there are, or will be in a moment, that take work."""
+        return len(self._born) + sum(not (hand.leaving or hand.late) for hand in self.hands)
+
+    @property
+    def holds_own_parts(self) -> bool:
+        """Whether own parts wait here for their sources."""
+        return bool(self._held)
 
     # Work in.
 
@@ -144,15 +167,10 @@ class Crew:
             self.queue.append(order)
             return
         hand = self._hand_of.get(order.source)
-        if hand is not None and not hand.alone:
-            hand.take(order, self._code_of(order.job))
+        if hand is not None and not hand.alone and not hand.late:
+            hand.take(order)
         else:
             self._held.setdefault(order.source, []).append(order)
-
-    @property
-    def holds_own_parts(self) -> bool:
-        """Whether own parts wait here for their sources."""
-        return bool(self._held)
 
     def ready(self, source: int, offset: int, layout: bytes) -> None:
         """Queue the own parts whose source is in its slot now, before all else."""
@@ -168,7 +186,7 @@ class Crew:
             for order in [o for o in hand.busy.values() if isinstance(o, Finish)]:
                 if order.source == source and not order.layout:
                     hand.drop(order.sample)
-                    self._suspects.discard(order.sample)
+                    self._pool.suspects.discard(order.sample)
 
     def drop(self, sample: int) -> None:
         """Forget a sample that its worker was told to drop, and what waits for it."""
@@ -188,98 +206,6 @@ class Crew:
             )
             hand.send(order)
 
-    def give_away(self, belongs: Callable[[Order], bool]) -> list[Order]:
-        """Return what no worker has yet of the orders that belong; they are another crew's now."""
-        orders = [order for order in self.queue if belongs(order)]
-        self.queue = deque(order for order in self.queue if not belongs(order))
-        for source, held in list(self._held.items()):
-            orders += [order for order in held if belongs(order)]
-            self._held[source] = [order for order in held if not belongs(order)]
-        return orders
-
-    def forget(self, name: str | int, belongs: Callable[[Order], bool]) -> list[int]:
-        """Drop code, and what no worker has yet of the orders that belong; return their samples."""
-        gone = [order.sample for order in self.queue if belongs(order)]
-        self._suspects.difference_update(gone)
-        self._deaths.pop(name, None)
-        for hand in self.hands:
-            hand.unlearn(name)
-        self.queue = deque(order for order in self.queue if not belongs(order))
-        for source, held in list(self._held.items()):
-            gone += [order.sample for order in held if belongs(order)]
-            self._held[source] = [order for order in held if not belongs(order)]
-            if not self._held[source]:
-                del self._held[source]
-        return gone
-
-    def kill_stuck(self, belongs: Callable[[Order], bool]) -> None:
-        """Kill workers that still have something of what belongs in hand."""
-        for hand in self.hands:
-            if any(belongs(order) for order in hand.busy.values()):
-                hand.kill()
-
-    def feed(self) -> None:
-        """Hand out what is queued to the workers with the least in hand."""
-        ready = [hand for hand in self.hands if hand.transport is not None and not hand.leaving]
-        while self.queue:
-            ready = [hand for hand in ready if not hand.alone and self._room(hand)]
-            hand = min(ready, key=lambda hand: len(hand.busy), default=None)
-            if hand is None:
-                return
-            share = -(-len(self.queue) // len(ready))  # others have nothing to do, too
-            orders = self._plain_rows(max(1, min(self._room(hand) // 2, share)))
-            if orders:
-                hand.take_rows(orders, self._code_of(orders[0].recipe))
-            elif not self._hand_out(hand):
-                return
-
-    def _plain_rows(self, most: int) -> list[Cook]:
-        """Take the next rows of the queue, as long as they are of one recipe and nothing special.
-
-        That is: nothing is held for them, and none is suspect.
-        """
-        orders: list[Cook] = []
-        while self.queue and len(orders) < most:
-            order = self.queue[0]
-            if not isinstance(order, Cook) or (orders and order.recipe != orders[0].recipe):
-                break
-            if order.sample in self._suspects or order.sample in self._held:
-                break
-            orders.append(order)
-            self.queue.popleft()
-        return orders
-
-    def _room(self, hand: Hand) -> int:
-        """Return how much more a worker gets now; one with quick rows gets them in large parts."""
-        quick = int(AHEAD_S * self._reports / self._seconds)
-        most = max(AHEAD, min(MOST_AHEAD, quick)) * self._threads
-        room = max(0, most - len(hand.busy))
-        return room if room > most // 4 or most < 4 * AHEAD * self._threads else 0
-
-    def _hand_out(self, hand: Hand) -> bool:
-        """Hand out the next in the queue; False for a suspect, where the worker has others."""
-        suspect = self.queue[0].sample in self._suspects
-        if suspect and hand.busy:
-            return False
-        order = self.queue.popleft()
-        hand.alone = suspect
-        if isinstance(order, Finish):
-            hand.take(order, self._code_of(order.job))
-            return True
-        hand.take(order, self._code_of(order.recipe))
-        if not suspect:
-            for own in self._held.pop(order.sample, ()):
-                hand.take(own, self._code_of(own.job))
-        return True
-
-    # Reports out.
-
-    def handed_back(self, hand: Hand, samples: tuple[int, ...]) -> None:
-        """Take back what a worker has not begun, and let others do it."""
-        orders = [order for sample in samples if (order := hand.drop(sample)) is not None]
-        self._on_back(orders)
-        self._let_leave(hand)
-
     def take_back(self, orders: list[Order]) -> None:
         """Queue orders that were in a worker's hands before all others."""
         for order in reversed(orders):
@@ -288,6 +214,76 @@ class Crew:
             else:
                 self.finish(order)
 
+    # Work out.
+
+    def feed(self, queue: deque[Order] | None = None) -> None:
+        """Hand out what is queued, here or with another crew, to those with the least in hand."""
+        helps, queue = queue is not None, self.queue if queue is None else queue
+        ready = [hand for hand in self.hands if hand.transport is not None and not hand.leaving]
+        if helps:
+            ready = [hand for hand in ready if not hand.busy]
+        while queue:
+            ready = [hand for hand in ready if not hand.alone and self._room(hand)]
+            hand = min(ready, key=lambda hand: len(hand.busy), default=None)
+            if hand is None:
+                return
+            # Others have nothing to do either, or are about to be born.
+            share = -(-len(queue) // (len(ready) + (0 if helps else len(self._born))))
+            orders = self._plain_rows(queue, max(1, min(self._room(hand) // 2, share)), helps)
+            if orders:
+                hand.take(*orders)
+            elif helps or not self._hand_out(hand):
+                return
+
+    def _plain_rows(self, queue: deque[Order], most: int, helps: bool) -> list[Cook]:
+        """Take the next rows of a queue, as long as they are nothing special.
+
+        That is: none is suspect, and nothing is held for them that should go along.
+        """
+        orders: list[Cook] = []
+        while queue and len(orders) < most:
+            order = queue[0]
+            if not isinstance(order, Cook) or order.sample in self._pool.suspects:
+                break
+            if not helps and order.sample in self._held:
+                break
+            orders.append(order)
+            queue.popleft()
+        return orders
+
+    def _room(self, hand: Hand) -> int:
+        """Return how much more a worker gets now; one with quick rows gets them in large parts."""
+        if hand.late or (hand.busy and time.monotonic() - hand.latest > STUCK_S):
+            return 0
+        row_s = self._seconds / self._reports
+        least = _AHEAD_IF_SLOW if row_s > _SLOW_ROW_S else AHEAD
+        most = max(least, min(MOST_AHEAD, int(AHEAD_S / row_s)))
+        room = max(0, most - len(hand.busy))
+        return room if room > most // 4 or most < 4 * AHEAD else 0
+
+    def _hand_out(self, hand: Hand) -> bool:
+        """Hand out the next in the queue; False for a suspect, where the worker has others."""
+        suspect = self.queue[0].sample in self._pool.suspects
+        if suspect and hand.busy:
+            return False
+        order = self.queue.popleft()
+        hand.alone = suspect
+        hand.take(order)
+        if isinstance(order, Cook) and not suspect:
+            for own in self._held.pop(order.sample, ()):
+                hand.take(own)
+        return True
+
+    # Reports out.
+
+    def handed_back(self, hand: Hand, samples: tuple[int, ...]) -> None:
+        """Take back what a worker has not begun, and let others do it."""
+        hand.late = False
+        orders = [order for sample in samples if (order := hand.drop(sample)) is not None]
+        if orders:
+            self._pool.taken_back(self, orders)
+        self._let_leave(hand)
+
     def reported(self, hand: Hand, message: Report) -> None:
         """Note that a worker has reported, and pass it on."""
         order = hand.busy.get(message.sample)
@@ -295,13 +291,14 @@ class Crew:
             return  # nobody waits for it any more
         if isinstance(message, Cooked) and not 0 < message.size_bytes <= order.size_bytes:
             raise BadMessage(f"{message.size_bytes} bytes in a slot of {order.size_bytes}")
+        hand.late = False
         if isinstance(message, TooBig):  # its slot, if it had one, is not its any more
             waiting = msgspec.structs.replace(order, offset=-1, size_bytes=0)
             hand.busy[message.sample] = waiting
         else:
             hand.drop(message.sample)
             self._cleared(message.sample, hand)
-        self._on_report(message, [order.offset])
+        self._pool.reported(message, [order.offset])
         self._let_leave(hand)
 
     def reported_each(self, hand: Hand, message: CookedEach) -> None:
@@ -316,15 +313,15 @@ class Crew:
         hand.drop_each(known)
         for sample in known:
             self._hand_of.pop(sample, None)
-        self._suspects.difference_update(known)
-        hand.alone = False
+        self._pool.suspects.difference_update(known)
+        hand.alone = hand.late = False
         report = CookedEach(tuple(known), message.layout, message.size_bytes)
-        self._on_report(report, [order.offset for order in orders])
+        self._pool.reported(report, [order.offset for order in orders])
         self._let_leave(hand)
 
     def _cleared(self, sample: int, hand: Hand) -> None:
         """Note that a sample did not end its worker."""
-        self._suspects.discard(sample)
+        self._pool.suspects.discard(sample)
         hand.alone = False
 
     def whereabouts(self, sample: int) -> str | None:
@@ -333,9 +330,11 @@ class Crew:
             if sample in hand.busy:
                 first = next(iter(hand.busy.values()))
                 seconds = time.monotonic() - hand.since[first.sample]
-                where = f"worker process {hand.process.pid}"
+                where = f"worker process {hand.pid}"
                 steps = ", ".join(note.step for note in hand.at_work())
                 at = f", which is at: {steps}" if steps else ""
+                if hand.late:
+                    at += "; the process does not answer: it is stopped, or hangs since its birth"
                 if first.sample == sample:
                     return f"has been with {where} for {seconds:.1f} s{at}"
                 what = f"row {first.row}" if isinstance(first, Cook) else "a job's own part"
@@ -344,7 +343,9 @@ class Crew:
         if place is None:
             held = any(o.sample == sample for orders in self._held.values() for o in orders)
             return "waits for the shared part of its sample" if held else None
-        workers = ", ".join(str(hand.process.pid) for hand in self.hands) or "none yet"
+        if self.nursery is None:
+            return "waits for the job's worker processes, which have not been born yet"
+        workers = ", ".join(str(hand.pid) for hand in self.hands) or "none yet"
         return f"waits behind {place} others for a free worker (processes: {workers})"
 
     def acts_in_s(self, sample: int) -> float | None:
@@ -357,28 +358,81 @@ class Crew:
 
     # Processes.
 
-    def start(self) -> None:
-        """Start one more worker."""
-        number = min(set(range(self._size)) - {hand.number for hand in self.hands}, default=0)
-        try:
-            hand = Hand(self, number, self.environment, self._arena, self._threads, self._size)
-        except (OSError, ValueError) as error:
-            raise WorldError(
-                f"no worker can be started with {self.environment.interpreter} in the folder "
-                f"{self.environment.folder}: {error}; start the job again from a folder and an "
-                "environment that exist"
-            ) from error
+    def bear(self, most: int) -> None:
+        """Have workers born for what is queued, if the nursery is here; at most so many."""
+        if self.nursery is None or self.ended or time.monotonic() < self._not_before:
+            return
+        free = sum(1 for h in self.hands if not h.leaving and not h.busy) + len(self._born)
+        taken = {hand.number for hand in self.hands} | set(self._born)
+        for _ in range(min(most, len(self.queue) - free)):
+            number = next(n for n in range(len(taken) + 1) if n not in taken)
+            taken.add(number)
+            self._born[number] = time.monotonic()
+            self.nursery.send(Bear(number))
+
+    def expects(self, number: int) -> bool:
+        """Tell whether a worker of this number is to be born."""
+        return number in self._born
+
+    def attend(self, nursery: NurseryLink) -> None:
+        """Take a nursery in, in place of one that is gone."""
+        if self.nursery is not None:
+            self.nursery.close()
+        self.nursery = nursery
+        self._born.clear()
+        self._pool.feed()
+
+    def nursery_gone(self, nursery: NurseryLink) -> None:
+        """Note that a nursery has gone; its workers go with it."""
+        if self.nursery is nursery:
+            self.nursery = None
+            self._born.clear()
+
+    def unborn(self, reason: str) -> None:
+        """Note that no worker can be born now; they are tried again."""
+        log.warning("a job's nursery cannot bear workers: %s", reason)
+        self._born.clear()
+        self._pause()
+
+    def _pause(self) -> None:
+        self._not_before = time.monotonic() + _PAUSE_S
+        asyncio.get_running_loop().call_later(_PAUSE_S, self._pool.feed)
+
+    def arrived(self, hand: Hand) -> None:
+        """Take a worker in that has just been born."""
+        self._born.pop(hand.number, None)
         self.hands.append(hand)
+        if self.ended:
+            hand.kill()
+        self._pool.feed()
+
+    def ended_as(self, number: int, pid: int, code: int) -> None:
+        """Note how a worker's process has ended."""
+        for hand in self.hands:
+            if hand.number == number and hand.pid in (pid, 0):
+                hand.ended(code)
+                return
+        if self._born.pop(number, None) is not None:
+            log.warning("worker %d ended before it came here (%s)", pid, _how(code))
+            self._pause()
+
+    def slay(self, hand: Hand) -> None:
+        """Have the nursery kill a worker that cannot be reached from here."""
+        if self.nursery is not None:
+            self.nursery.send(Slay(hand.number))
 
     def watch(self) -> None:
-        """Act on what is wrong with workers."""
+        """Act on what is wrong with workers, and on those that nobody needs."""
+        now = time.monotonic()
+        self._born = {n: since for n, since in self._born.items() if now - since < _BIRTH_S}
         self._watch.give_up_overdue(self.hands)
         for hand in [hand for hand in self.hands if not hand.leaving]:
-            stuck = self._watch.stuck(hand)
-            if stuck and all(self._on_offence(self, code) for code in stuck):
-                hand.leave_alone()
-                self._start_again()
-            elif self._watch.has_grown(hand):
+            if self._watch.is_late(hand) and not hand.late:
+                hand.late = True
+                self._pool.late(tuple(hand.busy))
+            elif self._watch.is_stuck(hand):
+                hand.ask_back()
+            elif self._watch.has_grown(hand) or (not hand.busy and now - hand.latest > IDLE_S):
                 hand.leaving = True
                 self._let_leave(hand)
 
@@ -387,33 +441,33 @@ class Crew:
             hand.send(Stop())
 
     def lost(self, hand: Hand) -> None:
-        """Replace a worker that died, and say which samples went with it."""
-        code, notes, trace = hand.bury()
+        """Say which samples went with a worker that has ended, and whose fault it is."""
+        notes, trace = hand.at_work(), hand.desk.trace()
         self.hands.remove(hand)
-        if not hand.replaced:
-            self._replace(hand, notes)
+        if not hand.done and not notes and not hand.leaving:
+            self._pause()
         for sample in hand.busy:
             self.note_hand(sample, None)
         for sample, reason in hand.overdue.items():
             order = hand.busy.pop(sample, None)
             if order is not None:
-                self._suspects.discard(sample)
-                self._on_report(Spoiled(sample, reason), [order.offset])
-        innocent = hand.overdue or self.ended  # it was told to end
+                self._pool.suspects.discard(sample)
+                self._pool.reported(Spoiled(sample, reason), [order.offset])
+        if hand.busy:
+            self._tell_what_was_in_hand(hand, notes, trace)
+        self._pool.feed()
+
+    def _tell_what_was_in_hand(self, hand: Hand, notes: list[Note], trace: str) -> None:
+        # Who was told to end, or went with a nursery that was killed, is nobody's victim.
+        innocent = bool(hand.overdue) or self.ended or self.nursery is None
         at_work = [note for note in notes if note.sample in hand.busy and not innocent]
         blamed = [note.sample for note in at_work]
         if not blamed and not innocent:
             blamed = list(hand.busy)
-        how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        reason = f"the worker that prepared it died ({how})"
+        reason = f"the worker that prepared it died ({_how(hand.code)})"
         self._tell_lost([sample for sample in hand.busy if sample not in blamed], reason, False)
         if at_work:
             reason = f"{reason}\nIt was at: {', '.join(note.step for note in at_work)}. {trace}"
-        for note in at_work:
-            culprit = code_of(hand.busy[note.sample])
-            self._deaths[culprit] += 1
-            if self._deaths[culprit] >= MOST_DEATHS:
-                self._on_offence(self, culprit)
         self._tell_lost(blamed, reason.rstrip(), True)
 
     def _tell_lost(self, samples: list[int], reason: str, blamed: bool) -> None:
@@ -422,30 +476,33 @@ class Crew:
         for sample in samples:
             gone += [order.sample for order in self._held.pop(sample, ())]
         if blamed:
-            self._suspects.update(gone)
+            self._pool.suspects.update(gone)
         if gone:
-            self._on_lost(tuple(gone), reason, blamed)
+            self._pool.lost(tuple(gone), reason, blamed)
 
-    def _replace(self, hand: Hand, notes: list[Note]) -> None:
-        """Start another worker; later, if this one came to nothing."""
-        young = time.monotonic() - hand.started < _PAUSE_S
-        pause_s = _PAUSE_S if young and not hand.done and not notes else 0.0
-        asyncio.get_running_loop().call_later(pause_s, self._start_again)
-
-    def _start_again(self) -> None:
-        if self.ended:
-            return
-        try:
-            self.start()
-        except WorldError as error:
-            log.error("%s", error)
-            asyncio.get_running_loop().call_later(_PAUSE_S, self._start_again)
-
-    def end(self) -> list[Hand]:
-        """Tell all workers to end; return them, to be waited for."""
+    def end(self) -> list[int]:
+        """Take nothing more, have all workers end; return the samples that none of them has."""
         self.ended = True
+        gone = [order.sample for order in self.queue]
+        gone += [order.sample for orders in self._held.values() for order in orders]
+        self._pool.suspects.difference_update(gone)
+        self.queue.clear()
+        self._held.clear()
         for hand in self.hands:
-            if hand.transport is None:
-                hand.kill()
-            hand.send(Stop())
-        return list(self.hands)
+            hand.leaving = True
+            if not hand.busy:
+                hand.send(Stop())
+        return gone
+
+    def kill(self) -> None:
+        """Kill what is left: workers, and the nursery."""
+        for hand in list(self.hands):
+            hand.kill()
+        if self.nursery is not None:
+            self.nursery.kill()
+
+
+def _how(code: int | None) -> str:
+    if code is None:
+        return "it is not known how"
+    return f"signal {-code}" if code < 0 else f"exit code {code}"

@@ -1,18 +1,18 @@
 """The loop of one worker process: take a row, run the user's code, write the sample to its slot.
 
-Started by the pool as `python -m joader.workers.loop` with the job's own interpreter and import
-path, fresh, never forked from a process that may hold a GPU. It has three descriptors: its socket
-to the daemon, the arena, writable, and its desk, where it notes what it is at. It ends when the
+A worker is forked from its job's nursery (nursery.py), so it has all the job had: modules with
+their state, environment, `__main__`, open files. It has three descriptors of its own: its socket to
+the daemon, the arena, writable, and its desk, where it notes what it works on. It ends when the
 socket does, with all the processes it has started, so none is left behind.
 
-Rows are prepared in threads beside the one that listens, so that the process ends with its daemon
-whatever the user's code does. With several (`threads`) rows are prepared side by side, which helps
-code that waits (files, network) or releases the GIL; answers go out in the order they are ready.
+Rows are prepared in the main thread, as torch's workers do: signals, SQLite and other things that
+belong to a thread then work. Another thread listens, so that the process ends with its daemon
+whatever the user's code does, and hands back what it has not begun.
 
 Rows of a storage that come together are read together; what takes a moment is reported together,
 once in REPORT_S: with images of 32 x 32 a message costs as much as the image.
 
-Jobs' own parts (`Finish`) of a sample that is still in this worker's hands are done in the same
+The job's own parts (`Finish`) of a sample that is still in this worker's hands are done in the same
 visit, right after the sample is in its slot; each works on a copy of its own, so that what one
 edits in place reaches neither the cache nor another.
 
@@ -20,24 +20,21 @@ A process that the user's code forks has none of this: no socket, no arena, and 
 would come back to this loop.
 
 Owner of a slot from `Cook` (or `Finish`, `PutAt`) to the answer: this worker, alone. Not here:
-which row is next (engine), restarts (pool).
+which row is next (engine), births (nursery.py).
 """
 
-import argparse
 import faulthandler
 import os
-import pickle
 import signal
-import socket
 import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from queue import Empty, SimpleQueue
 from secrets import randbits
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from joader.errors import ConnectionLost
 from joader.memory import Arena, Layout, Parcel, pack, read
@@ -48,15 +45,12 @@ from joader.messages import (
     Finish,
     HandBack,
     NotBegun,
-    OwnBody,
     PutAt,
-    RecipeBody,
     Spoiled,
     Stop,
     TooBig,
-    ToWorker,
 )
-from joader.recipe.parts import SharedPart, step_names
+from joader.recipe.parts import OwnPart, SharedPart, step_names
 from joader.recipe.randomness import start_random_numbers
 from joader.wire import Channel
 from joader.workers.complaint import complaint
@@ -74,80 +68,90 @@ NOTHING: Mapping[int, Any] = {}
 
 
 class Worker:
-    """What jobs share, by recipe, jobs' own parts, and the slots they write to."""
+    """One job's code, and the slots it writes to."""
 
     def __init__(
-        self, channel: Channel[Any], arena: Arena, desk: Desk, number: int, workers: int
+        self,
+        channel: Channel[Any],
+        arena: Arena,
+        desk: Desk,
+        shared: SharedPart,
+        own: OwnPart,
     ) -> None:
-        """Serve this daemon, as one of so many workers."""
-        self._desk = desk
+        """Serve the daemon behind a channel with a recipe's parts."""
+        self._channel, self._arena, self._desk = channel, arena, desk
+        self._shared, self._own = shared, own
         self._process = os.getpid()
-        self._number = number
-        self._workers = workers
-        self._channel = channel
-        self._arena = arena
-        self._code: dict[str | int, bytes] = {}  # by recipe, or by job
-        self._loaded: dict[str | int, _Loaded] = {}
+        self._ready_to_work: Callable[[], None] | None = None  # what is to be done before all else
+        self._shared_step, self._own_step = self._begins(shared), self._begins(own)
+        self._orders: SimpleQueue[Order] = SimpleQueue()  # from the thread that listens
+        self._next: deque[Order] = deque()  # taken off it
         self._waiting: set[int] = set()  # not begun
         self._unplaced: dict[int, Parcel] = {}
         self._followers: dict[int, list[Finish]] = {}  # by their source, while it is in our hands
         self._recent: dict[int, tuple[int, Cooked]] = {}  # prepared last, with their offsets
         self._lock = threading.Lock()  # of the two above, and of what is sent
-        self._loading = threading.Lock()
 
-    def serve(self, threads: int) -> None:
+    def start_as(self, number: int, workers: int) -> None:
+        """Get ready before the first row, as torch's worker of this number of so many."""
+
+        def start() -> None:
+            self._shared.start(number, workers, seed=randbits(63))
+
+        self._ready_to_work = start
+
+    def serve(self) -> NoReturn:
         """Do what the daemon says until it is gone."""
-        with ThreadPoolExecutor(threads, thread_name_prefix="joader") as pool:
-            while True:
-                try:
-                    message = self._channel.receive()
-                except ConnectionLost:
-                    _end()
-                match message:
-                    case Stop():
-                        _end()
-                    case RecipeBody():
-                        self._learn(message.recipe, message.body)
-                    case OwnBody():
-                        self._learn(message.job, message.body)
-                    case HandBack():
-                        self._hand_back()
-                    case Finish() if not message.layout:
-                        with self._lock:
-                            ready = self._when_ready(message)
-                        if ready is not None:
-                            self._waiting.add(ready.sample)
-                            pool.submit(self._answer_in_turn, ready)
-                    case PutAt() if message.offset < 0:
-                        # At once: its number may be another sample's before what is queued is done.
-                        self._unplaced.pop(message.sample, None)
-                        self._followers.pop(message.sample, None)
-                    case PutAt():
-                        pool.submit(self.answer, message)
-                    case Cook():
-                        orders = self._that_come_together(message)
-                        share = -(-len(orders) // threads)
-                        for first in range(0, len(orders), share):
-                            pool.submit(self._answer_in_turn, *orders[first : first + share])
-                    case _:
-                        self._waiting.add(message.sample)
-                        pool.submit(self._answer_in_turn, message)
+        threading.Thread(target=self._listen, name="joader", daemon=True).start()
+        while True:
+            self.work()
 
-    def _that_come_together(self, first: Cook) -> list[Cook]:
-        """Return an order with those that have come after it, if they are read together."""
-        orders = [first]
-        loaded = self._loaded.get(first.recipe)
-        if loaded is not None and loaded.part.reads_many:
-            with suppress(ConnectionLost):  # it is seen again when there is nothing to do
-                orders += self._channel.receive_ready(
-                    lambda next_: isinstance(next_, Cook) and next_.recipe == first.recipe
-                )
-        for order in orders:
-            self._followers[order.sample] = []
-            self._waiting.add(order.sample)
-            if loaded is not None:
-                loaded.part.expect(order.row)
-        return orders
+    def work(self) -> None:
+        """Wait for something to do, and do it."""
+        first = self._next.popleft() if self._next else self._orders.get()
+        if isinstance(first, PutAt):
+            self._report([(first, self._reply(first))])
+        else:
+            self._answer_in_turn(first, *self._that_come_together(first))
+        for stream in (sys.stdout, sys.stderr):  # what user code has printed; it may be anything
+            with suppress(Exception):
+                stream.flush()
+
+    # The thread that listens. It never runs user code, nor waits for the one that does.
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                message = self._channel.receive()
+            except ConnectionLost:
+                end_group()
+            self.listen_to(message)
+
+    def listen_to(self, message: Any) -> None:
+        """Take in one message."""
+        match message:
+            case Stop():
+                end_group()
+            case HandBack():
+                self._hand_back()
+            case Finish() if not message.layout:
+                with self._lock:
+                    ready = self._when_ready(message)
+                if ready is not None:
+                    self._waiting.add(ready.sample)
+                    self._orders.put(ready)
+            case PutAt() if message.offset < 0:
+                # At once: its number may be another sample's before what is queued is done.
+                self._unplaced.pop(message.sample, None)
+                self._followers.pop(message.sample, None)
+            case PutAt():
+                self._orders.put(message)
+            case _:
+                self._waiting.add(message.sample)
+                if isinstance(message, Cook):
+                    self._followers[message.sample] = []
+                    self._shared.expect(message.row)
+                self._orders.put(message)
 
     def _hand_back(self) -> None:
         """Give back what was not begun: what is taken out of the set here, not in its turn."""
@@ -158,6 +162,22 @@ class Worker:
                     self._waiting.remove(sample)
                     back += [sample, *(o.sample for o in self._followers.pop(sample, ()))]
             self._channel.send(NotBegun(tuple(back)))
+
+    # The thread that works.
+
+    def _that_come_together(self, first: Order) -> list[Cook]:
+        """Take the rows that have come after a row, if they are read together."""
+        if not isinstance(first, Cook) or not self._shared.reads_many:
+            return []
+        with suppress(Empty):
+            while True:
+                self._next.append(self._orders.get_nowait())
+        orders: list[Cook] = []
+        while self._next and isinstance(self._next[0], Cook):
+            order = self._next.popleft()
+            assert isinstance(order, Cook)
+            orders.append(order)
+        return orders
 
     def _answer_in_turn(self, *messages: Cook | Finish) -> None:
         """Answer what was not handed back meanwhile."""
@@ -175,10 +195,6 @@ class Worker:
                 done, since = [], time.monotonic()
         self._report(done)
 
-    def answer(self, message: Order) -> None:
-        """Do what is ordered and all own parts that wait for it, and report."""
-        self._report([(message, self._reply(message))])
-
     def _report(self, done: list[tuple[Order, Reply]]) -> None:
         """Report what is done, and do all own parts that waited for it.
 
@@ -192,7 +208,7 @@ class Worker:
                 for order, reply in done:
                     orders += self._note(order, reply)
                     replies.append(reply)
-                if not orders or not self._is_quick(orders[0]):
+                if not orders or not self._own.built_in:
                     self._channel.send(*_joined(replies))
                     replies.clear()
             done = []
@@ -207,17 +223,13 @@ class Worker:
             return {}
         self._desk.begin(orders[0].sample, READING)
         try:
-            part = self._load(orders[0].recipe).part
-            rows = part.read([order.row for order in orders])
+            self._get_ready()
+            rows = self._shared.read([order.row for order in orders])
             return {order.sample: row for order, row in zip(orders, rows, strict=True)}
         except Exception:  # each is read by itself then, and says what is wrong with it
             return {}
         finally:
             self._desk.end()
-
-    def _is_quick(self, order: Finish) -> bool:
-        own = self._loaded.get(order.job)
-        return own is not None and bool(own.part.built_in)
 
     def _reply(self, message: Order, read: Mapping[int, Any] = NOTHING) -> Reply:
         """Prepare, finish, or place what was too big; `read` are rows that were read before."""
@@ -258,39 +270,41 @@ class Worker:
             return _after(order, *self._recent[order.source])
         return None  # its source could not be prepared, which was said
 
+    def _get_ready(self) -> None:
+        if self._ready_to_work is not None:
+            self._desk.step(LOADING)
+            self._ready_to_work()
+            self._ready_to_work = None
+            self._desk.step(READING)
+
     def _cook(self, order: Cook, read: Mapping[int, Any]) -> Cooked | TooBig:
-        loaded = self._loaded.get(order.recipe) if order.sample in read else None
-        loaded = loaded or self._load(order.recipe)
-        shared: SharedPart = loaded.part
-        begins = loaded.begins
+        self._get_ready()
         slot = self._arena.slot(order.offset, order.size_bytes) if order.offset >= 0 else None
         if order.sample in read:
-            sample = pack(shared.made_of(read[order.sample], slot, begins))
+            sample = pack(self._shared.made_of(read[order.sample], slot, self._shared_step))
         else:
-            sample = pack(self._prepared(order, shared, slot, begins))
+            sample = pack(self._prepared(order, slot))
         too_big = sample.layout.size_bytes > order.size_bytes
         if slot is not None and too_big and sample.lies_in(slot):
             # It will get another slot, and this one may be another's before that: nothing of the
             # sample may lie in it.
-            sample = pack(self._prepared(order, shared, None, begins))
+            sample = pack(self._prepared(order, None))
         return self._placed(order.sample, sample, order.offset, order.size_bytes)
 
-    def _prepared(
-        self, order: Cook, shared: SharedPart, slot: Any, begins: Callable[[int], None] | None
-    ) -> Any:
-        if not shared.deterministic:
+    def _prepared(self, order: Cook, slot: Any) -> Any:
+        if not self._shared.deterministic:
             start_random_numbers(order.key)
-        return shared.prepare(order.row, slot, begins)
+        return self._shared.prepare(order.row, slot, self._shared_step)
 
     def _finish(self, order: Finish) -> Cooked | TooBig:
-        loaded = self._load(order.job)
-        own = loaded.part
+        self._get_ready()
+        own = self._own
         layout = Layout.from_bytes(order.layout)
         slot = self._arena.slot(order.source_offset, layout.size_bytes)
         sample = read(layout, slot, allow_pickle=True, lent=own.built_in)
         if not own.built_in:
             start_random_numbers(order.key)
-        finished = pack(own.finish(sample, order.key, loaded.begins))
+        finished = pack(own.finish(sample, order.key, self._own_step))
         return self._placed(order.sample, finished, order.offset, order.size_bytes)
 
     def _placed(self, sample: int, parcel: Parcel, offset: int, room: int) -> Cooked | TooBig:
@@ -309,48 +323,10 @@ class Worker:
         parcel.write(self._arena.slot(offset, size))
         return Cooked(sample, parcel.layout.to_bytes(), max(1, size))
 
-    def _learn(self, name: str | int, body: bytes) -> None:
-        """Keep code; without a lock, as who listens must never wait for user code."""
-        self._code[name] = body
-        if not body:
-            forgotten = self._loaded.pop(name, None)
-            if forgotten is not None:
-                os.close(forgotten.folder)
-
-    def _load(self, name: str | int) -> "_Loaded":
-        """Return code ready to run, in the folder where it was loaded."""
-        loaded = self._loaded.get(name)
-        if loaded is None or loaded.body is not self._code[name]:
-            with self._loading:
-                loaded = self._loaded.get(name)
-                if loaded is None or loaded.body is not self._code[name]:
-                    loaded = self._loaded[name] = self._unpickled(self._code[name])
-        os.fchdir(loaded.folder)  # the row before may have gone elsewhere
-        return loaded
-
-    def _unpickled(self, body: bytes) -> "_Loaded":
-        self._desk.step(LOADING)
-        # From the same user, checked by the daemon, and only in this process.
-        part = pickle.loads(body)
-        if isinstance(part, SharedPart):
-            part.start(self._number, self._workers, seed=randbits(63))
-        folder = os.open(".", os.O_PATH | os.O_CLOEXEC)
-        self._desk.step(READING)
-        return _Loaded(body, part, self._begins(step_names(part)), folder)
-
-    def _begins(self, steps: list[bytes]) -> Callable[[int], None] | None:
+    def _begins(self, part: SharedPart | OwnPart) -> Callable[[int], None] | None:
         """Return who is to be told of each step of a part, if it has any."""
-        note = self._desk.step
+        note, steps = self._desk.step, step_names(part)
         return (lambda number: note(steps[number])) if steps else None
-
-
-class _Loaded(NamedTuple):
-    """A recipe's or a job's code, ready to run."""
-
-    body: bytes
-    part: Any
-    begins: Callable[[int], None] | None  # told the number of each step
-    folder: int  # a descriptor of where it was loaded
 
 
 def _joined(replies: list[Reply]) -> list[Reply] | list[CookedEach]:
@@ -380,14 +356,14 @@ def _after(order: Finish, source_offset: int, source: Cooked) -> Finish:
     )
 
 
-def _end() -> NoReturn:
+def end_group() -> NoReturn:
     """End at once, with all that user code has started: it may hang, and nobody waits for it."""
     if os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(0)
 
 
-def _let_go(channel: Channel[Any]) -> None:
+def let_go(channel: Channel[Any]) -> None:
     """Leave the daemon to the worker, in a process that user code has forked."""
     faulthandler.disable()
     faulthandler.unregister(SIGNAL)
@@ -398,32 +374,3 @@ def _let_go(channel: Channel[Any]) -> None:
             # Replaced, not closed: a mapping closes its descriptor once more.
             if os.readlink(f"/proc/self/fd/{descriptor}").startswith("/memfd:joader-"):
                 os.dup2(nothing, descriptor, inheritable=False)
-
-
-def main() -> None:
-    """Run as a process of the pool."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--socket", type=int, required=True)
-    parser.add_argument("--arena", type=int, required=True)
-    parser.add_argument("--arena-bytes", type=int, required=True)
-    parser.add_argument("--desk", type=int, required=True)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--number", type=int, default=0)
-    parser.add_argument("--workers", type=int, default=1)
-    options = parser.parse_args()
-    if sys.path and sys.path[0] == os.getcwd():
-        sys.path.pop(0)  # what `-m` put there; the job's own path follows in PYTHONPATH
-    for descriptor in (options.socket, options.desk):
-        os.set_inheritable(descriptor, False)  # programs that user code runs must not keep them
-    channel: Channel[Any] = Channel(socket.socket(fileno=options.socket), ToWorker)
-    arena = Arena.attach(options.arena, options.arena_bytes, writable=True, forks=False)
-    os.close(options.arena)
-    desk = Desk.attach(options.desk)
-    os.register_at_fork(after_in_child=lambda: _let_go(channel))
-    if sys.stdout is not None:
-        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    Worker(channel, arena, desk, options.number, options.workers).serve(options.threads)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,225 +1,219 @@
-"""The pool: which crew of workers prepares what, by the environment of the job it comes from.
+"""The pool: all workers that jobs have brought, and who of them prepares what.
 
-Jobs whose interpreter, import path or folder differ get workers of their own. A worker that dies
-costs its rows one try. Owner of crews and of the code that travels to workers: this class.
+A row goes to the crew of the job that needs it first. A crew that has nothing of its own to do
+helps others with equal code (fingerprint and place), unless its loader keeps its workers to itself.
+Own parts are done by the job's own crew: nobody else has the code. No code is here at all.
+
+Workers are born as they are needed: of all crews with equal code together no more than the machine
+has cores, or the most that one of them lends, and of each at least one.
 Not here: what one crew does with its rows (crew.py).
 """
 
 import asyncio
-import logging
 import os
+import select
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 
-from joader.errors import WorldError
-from joader.memory import Arena
-from joader.messages import Cook, Cooked, CookedEach, Environment, Finish, PutAt, Spoiled
+from joader.errors import BadMessage
+from joader.messages import Cook, Cooked, CookedEach, Finish, PutAt, Spoiled
 from joader.workers.crew import Crew
-from joader.workers.hand import Hand, Order, Report, code_of
+from joader.workers.desk import Desk
+from joader.workers.hand import Hand, Order, Report
+from joader.workers.link import NurseryLink
 
-# How long a row of a job that is gone may go on before its worker is replaced.
+# How long the workers of a job that is gone may go on with what others wait for.
 GRACE_S = 2.0
 _END_S = 1.0
-# Workers that no job uses are kept for so long: the next job finds them warm.
-KEEP_S = 60.0
 # How often workers are looked at: for what takes too long, and for what they keep in memory.
 WATCH_S = 0.5
 
-log = logging.getLogger("joader.daemon")
-
-
-@dataclass
-class _Code:
-    """A recipe's dataset, or a job's own part, as it travels, and who runs it."""
-
-    crew: Crew
-    body: bytes
+Limit = Callable[[str, int | None], float]
 
 
 class Pool:
-    """All worker processes of the daemon."""
+    """All workers that serve the daemon."""
 
     def __init__(
         self,
-        arena: Arena,
         size: int,
-        threads: int,
         on_report: Callable[[Report | CookedEach], None],
         on_lost: Callable[[tuple[int, ...], str, bool], None],
-        limit_of: Callable[[str | int], float],
-        has_neighbours: Callable[[str | int], bool],
+        on_late: Callable[[tuple[int, ...]], None],
+        limit_of: Limit,
         worker_growth_bytes: int = 0,
     ) -> None:
-        """Start nothing yet: `size` workers come with the first code of an environment.
+        """Start without any; `size` is how many processes the machine can keep busy.
 
-        `limit_of` says how many seconds a row of a recipe, or an own part of a job, may take, and
-        `has_neighbours` whether there are jobs that run none of this code.
-        A worker that grows by more than `worker_growth_bytes` is replaced; 0: see `usual_growth`.
+        `limit_of` says how many seconds a row of a recipe, or an own part of a job, may take. A
+        worker that grows by more than `worker_growth_bytes` is replaced; 0: see `usual_growth`.
         """
-        self._arena = arena
         self._size = size
-        self._threads = threads
         self._on_report = on_report
         self._on_lost = on_lost
-        self._closing = False
+        self._on_late = on_late
         self._limit_of = limit_of
-        self._has_neighbours = has_neighbours
         self._growth_bytes = worker_growth_bytes or usual_growth(size)
+        self._closing = False
         self._watching: asyncio.TimerHandle | None = None
-        self._code: dict[str | int, _Code] = {}  # by recipe, or by job
-        self._newest: dict[Environment, Crew] = {}
-        self._crews: list[Crew] = []
-        self._leaving: list[Hand] = []  # told to end, to be waited for
+        self._crews: dict[str, Crew] = {}  # by ticket
+        self._crew_of: dict[int, Crew] = {}  # by job
+        self.suspects: set[int] = set()
 
     @property
     def workers(self) -> int:
         """How many worker processes there are."""
-        return sum(len(crew.hands) for crew in self._crews)
+        return sum(len(crew.hands) for crew in self._crews.values())
 
-    def knows(self, recipe: str) -> bool:
-        """Tell whether the code of the recipe is here."""
-        return recipe in self._code
+    # Who comes and goes.
 
-    def learn(
-        self, name: str | int, environment: Environment, body: bytes, code_time: float
-    ) -> None:
-        """Keep the code of a recipe or a job; what is newer than its workers gets new ones."""
-        crew = self._newest.get(environment)
-        if crew is None or code_time >= crew.started:
-            crew = self._new_crew(environment, self._size)
-            self._newest[environment] = crew
-        self._code[name] = _Code(crew, body)
-        self._end_unused()
-
-    def _new_crew(self, environment: Environment, size: int) -> Crew:
-        crew = Crew(
-            environment,
-            self._arena,
-            size,
-            self._threads,
-            lambda name: self._code[name].body,
-            self._reported,
-            self._lost,
-            self._limit_of,
-            self._isolated,
-            self._taken_back,
-            self._growth_bytes,
-        )
-        try:
-            for _ in range(size):
-                crew.start()
-        except WorldError:
-            self._leaving += crew.end()
-            raise
-        self._crews.append(crew)
+    def join(self, job: int, ticket: str, code: str, workers: int, lends: bool) -> None:
+        """Take the crew in that a job brings; passes of one loader have one crew."""
+        crew = self._crews.get(ticket)
+        if crew is None:
+            crew = self._crews[ticket] = Crew(self, ticket, code, self._limit, self._growth_bytes)
+        elif crew.code != code:
+            raise BadMessage("one nursery cannot serve two recipes")
+        crew.ended = False
+        crew.jobs.add(job)
+        crew.most, crew.lends = workers, lends
+        self._crew_of[job] = crew
         if self._watching is None:
             self._watch()
-        return crew
 
-    def _isolated(self, crew: Crew, name: str | int) -> bool:
-        """Tell whether code that holds others up runs elsewhere now; see to it if it can be."""
-        code = self._code.get(name)
-        if code is not None and code.crew is crew and self._has_neighbours(name):
-            try:
-                code.crew = self._new_crew(crew.environment, self._size)
-            except WorldError as error:
-                log.error("%s", error)
-                return False
-            log.warning("a dataset or step is slow or crashes; it gets workers of its own")
-            self._taken_back(crew.give_away(lambda order: code_of(order) == name))
-        return code is None or code.crew is not crew
+    def leave(self, job: int, pid: int) -> tuple[int, ...]:
+        """Let a job go; return the samples that were to be done for it and that no worker has.
 
-    def _taken_back(self, orders: list[Order]) -> None:
-        """Let others do what workers have not begun, if it is still read."""
-        unread = tuple(order.sample for order in orders if self._crew_of(order) is None)
-        if unread:
-            self._lost(unread, "nobody reads it any more", blamed=False)
-        for crew in self._crews:
-            crew.take_back([o for o in orders if self._crew_of(o) is crew])
-        self.feed()
-
-    def _crew_of(self, order: Order) -> Crew | None:
-        code = self._code.get(code_of(order))
-        return code.crew if code else None
-
-    def forget(self, name: str | int) -> tuple[int, ...]:
-        """Drop the code of a recipe that no job reads any more, or of a job that is gone.
-
-        Return its samples that no worker has. Workers that are stuck with others are killed.
+        What its workers have in hand others may wait for: they get a moment for it.
         """
-        known = self._code.pop(name, None)
-        if known is None:
+        crew = self._crew_of.pop(job, None)
+        if crew is None:
             return ()
-
-        def belongs(order: Order) -> bool:
-            return code_of(order) == name
-
-        def kill_stuck() -> None:
-            if name not in self._code:
-                for crew in {id(crew): crew for crew in [*self._crews, known.crew]}.values():
-                    crew.kill_stuck(belongs)
-
-        gone = [sample for crew in self._crews for sample in crew.forget(name, belongs)]
-        asyncio.get_running_loop().call_later(GRACE_S, kill_stuck)
-        asyncio.get_running_loop().call_later(KEEP_S, self._dismiss, known.crew)
-        self._end_unused()
+        crew.jobs.discard(job)
+        if crew.jobs:
+            return ()
+        gone = crew.end()
+        asyncio.get_running_loop().call_later(GRACE_S, self._dismiss, crew, pid)
         return tuple(gone)
 
-    def cook(self, order: Cook) -> None:
-        """Have a row prepared."""
-        self._code[order.recipe].crew.cook(order)
+    def _dismiss(self, crew: Crew, pid: int) -> None:
+        """End what is left of a crew, unless its loader has come back."""
+        if not crew.ended or self._closing:
+            return
+        if self._crews.get(crew.ticket) is crew:
+            del self._crews[crew.ticket]
+        for hand in list(crew.hands):
+            hand.kill()
+        if crew.nursery is not None:
+            # A nursery that was stopped cannot see that its job is gone.
+            (crew.nursery.kill if _is_gone(pid) else crew.nursery.close)()
+
+    def attend(self, ticket: str, pid: int) -> NurseryLink:
+        """Return the link for a nursery that has come."""
+        return NurseryLink(self._crew_with(ticket), pid)
+
+    def arrive(self, ticket: str, number: int, pid: int, desk: Desk) -> Hand:
+        """Return the hand for a worker that has come."""
+        return Hand(self._crew_with(ticket), number, pid, desk)
+
+    def expects(self, ticket: str, number: int) -> bool:
+        """Tell whether a worker of this ticket and number is to be born."""
+        crew = self._crews.get(ticket)
+        return crew is not None and crew.expects(number)
+
+    def _crew_with(self, ticket: str) -> Crew:
+        crew = self._crews.get(ticket)
+        if crew is None:
+            raise BadMessage("the job that this process belongs to is not here any more")
+        return crew
+
+    # Work in.
+
+    def cook(self, order: Cook, code: str, job: int) -> bool:
+        """Have a row prepared, by the job's own crew if it can; False if nobody can."""
+        crew = self._crew_of.get(job)
+        if crew is None or crew.code != code:
+            able = [one for one in self._crews.values() if one.code == code and one.jobs]
+            crew = min(able, key=lambda one: len(one.queue), default=None)
+        if crew is None:
+            return False
+        crew.cook(order)
+        return True
 
     def finish(self, order: Finish) -> None:
         """Have a job's own part done."""
-        self._code[order.job].crew.finish(order)
+        self._crew_of[order.job].finish(order)
 
     def feed(self) -> None:
-        """Hand out what has come."""
-        for crew in self._crews:
-            crew.feed()
+        """Hand out what has come: to the crews it is for, then to those that have nothing to do."""
+        waiting = []
+        for crew in self._crews.values():
+            if crew.queue:
+                crew.feed()
+                if crew.queue:
+                    waiting.append(crew)
+        for crew in waiting:
+            group = [one for one in self._crews.values() if one.code == crew.code]
+            for other in group:
+                if other is not crew and other.lends and other.jobs and not other.queue:
+                    other.feed(crew.queue)
+            if crew.queue:
+                crew.bear(self._may_bear(crew, group))
+
+    def _may_bear(self, crew: Crew, group: list[Crew]) -> int:
+        """Return how many more workers a crew may have now."""
+        codes = len({one.code for one in self._crews.values() if one.jobs})
+        most = crew.most or max(1, self._size // max(1, codes))
+        ceiling = max(self._size, *(one.most for one in group))
+        present = sum(one.present for one in group if one.lends or one is crew)
+        least = 0 if crew.present else 1
+        return min(most - crew.present, max(ceiling - present, least))
 
     def put_at(self, order: PutAt) -> None:
         """Tell the worker that has the sample where to put it."""
-        for crew in self._crews:
+        for crew in self._crews.values():
             crew.put_at(order)
 
     def drop(self, sample: int) -> None:
         """Tell the worker that has a sample for which there is no room to forget it."""
         self.put_at(PutAt(sample, -1, 0))
-        for crew in self._crews:
+        for crew in self._crews.values():
             crew.drop(sample)
 
     def whereabouts(self, sample: int) -> str:
         """Say in words where a sample is."""
-        found = (crew.whereabouts(sample) for crew in self._crews)
+        found = (crew.whereabouts(sample) for crew in self._crews.values())
         return next((text for text in found if text), "is in no worker's hands")
 
     def acts_in_s(self, sample: int) -> float | None:
         """Return in how many seconds what a sample waits for is given up, if that takes long."""
-        found = (crew.acts_in_s(sample) for crew in self._crews)
+        found = (crew.acts_in_s(sample) for crew in self._crews.values())
         return next((seconds for seconds in found if seconds is not None), None)
 
     async def close(self) -> None:
-        """End all workers: ask, then kill."""
+        """Have all workers end: ask, then kill. Nurseries are their jobs', and stay."""
         self._closing = True
         if self._watching is not None:
             self._watching.cancel()
-        hands = self._leaving
-        for crew in self._crews:
-            hands += crew.end()
-        for hand in hands:
-            for _ in range(20):
-                if hand.process.poll() is not None:
-                    break
-                await asyncio.sleep(_END_S / 20)
-            else:
+        crews = list(self._crews.values())
+        for crew in crews:
+            crew.end()
+        for _ in range(20):
+            if not any(crew.hands for crew in crews):
+                break
+            await asyncio.sleep(_END_S / 20)
+        for crew in crews:
+            for hand in list(crew.hands):
                 hand.kill()
-                hand.process.wait()
+            if crew.nursery is not None:
+                crew.nursery.close()
 
-    def _reported(self, message: Report | CookedEach, offsets: Sequence[int]) -> None:
+    # What crews report.
+
+    def reported(self, message: Report | CookedEach, offsets: Sequence[int]) -> None:
         """Pass a report on, and let own parts that waited for it go on."""
         self._on_report(message)
-        for crew in self._crews:
+        for crew in self._crews.values():
             if isinstance(message, Cooked):
                 crew.ready(message.sample, offsets[0], message.layout)
             elif isinstance(message, CookedEach):
@@ -229,30 +223,30 @@ class Pool:
             elif isinstance(message, Spoiled):
                 crew.gone(message.sample)
 
-    def _lost(self, samples: tuple[int, ...], reason: str, blamed: bool) -> None:
+    def lost(self, samples: tuple[int, ...], reason: str, blamed: bool) -> None:
+        """Pass on what went with a worker."""
         if not self._closing:
             self._on_lost(samples, reason, blamed)
 
-    def _dismiss(self, crew: Crew) -> None:
-        """Keep a crew for its environment no longer, unless some code needs it."""
-        if self._newest.get(crew.environment) is crew and all(
-            code.crew is not crew for code in self._code.values()
-        ):
-            del self._newest[crew.environment]
-            self._end_unused()
+    def late(self, samples: tuple[int, ...]) -> None:
+        """Pass on what a worker has that does not answer."""
+        self._on_late(samples)
 
-    def _end_unused(self) -> None:
-        """End crews that newer code has replaced, once nobody needs them."""
-        used = [code.crew for code in self._code.values()] + list(self._newest.values())
-        for crew in [c for c in self._crews if not any(c is other for other in used)]:
-            self._crews.remove(crew)
-            self._leaving += crew.end()
-        self._leaving = [hand for hand in self._leaving if hand.process.poll() is None]
+    def taken_back(self, crew: Crew, orders: list[Order]) -> None:
+        """Queue what a worker has not begun again, with the crew that was to do it."""
+        if crew.ended:
+            self.lost(tuple(order.sample for order in orders), "its job has left", blamed=False)
+            return
+        crew.take_back(orders)
+        self.feed()
+
+    def _limit(self, crew: Crew, order: Order) -> float:
+        return self._limit_of(crew.code, order.job if isinstance(order, Finish) else None)
 
     def _watch(self) -> None:
         """Look at all workers, now and again and again."""
         self._watching = asyncio.get_running_loop().call_later(WATCH_S, self._watch)
-        for crew in self._crews:
+        for crew in list(self._crews.values()):
             crew.watch()
 
 
@@ -260,3 +254,18 @@ def usual_growth(workers: int) -> int:
     """Return how much a worker may grow after its first rows: its share of half the memory."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return memory // 2 // workers
+
+
+def _is_gone(pid: int) -> bool:
+    """Tell whether a process has ended, also if nobody has reaped it yet."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    except OSError:  # of another pid namespace
+        return False
+    try:
+        return bool(select.select([descriptor], [], [], 0)[0])
+    finally:
+        with suppress(OSError):
+            os.close(descriptor)

@@ -1,0 +1,295 @@
+"""A job's nursery: the one child of a loader, from which its workers are forked when needed.
+
+It is born as torch's loader would bear its workers in that script, by Python's `multiprocessing`,
+so that `__main__`, `argv`, import path and pickling errors are what torch users know. It holds the
+state of the dataset as it was at `iter()`, and does nothing but fork and wait: no thread, no user
+code. Each trap that it avoids was seen in a prototype:
+
+- Its end is by its own hand (`os._exit`), never by returning: atexit functions, unflushed files and
+  destructors are the job's. `gc.freeze` first of all, so that garbage of the job is not collected
+  here, and pages stay shared.
+- A session of its own, and empty handlers (not SIG_IGN, which programs that user code runs would
+  inherit) for what a terminal, Slurm or a batch system sends to all processes of a job: a job that
+  saves a checkpoint on SIGTERM still needs rows.
+- It watches its job by a pidfd. A pipe would stay open in any process that the job forks, and
+  PDEATHSIG follows the thread that called `iter()`. Workers have PDEATHSIG from it: it forks them
+  from its only thread.
+- Descriptors of GPUs and of the job's connections are closed: else the memory of a killed job's GPU
+  would stay with its children.
+
+It outlives the daemon: its workers end then, and the job tells it which daemon to serve next.
+Not here: how the job starts it (client/births.py), the loop of a worker (loop.py).
+"""
+
+import ctypes
+import gc
+import multiprocessing
+import os
+import select
+import signal
+import socket
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from joader.errors import JoaderError
+from joader.memory import Arena
+from joader.messages import (
+    PROTOCOL,
+    Attend,
+    Bear,
+    Born,
+    Ended,
+    Hello,
+    Slay,
+    Stop,
+    ToChild,
+    ToNursery,
+    ToWorker,
+    Unborn,
+)
+from joader.recipe.parts import OwnPart, SharedPart
+from joader.wire import Channel, connected_to, welcomed
+from joader.workers.desk import Desk
+from joader.workers.loop import Worker, let_go
+
+_QUIET = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+_PR_SET_PDEATHSIG = 1
+_HANDSHAKE_S = 30.0
+# How long workers that were killed may take to be gone.
+_REAP_S = 2.0
+
+
+@dataclass
+class Childhood:
+    """What a nursery is born with; under spawn and forkserver it travels as a pickle."""
+
+    control: socket.socket  # to the job
+    job_pid: int
+    shared: SharedPart
+    own: OwnPart
+    workers: int  # how many there are at most, as get_worker_info() tells them
+    forked: bool  # it has the job's memory, and its name for the recipe
+    close: tuple[int, ...] = ()  # descriptors of the job that are no business of a child
+    named: Any = None  # what the recipe is known by, where it is to be named here
+
+
+def be_nursery(childhood: Childhood) -> NoReturn:
+    """Be the nursery until its job is gone; the target of a process."""
+    code = 1
+    try:
+        gc.freeze()
+        os.setsid()
+        _be_quiet()
+        _leave_to_the_job(childhood.close)
+        # Datasets may start processes of their own, which multiprocessing forbids its daemons.
+        multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
+        torch = sys.modules.get("torch")
+        if torch is not None and hasattr(torch, "set_num_threads"):
+            torch.set_num_threads(1)
+        Nursery(childhood).serve()
+        code = 0
+    except BaseException as error:
+        with suppress(BaseException):
+            Channel(childhood.control, ToChild).send(Unborn(f"{type(error).__name__}: {error}"))
+    finally:
+        os._exit(code)
+
+
+def _be_quiet() -> None:
+    for number in _QUIET:
+        signal.signal(number, lambda *_: None)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.set_wakeup_fd(-1)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def _leave_to_the_job(descriptors: tuple[int, ...]) -> None:
+    """Close what is the job's: given descriptors, and all of GPUs."""
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    mine = set(descriptors)
+    with suppress(OSError):
+        for name in os.listdir("/proc/self/fd"):
+            with suppress(OSError):
+                if os.readlink(f"/proc/self/fd/{name}").startswith("/dev/nvidia"):
+                    mine.add(int(name))
+    for descriptor in mine:
+        with suppress(OSError):
+            # Replaced, not closed: whoever has the number would close another's file later.
+            os.dup2(nothing, descriptor, inheritable=False)
+    os.close(nothing)
+
+
+class Nursery:
+    """The loop of the nursery: waits for job, daemon and workers, all in one `poll`."""
+
+    def __init__(self, childhood: Childhood) -> None:
+        """Watch the job."""
+        self._childhood = childhood
+        self._control: Channel[Any] = Channel(childhood.control, ToChild)
+        try:
+            self._job = os.pidfd_open(childhood.job_pid)
+        except OSError:
+            os._exit(0)  # it is gone already
+        self._daemon: Channel[Any] | None = None
+        self._at = Attend("", "")  # which daemon it serves
+        self._workers: dict[int, tuple[int, int]] = {}  # by pidfd: number and process
+        self._poll = select.poll()
+        for descriptor in (self._job, self._control.socket.fileno()):
+            self._poll.register(descriptor, select.POLLIN)
+
+    def serve(self) -> None:
+        """Serve one daemon after another until the job is gone, or wants nothing more."""
+        self._control.send(self._born())
+        while True:
+            ready = {descriptor for descriptor, _ in self._poll.poll()}
+            if self._job in ready:
+                break
+            for descriptor in ready & self._workers.keys():
+                self._reap(descriptor)
+            if self._control.socket.fileno() in ready and not self._listen_to_job():
+                break
+            if self._daemon is not None and self._daemon.socket.fileno() in ready:
+                self._listen_to_daemon(self._daemon)
+        self._leave_daemon()
+
+    def _born(self) -> Born:
+        """Say what the recipe is, if it was loaded anew here."""
+        if self._childhood.forked or self._childhood.named is None:
+            return Born()
+        # Not before: fingerprints are of no use to a nursery that was forked.
+        from joader.recipe.fingerprint import look
+        from joader.recipe.place import place
+
+        seen = look(self._childhood.named)
+        return Born(seen.name, seen.opaque, place())
+
+    # The job.
+
+    def _listen_to_job(self) -> bool:
+        try:
+            messages = list(self._control.look_ahead())
+            self._control.look_ahead().clear()
+        except JoaderError:
+            return False
+        for message in messages:
+            if isinstance(message, Stop):
+                return False
+            if isinstance(message, Attend):
+                self._leave_daemon()
+                self._attend(message)
+        return True
+
+    # The daemon.
+
+    def _attend(self, at: Attend) -> None:
+        self._at = at
+        hello = Hello(PROTOCOL, os.getpid(), "nursery", at.ticket)
+        try:
+            sock = connected_to(Path(at.path), _HANDSHAKE_S)
+            welcomed(sock, hello, 0)
+        except (JoaderError, OSError) as error:
+            self._control.send(Unborn(str(error)))
+            return
+        sock.settimeout(None)
+        self._daemon = Channel(sock, ToNursery)
+        self._poll.register(sock.fileno(), select.POLLIN)
+
+    def _listen_to_daemon(self, daemon: Channel[Any]) -> None:
+        try:
+            messages = list(daemon.look_ahead())
+            daemon.look_ahead().clear()
+        except JoaderError:
+            messages = [Stop()]
+        for message in messages:
+            match message:
+                case Stop():
+                    self._leave_daemon()
+                    return
+                case Bear():
+                    self._bear(message.number)
+                case Slay():
+                    for number, pid in self._workers.values():
+                        if number == message.number:
+                            _kill(pid)
+
+    def _leave_daemon(self) -> None:
+        """End all workers, as their memory is gone, and hang up."""
+        for _, pid in self._workers.values():
+            _kill(pid)
+        deadline = select.poll()
+        for descriptor in self._workers:
+            deadline.register(descriptor, select.POLLIN)
+        while self._workers:
+            ended = [descriptor for descriptor, _ in deadline.poll(_REAP_S * 1000)]
+            if not ended:
+                break
+            for descriptor in ended:
+                deadline.unregister(descriptor)
+                self._reap(descriptor)
+        if self._daemon is not None:
+            self._poll.unregister(self._daemon.socket.fileno())
+            self._daemon.close()
+            self._daemon = None
+
+    # Workers.
+
+    def _bear(self, number: int) -> None:
+        try:
+            pid = os.fork()
+        except OSError as error:
+            self._tell(Unborn(f"no process can be forked: {error}"))
+            return
+        if pid == 0:
+            try:
+                self._be_worker(number)
+            finally:
+                os._exit(1)
+        descriptor = os.pidfd_open(pid)
+        self._workers[descriptor] = (number, pid)
+        self._poll.register(descriptor, select.POLLIN)
+
+    def _reap(self, descriptor: int) -> None:
+        number, pid = self._workers.pop(descriptor)
+        self._poll.unregister(descriptor)
+        os.close(descriptor)
+        _, status = os.waitpid(pid, 0)
+        self._tell(Ended(number, pid, os.waitstatus_to_exitcode(status)))
+
+    def _tell(self, message: Ended | Unborn) -> None:
+        if self._daemon is not None:
+            with suppress(JoaderError):  # its end is seen in the next turn
+                self._daemon.send(message)
+
+    def _be_worker(self, number: int) -> NoReturn:
+        """Run in the forked process."""
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        os.setpgid(0, 0)
+        for descriptor in (self._job, *self._workers):
+            os.close(descriptor)
+        self._control.close()
+        if self._daemon is not None:
+            self._daemon.close()
+        hello = Hello(PROTOCOL, os.getpid(), "worker", self._at.ticket, number)
+        sock = connected_to(Path(self._at.path), _HANDSHAKE_S)
+        welcome, descriptors = welcomed(sock, hello, 2)
+        sock.settimeout(None)
+        channel: Channel[Any] = Channel(sock, ToWorker)
+        arena = Arena.attach(descriptors[0], welcome.arena_bytes, writable=True, forks=False)
+        os.close(descriptors[0])
+        os.set_inheritable(descriptors[1], False)
+        desk = Desk.attach(descriptors[1])
+        os.register_at_fork(after_in_child=lambda: let_go(channel))
+        worker = Worker(channel, arena, desk, self._childhood.shared, self._childhood.own)
+        worker.start_as(number, self._childhood.workers)
+        worker.serve()
+
+
+def _kill(pid: int) -> None:
+    """Kill a child that was not waited for yet, and all it has started."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
