@@ -32,6 +32,7 @@ bulk.py for large containers; graph.py turns what was found into digests. shorth
 outline in a checkpoint.
 """
 
+from joader.recipe.fingerprint.memory import Memory
 from joader.recipe.fingerprint.outline import (
     Line,
     Look,
@@ -47,6 +48,7 @@ from joader.recipe.fingerprint.outline import (
 __all__ = [
     "Line",
     "Look",
+    "Memory",
     "Outline",
     "difference",
     "explain",

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from joader.errors import BadArgument
 from joader.recipe.fingerprint.graph import digest_of, label
+from joader.recipe.fingerprint.memory import Memory
 from joader.recipe.fingerprint.walk import Walk
 
 # Goes up whenever the same object would get another fingerprint: old ones then match nothing.
-FORM = 1
+FORM = 2
 
 
 class Line(NamedTuple):
@@ -38,9 +39,21 @@ class Look:
     opaque: str  # what could not be compared, where it is and what to do; "" where all could
 
 
-def look(thing: Any, *, name: str = "dataset", max_lines: int | None = None) -> Look:
-    """Look at an object as it is now; paths begin with `name`, the nearest lines are kept."""
-    walk = Walk(thing, name)
+def look(
+    thing: Any,
+    *,
+    name: str = "dataset",
+    max_lines: int | None = None,
+    memory: Memory | None = None,
+) -> Look:
+    """Look at an object as it is now.
+
+    Paths begin with `name`; of the outline the `max_lines` nearest lines are kept. With `memory`,
+    one for each object, another look at it is quick and says the same.
+    """
+    walk = Walk(thing, name, memory)
+    if memory is not None:
+        memory.end_look()
     lines = _lines(walk, max_lines)
     return Look(name_of(lines), lines, walk.opaque)
 

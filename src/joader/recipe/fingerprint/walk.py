@@ -15,6 +15,7 @@ from joader.errors import JoaderError
 from joader.recipe.fingerprint.anatomy import take_apart
 from joader.recipe.fingerprint.bulk import SCALARS
 from joader.recipe.fingerprint.graph import DIGEST_BYTES, Opaque, Part, digests, label
+from joader.recipe.fingerprint.memory import Memory
 from joader.recipe.fingerprint.program import LibraryNames
 
 _RUNNING = (GeneratorType, AsyncGeneratorType, CoroutineType, FrameType)
@@ -23,10 +24,11 @@ _RUNNING = (GeneratorType, AsyncGeneratorType, CoroutineType, FrameType)
 class Walk:
     """The graph below one object: parts[0] is the object itself."""
 
-    def __init__(self, root: Any, name: str) -> None:
+    def __init__(self, root: Any, name: str, memory: Memory | None = None) -> None:
         """Walk through everything the object leads to; `name` begins every path."""
         self.opaque = ""  # where the first object is that could not be looked into, and why
         self._name = name
+        self._memory = memory
         self.parts: list[Part] = []
         self.children: list[list[int]] = []
         self._origins: list[tuple[int, str]] = []  # from which object, by which edge it was met
@@ -62,7 +64,7 @@ class Walk:
 
     def _take_apart(self, thing: Any, number: int) -> Part:
         try:
-            return take_apart(thing, self._library_names)
+            return take_apart(thing, self._library_names, self._memory)
         except Opaque as error:
             why = str(error)
         except JoaderError:  # of a storage whose files are gone: it says so itself
