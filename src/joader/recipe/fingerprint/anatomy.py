@@ -10,6 +10,7 @@ import functools
 import io
 import logging
 import operator
+import os
 import sys
 import threading
 import types
@@ -24,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from joader.recipe.fingerprint import program
+from joader.recipe.fingerprint import environment, program
 from joader.recipe.fingerprint.bulk import MIN_SIZE, SCALARS, bulk, sorted_keys
 from joader.recipe.fingerprint.content import array_part, file_part, tensor_part
 from joader.recipe.fingerprint.graph import Opaque, Part, Scalar, label
@@ -165,6 +166,12 @@ def _without_state(thing: Any) -> Part:
     return Part(label("without state", type(thing).__name__), words=f"a {type(thing).__name__}")
 
 
+def _environment(_: Any) -> Part:
+    """Take the environment kept as a value for all that is in it."""
+    edges = list(environment.variables([environment.ALL]).items())
+    return Part(label("environment"), edges, "the environment")
+
+
 def _storage(storage: Storage) -> Part:
     """Take a storage for what it says of its content, not for the paths and indexes it holds."""
     edges = [
@@ -279,6 +286,7 @@ _EXACT: dict[type, Callable[[Any], Part]] = {
     functools._lru_cache_wrapper: program.wrapper_part,
     functools.partial: program.partial_part,
     Field: program.field_part,
+    type(os.environ): _environment,
     **dict.fromkeys([io.FileIO, io.BufferedReader, io.BufferedWriter], file_part),
     **dict.fromkeys([io.BufferedRandom, io.TextIOWrapper], file_part),
 }
