@@ -17,6 +17,7 @@ from joader.recipe.fingerprint.bulk import SCALARS
 from joader.recipe.fingerprint.graph import DIGEST_BYTES, Opaque, Part, digests, label
 from joader.recipe.fingerprint.memory import Memory
 from joader.recipe.fingerprint.program import LibraryNames
+from joader.recipe.fingerprint.switches import changed_switches
 
 _RUNNING = (GeneratorType, AsyncGeneratorType, CoroutineType, FrameType)
 
@@ -35,8 +36,22 @@ class Walk:
         self._numbers: dict[int, int] = {}
         self._library_names = LibraryNames()
         self._number(root, -1, name)
+        self._add_switches()
         for number, part in enumerate(self.parts):  # grows while it is gone through
             self.children.append([self._number(thing, number, edge) for edge, thing in part.edges])
+
+    def _add_switches(self) -> None:
+        """Let what libraries were told to do differently count for the object itself."""
+        changed = changed_switches()
+        if not changed:
+            return
+        root = self.parts[0]
+        edges = [
+            (f" ({name})", Part(label("switch", name, value), words=value))
+            for name, value in changed
+        ]
+        head = label("switched", root.label, tuple(name for name, _ in changed))
+        self.parts[0] = Part(head, [*root.edges, *edges], root.words, root.unordered)
 
     def digests(self) -> list[bytes]:
         """Return the digest of every object."""
