@@ -5,6 +5,7 @@ what it is called does not count: a script that is run and the same file importe
 belongs to a library is its name there and the library's version (origin.py).
 """
 
+import builtins
 import sys
 from dataclasses import Field
 from enum import Enum
@@ -23,6 +24,7 @@ from typing import Any
 from joader.recipe.fingerprint import environment
 from joader.recipe.fingerprint.graph import Part, label
 from joader.recipe.fingerprint.origin import is_compiled, library_of
+from joader.recipe.fingerprint.patches import is_users, unexpected, users_methods
 from joader.recipe.fingerprint.reads import Use, reads
 from joader.recipe.fingerprint.sources import (
     absolute,
@@ -40,6 +42,7 @@ _LEFT_OUT = frozenset(
         *("__orig_bases__", "__parameters__", "__type_params__"),
     ]
 )
+_ORIGINS = {"global": ".__globals__.", "free": ".__closure__.", "import": "(import) "}
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement or by an extension like one
 
 
@@ -107,6 +110,10 @@ def _outside(
         edges[f".__globals__.{name}"] = _told_apart(value)
     package = str(namespace.get("__package__") or "")
     variables = environment.names_read(found, lambda use: _root(use, namespace, cells, package))
+    for use in found.uses:
+        replaced = unexpected(use, _root(use, namespace, cells, package))
+        if replaced is not None:
+            edges[f"{_ORIGINS[use.origin]}{replaced[0]}"] = _told_apart(replaced[1])
     for name, level, items in found.imports:
         modules = import_names(name, level, items, package)
         whole = modules[-1 - len(items)] if modules else name
@@ -136,6 +143,9 @@ def _resolve(chain: tuple[str, ...], namespace: dict[str, Any]) -> tuple[str, An
     """Follow `helpers.load` or `args.size` as far as it certainly reads nothing else."""
     name, *attributes = chain
     if name not in namespace:
+        built_in = vars(builtins).get(name)
+        if built_in is not None and is_users(built_in):
+            return name, built_in
         return name, Part(label("built-in or missing"), words="no global")
     value = namespace[name]
     for attribute in attributes:
@@ -156,10 +166,15 @@ def class_part(cls: type) -> Part:
     """Take a class apart: its attributes, bases and metaclass; a library's by name."""
     module, qualname = str(cls.__module__), cls.__qualname__
     library = library_of(module)
-    if not cls.__flags__ & _HEAP_TYPE or is_compiled(module):
+    if not cls.__flags__ & _HEAP_TYPE:
         return named_part(module, qualname)
-    if library is not None and "<locals>" not in qualname:
-        return named_part(module, qualname)
+    if is_compiled(module) or (library is not None and "<locals>" not in qualname):
+        part = named_part(module, qualname)
+        replaced = users_methods(cls) if library is not None else []
+        if replaced:
+            part.label = label("with", part.label, tuple(name for name, _ in replaced))
+            part.edges.extend(replaced)
+        return part
     attributes = {name: value for name, value in vars(cls).items() if name not in _LEFT_OUT}
     if issubclass(cls, Enum):
         attributes = _enum_attributes(cls, attributes)
