@@ -21,7 +21,7 @@ What is taken for what:
   state. Loggers: their name.
 - *Locks, thread-locals, weak references*: only that they are there.
 - *What has no state that can be had* (handles of databases, sockets and libraries; generators)
-  raises, with the path to it.
+  has a name that nobody else has (`look`), or raises (`fingerprint`), with the path to it.
 
 Not seen: files behind path strings, the current folder, environment variables, names that code
 looks up by string (`getattr`, `import_module`).
@@ -32,14 +32,28 @@ bulk.py for large containers; graph.py turns what was found into digests. shorth
 outline in a checkpoint.
 """
 
+from joader.recipe.fingerprint.memory import Memory
 from joader.recipe.fingerprint.outline import (
     Line,
+    Look,
     Outline,
     difference,
     explain,
     fingerprint,
+    look,
     name_of,
     outline,
 )
 
-__all__ = ["Line", "Outline", "difference", "explain", "fingerprint", "name_of", "outline"]
+__all__ = [
+    "Line",
+    "Look",
+    "Memory",
+    "Outline",
+    "difference",
+    "explain",
+    "fingerprint",
+    "look",
+    "name_of",
+    "outline",
+]

@@ -10,39 +10,45 @@ import functools
 import io
 import logging
 import operator
+import os
 import sys
 import threading
 import types
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from dataclasses import Field
 from enum import Enum
+from itertools import chain
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from joader.recipe.fingerprint import program
+from joader.recipe.fingerprint import environment, program
 from joader.recipe.fingerprint.bulk import MIN_SIZE, SCALARS, bulk, sorted_keys
 from joader.recipe.fingerprint.content import array_part, file_part, tensor_part
 from joader.recipe.fingerprint.graph import Opaque, Part, Scalar, label
+from joader.recipe.fingerprint.memory import Memory
 from joader.recipe.fingerprint.program import LibraryNames
 from joader.storage import Storage
 
 _WORDS_LENGTH = 60
 
 
-def take_apart(thing: Any, names: LibraryNames) -> Part:
+def take_apart(thing: Any, names: LibraryNames, memory: Memory | None = None) -> Part:
     """Return what an object is by itself and what it leads to; Opaque where that cannot be had."""
     kind = type(thing)
+    large_rule = _LARGE.get(kind)
+    if large_rule is not None:
+        return large_rule(thing, memory)
     rule = _EXACT.get(kind)
     if rule is not None:
         return rule(thing)
     for family, family_rule in _FAMILIES:
         if issubclass(kind, family):
             return family_rule(thing)
-    return _torch_part(thing) or _instance(thing, names)
+    return _torch_part(thing, memory) or _instance(thing, names)
 
 
 def _scalar(value: Scalar) -> Part:
@@ -58,38 +64,84 @@ def _shown(value: Any) -> str:
     return repr(value)
 
 
-def _sequence(values: list[Any] | tuple[Any, ...]) -> Part:
+def _sequence(values: list[Any] | tuple[Any, ...], memory: Memory | None) -> Part:
     kind = type(values).__name__
     words = f"{kind} of {len(values)}"
     if len(values) >= MIN_SIZE:
-        digest, left = bulk(values)
-        return Part(label("many", kind, len(values), digest), [("[…]", one) for one in left], words)
+        found = memory.recall("elements", values) if memory is not None else None
+        if found is None:
+            elements = list(values)
+            found = bulk(elements)
+            if memory is not None and found.frozen:
+                memory.keep("elements", elements, found)
+        edges = [("[…]", one) for one in found.left]
+        return Part(label("many", kind, len(values), found.digest), edges, words)
     edges = [(f"[{number}]", value) for number, value in enumerate(values)]
     return Part(label(kind, len(values)), edges, words)
 
 
-def _mapping(values: Mapping[Any, Any]) -> Part:
+def _mapping(values: Mapping[Any, Any], memory: Memory | None) -> Part:
     """Take a dict apart; the order in which it was filled does not count."""
     words = f"dict of {len(values)}"
+    if len(values) >= MIN_SIZE:
+        return _large_mapping(values, memory, words)
     keys = sorted_keys(list(values))
     if keys is None:
-        items = [("", Part(label("item"), [("", key), ("", one)])) for key, one in values.items()]
-        return Part(label("dict", len(items)), items, words, unordered=True)
-    digest, _ = bulk(keys)
-    in_order = [values[key] for key in keys]
-    if len(keys) >= MIN_SIZE:
-        return Part(label("dict", digest), [(".values()", in_order)], words)
-    edges = [(f"[{_shown(key)}]", value) for key, value in zip(keys, in_order, strict=True)]
-    return Part(label("dict", digest), edges, words)
+        return _unsorted(values, words)
+    edges = [(f"[{_shown(key)}]", values[key]) for key in keys]
+    return Part(label("dict", bulk(keys).digest), edges, words)
 
 
-def _set(values: Set[Any]) -> Part:
+def _large_mapping(values: Mapping[Any, Any], memory: Memory | None, words: str) -> Part:
+    """Take a large dict for its keys, and for the list of its values in the order of these."""
+    known = memory.recall("keys and values", _Flat(values)) if memory is not None else None
+    if known is None:
+        flat = [*values, *values.values()]
+        keys = sorted_keys(flat[: len(values)])
+        if keys is None:
+            return _unsorted(values, words)
+        known = bulk(keys).digest, [values[key] for key in keys]
+        if memory is not None:
+            memory.keep("keys and values", flat, known)
+    digest, in_order = known
+    return Part(label("dict", digest), [(".values()", in_order)], words)
+
+
+def _unsorted(values: Mapping[Any, Any], words: str) -> Part:
+    items = [("", Part(label("item"), [("", key), ("", one)])) for key, one in values.items()]
+    return Part(label("dict", len(items)), items, words, unordered=True)
+
+
+class _Flat(Collection[Any]):
+    """The keys of a dict and then its values."""
+
+    def __init__(self, values: Mapping[Any, Any]) -> None:
+        self._values = values
+
+    def __len__(self) -> int:
+        return 2 * len(self._values)
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain(self._values, self._values.values())
+
+    def __contains__(self, thing: object) -> bool:
+        return any(thing is one for one in self)
+
+
+def _set(values: Set[Any], memory: Memory | None) -> Part:
     words = f"{type(values).__name__} of {len(values)}"
-    keys = sorted_keys(list(values))
-    if keys is not None:
-        return Part(label("set", type(values).__name__, bulk(keys)[0]), words=words)
-    edges = [("", value) for value in values]
-    return Part(label("set", type(values).__name__), edges, words, unordered=True)
+    # A set that was not changed since is gone through in the order it was.
+    digest = memory.recall("members", values) if memory is not None else None
+    if digest is None:
+        members = list(values)
+        keys = sorted_keys(members)
+        if keys is None:
+            edges = [("", value) for value in members]
+            return Part(label("set", type(values).__name__), edges, words, unordered=True)
+        digest = bulk(keys).digest
+        if memory is not None:
+            memory.keep("members", members, digest)
+    return Part(label("set", type(values).__name__, digest), words=words)
 
 
 def _path(path: PurePath) -> Part:
@@ -102,7 +154,7 @@ def _member(member: Enum) -> Part:
 
 
 def _number(value: np.generic) -> Part:
-    part = array_part(np.asarray(value))
+    part = array_part(np.asarray(value), None)
     return Part(label("number", part.label), part.edges, f"{value.dtype} {_shown(value.item())}")
 
 
@@ -112,6 +164,12 @@ def _logger(logger: logging.Logger) -> Part:
 
 def _without_state(thing: Any) -> Part:
     return Part(label("without state", type(thing).__name__), words=f"a {type(thing).__name__}")
+
+
+def _environment(_: Any) -> Part:
+    """Take the environment kept as a value for all that is in it."""
+    edges = list(environment.variables([environment.ALL]).items())
+    return Part(label("environment"), edges, "the environment")
 
 
 def _storage(storage: Storage) -> Part:
@@ -124,12 +182,12 @@ def _storage(storage: Storage) -> Part:
     return Part(label("storage"), edges, f"a {type(storage).__name__} of {len(storage)} rows")
 
 
-def _torch_part(thing: Any) -> Part | None:
+def _torch_part(thing: Any, memory: Memory | None) -> Part | None:
     torch: Any = sys.modules.get("torch")
     tensor = getattr(torch, "Tensor", None)
     if tensor is None or not issubclass(type(thing), tensor):
         return None
-    part = tensor_part(thing, torch)
+    part = tensor_part(thing, torch, memory)
     if part is not None and type(thing) is not tensor:
         part.edges += [(".__dict__", vars(thing)), (".__class__", type(thing))]
     return part
@@ -205,12 +263,16 @@ def _is_attributes(state: Any) -> bool:
 
 _NEW: Any = copyreg.__newobj__  # type: ignore[attr-defined]
 
-_EXACT: dict[type, Callable[[Any], Part]] = {
-    **dict.fromkeys(SCALARS, _scalar),
+# What may be large: these may remember what was found at the last look.
+_LARGE: dict[type, Callable[[Any, Memory | None], Part]] = {
     **dict.fromkeys([list, tuple], _sequence),
     **dict.fromkeys([dict, types.MappingProxyType], _mapping),
     **dict.fromkeys([set, frozenset], _set),
     **dict.fromkeys([np.ndarray, np.memmap], array_part),
+}
+
+_EXACT: dict[type, Callable[[Any], Part]] = {
+    **dict.fromkeys(SCALARS, _scalar),
     types.CodeType: program.code_part,
     types.FunctionType: program.function_part,
     **dict.fromkeys([types.BuiltinFunctionType, types.MethodWrapperType], program.builtin_part),
@@ -224,6 +286,7 @@ _EXACT: dict[type, Callable[[Any], Part]] = {
     functools._lru_cache_wrapper: program.wrapper_part,
     functools.partial: program.partial_part,
     Field: program.field_part,
+    type(os.environ): _environment,
     **dict.fromkeys([io.FileIO, io.BufferedReader, io.BufferedWriter], file_part),
     **dict.fromkeys([io.BufferedRandom, io.TextIOWrapper], file_part),
 }

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from itertools import chain
 from operator import itemgetter
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +33,19 @@ SCALARS = frozenset({type(None), bool, int, float, complex, str, bytes})
 _CHUNK = 2**16  # values written down at a time, so that the text of a list is never all in memory
 
 
-def bulk(values: Sequence[Any]) -> tuple[bytes, list[Any]]:
-    """Return the digest of a sequence, and the objects in it that are still to be walked."""
+class Bulk(NamedTuple):
+    """What was found in a large container."""
+
+    digest: bytes
+    left: list[Any]  # objects that are still to be walked
+    frozen: bool  # nothing in it can change while its elements are the same objects
+
+
+def bulk(values: Sequence[Any]) -> Bulk:
+    """Digest a sequence by its columns."""
     columns = _Columns()
     columns.add(values, 0)
-    return columns.hash.digest(), columns.left
+    return Bulk(columns.hash.digest(), columns.left, columns.frozen)
 
 
 def sorted_keys(keys: Sequence[Any]) -> list[Any] | None:
@@ -59,6 +67,7 @@ class _Columns:
     def __init__(self) -> None:
         self.hash = blake2b(digest_size=DIGEST_BYTES)
         self.left: list[Any] = []
+        self.frozen = True
 
     def add(self, values: Sequence[Any], depth: int) -> None:
         kinds = dict.fromkeys(map(type, values))  # in the order in which they come
@@ -86,6 +95,9 @@ class _Columns:
         if add is None or not add(kind, values, depth + 1):
             self._note("others", len(values))
             self.left.extend(values)
+            self.frozen = False
+        elif not _is_frozen(kind):
+            self.frozen = False
 
     def _rule(self, kind: type) -> Callable[[type, Sequence[Any], int], bool] | None:
         if kind is list or kind is tuple:
@@ -151,6 +163,12 @@ def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     if len(names) > 1:
         return itemgetter(*names)
     return lambda value: tuple(value.values())
+
+
+def _is_frozen(kind: type) -> bool:
+    """Tell whether an object of this class stays as it is, if what it holds does."""
+    paths = kind.__module__.partition(".")[0] == "pathlib"  # a subclass may have a text of its own
+    return kind is tuple or paths or issubclass(kind, np.generic)
 
 
 def _is_record(kind: type) -> bool:

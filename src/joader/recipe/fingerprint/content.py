@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from joader.recipe.fingerprint.graph import DIGEST_BYTES, Opaque, Part, label
+from joader.recipe.fingerprint.graph import DIGEST_BYTES, Opaque, Part, digest_of, label
+from joader.recipe.fingerprint.memory import Memory
+from joader.recipe.fingerprint.spans import over_spans
 
 # Kinds of elements that are their bytes; others (objects, NumPy's variable strings) are listed.
 _PLAIN_KINDS = frozenset("biufcmMSUV")
+_SPAN = 2**23  # bytes for one thread at a time; part of the fingerprint
 
 
-def array_part(array: NDArray[Any]) -> Part:
+def array_part(array: NDArray[Any], memory: Memory | None) -> Part:
     """Take an array apart: dtype, shape and content; or the place in its file if it is mapped."""
     dtype = array.dtype
     head = ("array", repr(dtype), array.shape)
@@ -34,10 +37,10 @@ def array_part(array: NDArray[Any]) -> Part:
         return Part(label(*head), fields, words)
     if dtype.hasobject or dtype.kind not in _PLAIN_KINDS:
         return Part(label(*head), [(".tolist()", array.ravel().tolist())], words)
-    return Part(label(*head, _digest(array)), words=words)
+    return Part(label(*head, _digest(array, memory)), words=words)
 
 
-def tensor_part(tensor: Any, torch: Any) -> Part | None:
+def tensor_part(tensor: Any, torch: Any, memory: Memory | None) -> Part | None:
     """Take a tensor apart; None where it is not one plain block of elements."""
     plain = tensor.layout is torch.strided and not (tensor.is_quantized or tensor.is_nested)
     if not plain or tensor.device.type == "meta":
@@ -46,7 +49,7 @@ def tensor_part(tensor: Any, torch: Any) -> Part | None:
     values = tensor.detach().as_subclass(torch.Tensor).cpu().resolve_conj().resolve_neg()
     raw = values.contiguous().reshape(-1).view(torch.uint8).numpy()
     return Part(
-        label("tensor", str(tensor.dtype), shape, tensor.device.type, _digest(raw)),
+        label("tensor", str(tensor.dtype), shape, tensor.device.type, _digest(raw, memory)),
         words=f"{tensor.dtype} tensor of shape {shape}",
     )
 
@@ -81,8 +84,17 @@ def _memory_map(array: NDArray[Any]) -> Any:
     return None
 
 
-def _digest(array: NDArray[Any]) -> bytes:
+def _digest(array: NDArray[Any], memory: Memory | None) -> bytes:
     if array.itemsize == 0 or array.size == 0:
         return b""
     raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return blake2b(raw.data, digest_size=DIGEST_BYTES).digest()
+    return _bytes_digest(raw) if memory is None else memory.bytes_digest(raw, _bytes_digest)
+
+
+def _bytes_digest(raw: NDArray[np.uint8]) -> bytes:
+    """Digest bytes, or the digests of their spans: several threads can work on these."""
+
+    def of_span(start: int, end: int) -> bytes:
+        return blake2b(raw[start:end].data, digest_size=DIGEST_BYTES).digest()
+
+    return digest_of(label("bytes", raw.size), over_spans(of_span, raw.size, _SPAN))

@@ -1,17 +1,21 @@
 """What is known of an object's graph, as one digest or as lines that can be compared.
 
 An outline is small plain data, so a daemon can keep it and say why two jobs do not share although
-each of them knows only its own dataset.
+each of them knows only its own dataset. `look` answers for every object; the others raise where
+something in it cannot be compared.
 """
 
 import sys
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from joader.errors import BadArgument
 from joader.recipe.fingerprint.graph import digest_of, label
+from joader.recipe.fingerprint.memory import Memory
 from joader.recipe.fingerprint.walk import Walk
 
 # Goes up whenever the same object would get another fingerprint: old ones then match nothing.
-FORM = 1
+FORM = 2
 
 
 class Line(NamedTuple):
@@ -26,9 +30,37 @@ class Line(NamedTuple):
 Outline: TypeAlias = list[Line]  # the object itself first, then the nearest
 
 
+@dataclass(frozen=True)
+class Look:
+    """What was seen of an object at one time."""
+
+    name: str  # its fingerprint; equal to nobody's where something is opaque
+    outline: Outline
+    opaque: str  # what could not be compared, where it is and what to do; "" where all could
+
+
+def look(
+    thing: Any,
+    *,
+    name: str = "dataset",
+    max_lines: int | None = None,
+    memory: Memory | None = None,
+) -> Look:
+    """Look at an object as it is now.
+
+    Paths begin with `name`; of the outline the `max_lines` nearest lines are kept. With `memory`,
+    one for each object, another look at it is quick and says the same.
+    """
+    walk = Walk(thing, name, memory)
+    if memory is not None:
+        memory.end_look()
+    lines = _lines(walk, max_lines)
+    return Look(name_of(lines), lines, walk.opaque)
+
+
 def fingerprint(thing: Any, *, name: str = "dataset") -> str:
     """Return the name of what an object is, the same in every process; errors call it `name`."""
-    return _name(Walk(thing, name).digests()[0])
+    return _name(_complete(thing, name).digests()[0])
 
 
 def name_of(outline: Outline) -> str:
@@ -36,13 +68,23 @@ def name_of(outline: Outline) -> str:
     return _name(outline[0].digest)
 
 
+def outline(thing: Any, *, name: str = "dataset", max_lines: int | None = None) -> Outline:
+    """Return what a fingerprint is made of; with `max_lines`, what is nearest to the object."""
+    return _lines(_complete(thing, name), max_lines)
+
+
+def _complete(thing: Any, name: str) -> Walk:
+    walk = Walk(thing, name)
+    if walk.opaque:
+        raise BadArgument(walk.opaque)
+    return walk
+
+
 def _name(root: bytes) -> str:
     return digest_of(label("joader", FORM, sys.implementation.cache_tag), [root]).hex()
 
 
-def outline(thing: Any, *, name: str = "dataset", max_lines: int | None = None) -> Outline:
-    """Return what a fingerprint is made of; with `max_lines`, what is nearest to the object."""
-    walk = Walk(thing, name)
+def _lines(walk: Walk, max_lines: int | None) -> Outline:
     lines: Outline = []
     for digest, part, children in zip(walk.digests(), walk.parts, walk.children, strict=True):
         if len(lines) == max_lines:

@@ -5,6 +5,7 @@ what it is called does not count: a script that is run and the same file importe
 belongs to a library is its name there and the library's version (origin.py).
 """
 
+import builtins
 import sys
 from dataclasses import Field
 from enum import Enum
@@ -20,10 +21,17 @@ from types import (
 )
 from typing import Any
 
+from joader.recipe.fingerprint import environment
 from joader.recipe.fingerprint.graph import Part, label
 from joader.recipe.fingerprint.origin import is_compiled, library_of
-from joader.recipe.fingerprint.reads import reads
-from joader.recipe.fingerprint.sources import import_names, source_digest
+from joader.recipe.fingerprint.patches import is_users, unexpected, users_methods
+from joader.recipe.fingerprint.reads import Use, reads
+from joader.recipe.fingerprint.sources import (
+    absolute,
+    import_names,
+    source_digest,
+    source_variables,
+)
 
 # Attributes of a class that say nothing about what it does, or change while it is used.
 _LEFT_OUT = frozenset(
@@ -34,6 +42,7 @@ _LEFT_OUT = frozenset(
         *("__orig_bases__", "__parameters__", "__type_params__"),
     ]
 )
+_ORIGINS = {"global": ".__globals__.", "free": ".__closure__.", "import": "(import) "}
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement or by an extension like one
 
 
@@ -64,18 +73,21 @@ def function_part(function: FunctionType) -> Part:
     home = str(function.__globals__.get("__name__", ""))
     library = library_of(home)
     if library is not None and "<" not in code.co_qualname:
-        return named_part(home, code.co_qualname)
+        part = named_part(home, code.co_qualname)
+        if environment.reader_name(function):  # kept as a value: nobody knows what it is asked for
+            part.edges.extend(environment.variables([environment.ALL]).items())
+        return part
     edges: list[tuple[str, Any]] = [(".__code__", code)]
     if function.__defaults__:
         edges.append((".__defaults__", function.__defaults__))
     if function.__kwdefaults__:
         edges.append((".__kwdefaults__", function.__kwdefaults__))
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        edges.append((f".__closure__.{name}", _contents(cell)))
+    cells = dict(zip(code.co_freevars, map(_contents, function.__closure__ or ()), strict=True))
+    edges += [(f".__closure__.{name}", _told_apart(value)) for name, value in cells.items()]
     if vars(function):
         edges.append((".__dict__", vars(function)))
     if library is None:
-        edges.extend(_outside(code, function.__globals__))
+        edges.extend(_outside(code, function.__globals__, cells))
     names = tuple(name for name, _ in edges)
     return Part(label("function", library, names), edges, f"function {function.__qualname__}")
 
@@ -87,27 +99,53 @@ def _contents(cell: CellType) -> Any:
         return Part(label("empty cell"), words="not yet set")
 
 
-def _outside(code: CodeType, namespace: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return what code reads from its module and imports when it runs."""
+def _outside(
+    code: CodeType, namespace: dict[str, Any], cells: dict[str, Any]
+) -> list[tuple[str, Any]]:
+    """Return what code reads from its module, imports when it runs and asks the environment for."""
     found = reads(code)
     edges: dict[str, Any] = {}
     for chain in found.names:
         name, value = _resolve(chain, namespace)
-        edges[f".__globals__.{name}"] = value
+        edges[f".__globals__.{name}"] = _told_apart(value)
     package = str(namespace.get("__package__") or "")
+    variables = environment.names_read(found, lambda use: _root(use, namespace, cells, package))
+    for use in found.uses:
+        replaced = unexpected(use, _root(use, namespace, cells, package))
+        if replaced is not None:
+            edges[f"{_ORIGINS[use.origin]}{replaced[0]}"] = _told_apart(replaced[1])
     for name, level, items in found.imports:
         modules = import_names(name, level, items, package)
         whole = modules[-1 - len(items)] if modules else name
-        library = library_of(whole)
-        known = source_digest(*modules) if library is None else library
+        known: Any = library_of(whole)
+        if known is None:
+            known, late_variables = source_digest(*modules), source_variables(*modules)
+            variables |= late_variables
         edges[f"(import {'.' * level}{name} {', '.join(items)})"] = Part(label("import", known))
-    return sorted(edges.items())
+    return sorted((edges | environment.variables(variables)).items())
+
+
+def _root(use: Use, namespace: dict[str, Any], cells: dict[str, Any], package: str) -> Any:
+    """Return the object that a chain of attributes begins with; None where there is none yet."""
+    name = use.names[0]
+    if use.origin == "global":
+        return namespace.get(name)
+    return cells.get(name) if use.origin == "free" else sys.modules.get(absolute(name, package))
+
+
+def _told_apart(value: Any) -> Any:
+    """Return what a value counts as by itself; what is read from the environment counts apart."""
+    reader = environment.reader_name(value)
+    return value if reader is None else Part(label("environment", reader), words=reader)
 
 
 def _resolve(chain: tuple[str, ...], namespace: dict[str, Any]) -> tuple[str, Any]:
     """Follow `helpers.load` or `args.size` as far as it certainly reads nothing else."""
     name, *attributes = chain
     if name not in namespace:
+        built_in = vars(builtins).get(name)
+        if built_in is not None and is_users(built_in):
+            return name, built_in
         return name, Part(label("built-in or missing"), words="no global")
     value = namespace[name]
     for attribute in attributes:
@@ -128,10 +166,15 @@ def class_part(cls: type) -> Part:
     """Take a class apart: its attributes, bases and metaclass; a library's by name."""
     module, qualname = str(cls.__module__), cls.__qualname__
     library = library_of(module)
-    if not cls.__flags__ & _HEAP_TYPE or is_compiled(module):
+    if not cls.__flags__ & _HEAP_TYPE:
         return named_part(module, qualname)
-    if library is not None and "<locals>" not in qualname:
-        return named_part(module, qualname)
+    if is_compiled(module) or (library is not None and "<locals>" not in qualname):
+        part = named_part(module, qualname)
+        replaced = users_methods(cls) if library is not None else []
+        if replaced:
+            part.label = label("with", part.label, tuple(name for name, _ in replaced))
+            part.edges.extend(replaced)
+        return part
     attributes = {name: value for name, value in vars(cls).items() if name not in _LEFT_OUT}
     if issubclass(cls, Enum):
         attributes = _enum_attributes(cls, attributes)

@@ -2,30 +2,56 @@
 
 Nearest first, so that an object reached in two ways is named by the shorter one. Ids tell objects
 apart only while both live; the edges of the parts keep every object met alive until the end.
+
+An object that cannot be looked into gets random bytes: the graph then equals no other, not even
+that of the next walk through the same objects. Why it cannot is kept in `opaque`.
 """
 
+import os
+from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
 from typing import Any
 
-from joader.errors import BadArgument
+from joader.errors import JoaderError
 from joader.recipe.fingerprint.anatomy import take_apart
 from joader.recipe.fingerprint.bulk import SCALARS
-from joader.recipe.fingerprint.graph import Opaque, Part, digests
+from joader.recipe.fingerprint.graph import DIGEST_BYTES, Opaque, Part, digests, label
+from joader.recipe.fingerprint.memory import Memory
 from joader.recipe.fingerprint.program import LibraryNames
+from joader.recipe.fingerprint.switches import changed_switches
+
+_RUNNING = (GeneratorType, AsyncGeneratorType, CoroutineType, FrameType)
 
 
 class Walk:
     """The graph below one object: parts[0] is the object itself."""
 
-    def __init__(self, root: Any, name: str) -> None:
+    def __init__(self, root: Any, name: str, memory: Memory | None = None) -> None:
         """Walk through everything the object leads to; `name` begins every path."""
+        self.opaque = ""  # where the first object is that could not be looked into, and why
+        self._name = name
+        self._memory = memory
         self.parts: list[Part] = []
         self.children: list[list[int]] = []
         self._origins: list[tuple[int, str]] = []  # from which object, by which edge it was met
         self._numbers: dict[int, int] = {}
         self._library_names = LibraryNames()
         self._number(root, -1, name)
+        self._add_switches()
         for number, part in enumerate(self.parts):  # grows while it is gone through
             self.children.append([self._number(thing, number, edge) for edge, thing in part.edges])
+
+    def _add_switches(self) -> None:
+        """Let what libraries were told to do differently count for the object itself."""
+        changed = changed_switches()
+        if not changed:
+            return
+        root = self.parts[0]
+        edges = [
+            (f" ({name})", Part(label("switch", name, value), words=value))
+            for name, value in changed
+        ]
+        head = label("switched", root.label, tuple(name for name, _ in changed))
+        self.parts[0] = Part(head, [*root.edges, *edges], root.words, root.unordered)
 
     def digests(self) -> list[bytes]:
         """Return the digest of every object."""
@@ -53,11 +79,28 @@ class Walk:
 
     def _take_apart(self, thing: Any, number: int) -> Part:
         try:
-            return take_apart(thing, self._library_names)
+            return take_apart(thing, self._library_names, self._memory)
         except Opaque as error:
-            what = f"{type(thing).__module__}.{type(thing).__qualname__}"
-            raise BadArgument(
-                f"{self._path(number)} is a {what}, which has no state that could be compared "
-                f"between jobs: {error}; leave it out in __getstate__ and open it when it is first "
-                "used, or give key= to name the dataset yourself"
-            ) from error
+            why = str(error)
+        except JoaderError:  # of a storage whose files are gone: it says so itself
+            raise
+        except Exception as error:  # any code of the object's class may have run
+            why = f"looking at it raised {type(error).__name__}: {error}"
+        kind = f"{type(thing).__module__}.{type(thing).__qualname__}"
+        if not self.opaque:
+            self.opaque = (
+                f"{self._path(number)} is a {kind}, which has no state that could be compared "
+                f"between jobs: {why}; {self._remedy(thing)}"
+            )
+        return Part(label("opaque", os.urandom(DIGEST_BYTES)), words=f"a {kind}")
+
+    def _remedy(self, thing: Any) -> str:
+        rest = "leave it out in __getstate__, or give key= to name the dataset yourself"
+        if issubclass(type(thing), _RUNNING):
+            return rest
+        # Most such handles are opened at the first use, as they should be; and then somebody
+        # looked at one sample before training.
+        return (
+            f"it is open now, maybe because {self._name}[...] was called before the loader was "
+            f"made; make the loader first and open it when it is first used, {rest}"
+        )
