@@ -65,8 +65,8 @@ class Node:
         return body
 
     def workers(self) -> list[int]:
-        assert self.daemon is not None
-        return children(self.daemon.pid)
+        found: list[int] = self.status()["worker_processes"]
+        return found
 
     def log(self) -> str:
         return (self.run / "daemon.log").read_text()
@@ -78,7 +78,7 @@ class Node:
                 job.process.kill()
             job.process.communicate()
         if self.daemon is not None:
-            workers = self.workers()
+            workers = self.workers() if self.daemon.poll() is None else []
             self.daemon.send_signal(signal.SIGTERM)
             assert self.daemon.wait(20) == 0, self.log()
             wait_until(lambda: not any(alive(pid) for pid in workers))

@@ -106,8 +106,13 @@ def make(
     """Return a batch of samples that are objects, as torch's loader without workers makes it."""
     usual = collate_fn is None or collate_fn is torch_loader.collate_of(singly)
     if usual and not singly and (as_numpy or torch_loader.loaded() is None):
-        return copy(_packed(given), collate_fn, singly, as_numpy, np.empty, joined)[0]
+        slots = _packed(given)
+        return copy(slots, collate_fn, singly, as_numpy, _new_bytes, joined)[0]
     return _collated(given.samples, given.rows, collate_fn, singly, as_numpy, joined)
+
+
+def _new_bytes(size_bytes: int) -> NDArray[np.uint8]:
+    return np.empty(size_bytes, np.uint8)
 
 
 def _packed(given: Samples) -> Slots:

@@ -113,7 +113,7 @@ def failure(row: int, position: int, step: str, cause: Exception | str) -> Excep
     if kind is not RowFailed and not issubclass(RowFailed, kind):
         try:
             both = type(kind.__name__, (RowFailed, kind), {"__module__": kind.__module__})
-            failed = both.__new__(both, text)
+            failed = Exception.__new__(both, text)
             failed.args = (text,)
         except TypeError:  # classes whose instances cannot be one
             failed = RowFailed(text)

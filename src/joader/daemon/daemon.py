@@ -501,7 +501,8 @@ class Daemon:
         """Return what `joader status --json` prints."""
         told = telling.status(self.engine, self.sessions, self._past)
         told["memory"]["budget_bytes"] = self.arena.size_bytes
-        return {**told, "workers": self.pool.workers}
+        processes = self.pool.processes()
+        return {**told, "workers": len(processes), "worker_processes": processes}
 
     def _note_totals(self, job: int) -> None:
         """Keep the figures of a job that leaves."""

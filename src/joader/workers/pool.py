@@ -60,10 +60,9 @@ class Pool:
         self._crew_of: dict[int, Crew] = {}  # by job
         self.suspects: set[int] = set()
 
-    @property
-    def workers(self) -> int:
-        """How many worker processes there are."""
-        return sum(len(crew.hands) for crew in self._crews.values())
+    def processes(self) -> list[int]:
+        """Return the worker processes."""
+        return [hand.pid for crew in self._crews.values() for hand in crew.hands]
 
     # Who comes and goes.
 
