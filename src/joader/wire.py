@@ -249,15 +249,28 @@ def welcomed(sock: socket.socket, hello: Hello, count: int) -> tuple[Welcome, li
     The message comes on the raw socket: asyncio's transports cannot carry descriptors.
     """
     sock.sendall(frame(hello))
+    # To the byte: what the daemon says next is not for us to read.
+    length, descriptors = _exactly(sock, _LENGTH_BYTES, max(1, count))
+    body, _ = _exactly(sock, int.from_bytes(length, "big"), 0)
     stream: Stream[Welcome | Refused] = Stream(Welcome | Refused)
-    while True:
-        data, descriptors, _, _ = socket.recv_fds(sock, 4096, max(1, count))
-        if not data:
+    message = next(stream.feed(length + body))
+    if isinstance(message, Refused):
+        raise Refusal(message.reason)
+    if len(descriptors) != count:
+        raise BadMessage(f"the daemon's welcome brought {len(descriptors)} descriptors")
+    return message, descriptors
+
+
+def _exactly(sock: socket.socket, size: int, count: int) -> tuple[bytes, list[int]]:
+    """Receive so many bytes, with at most so many descriptors."""
+    data, descriptors = b"", []
+    while len(data) < size:
+        if count:
+            part, found, _, _ = socket.recv_fds(sock, size - len(data), count)
+            descriptors += found
+        else:
+            part = sock.recv(size - len(data))
+        if not part:
             raise ConnectionLost("the daemon closed the connection before it said welcome")
-        message = next(stream.feed(data), None)
-        if isinstance(message, Refused):
-            raise Refusal(message.reason)
-        if isinstance(message, Welcome):
-            if len(descriptors) != count:
-                raise BadMessage(f"the daemon's welcome brought {len(descriptors)} descriptors")
-            return message, descriptors
+        data += part
+    return data, descriptors
