@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from joader.client.collating import Samples, Slots
 from joader.errors import RowFailed
+from joader.memory import read
 from joader.memory.layout import LINE_BYTES
 from joader.messages import BatchReady, unpacked
 from joader.workers.complaint import class_of, complaint, without_class
@@ -61,9 +62,10 @@ class Mender:
     def mended_samples(self, given: Samples, good: list[int], size: int) -> Samples | None:
         """Return what to make a batch of objects of; `good` are the places that have one."""
         if not good:
-            if self._spare_sample is None or not self._must_fill:
+            spare = self._spare_sample or (self._spare and _as_object(self._spare))
+            if spare is None or not self._must_fill:
                 return None
-            sample, rows = self._spare_sample
+            sample, rows = spare
             return Samples(sample * size, np.repeat(rows, size))
         if self._must_fill:
             self._spare_sample = Samples(given.samples[-1:], given.rows[-1:])
@@ -146,6 +148,11 @@ def nearest(places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     before = np.maximum(after - 1, 0)
     closer = np.abs(places[before] - all_places) <= np.abs(places[after] - all_places)
     return np.where(closer, before, after)
+
+
+def _as_object(slots: Slots) -> Samples:
+    """Return a spare sample as an object."""
+    return Samples([read(slots.layouts[0], slots.memory, allow_pickle=True)], slots.rows)
 
 
 def _copied(slots: Slots) -> Slots:

@@ -12,6 +12,9 @@ from joader.errors import BadArgument
 from joader.recipe.fingerprint import Outline
 from joader.recipe.fingerprint.shorthand import change, shorthand
 
+# In place of a fingerprint, if a dataset holds what cannot be compared; its rows still are.
+NOT_COMPARABLE = "not comparable"
+
 
 class Identity:
     """A dataset by its name, and rows of it by position."""
@@ -62,8 +65,8 @@ class Identity:
                 f"the state is of a dataset of {state['length']} positions, this one has "
                 f"{self.length}; a pass cannot go on in another dataset"
             )
-        # Without a fingerprint it holds what cannot be compared; its rows still are.
-        if state["fingerprint"] != self.key and state["fingerprint"] and self.key:
+        keys = {state["fingerprint"], self.key}
+        if len(keys) > 1 and NOT_COMPARABLE not in keys:
             raise BadArgument(
                 f"the state is of another dataset: {self._change(state)}. If it is the same data "
                 f"nevertheless, make the loader with key={state['fingerprint']!r}"

@@ -19,7 +19,7 @@ from joader.client import tables, torch_loader
 from joader.client.about import About
 from joader.client.births import context_of, is_forking
 from joader.client.grounds import NO_GROUND, ground_of
-from joader.client.identity import Identity
+from joader.client.identity import NOT_COMPARABLE, Identity
 from joader.client.job import Job, Lending
 from joader.client.joining import Joining
 from joader.client.ranks import Rank
@@ -141,7 +141,7 @@ class Looker:
             ground=NO_GROUND if private or its.key is not None else ground_of(shared),
             about=about.to_bytes(),
         )
-        identity = Identity("" if opaque else name, seen.outline if seen else [], base.rows, table)
+        identity = Identity(NOT_COMPARABLE if opaque else name, seen.outline if seen else [], base.rows, table)
         own_seen = look(own, name="transform", memory=self._own_memory) if own.steps.steps else None
         own_name = own_seen.name if own_seen else ""
         opaque = opaque or (own_seen.opaque if own_seen else "")

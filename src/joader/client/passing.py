@@ -108,11 +108,13 @@ class Pass:
                 whole = self._whole(batch)
                 data = None if whole is None else self._collated(batch, whole)
             except BaseException as error:
+                if self._over:
+                    raise
                 if isinstance(error, Exception) and self.connection.ended:
                     self._unread = None
                     continue
-                if self._over or self._unread is not None:
-                    raise  # it failed, or Ctrl-C came while it was read: it is still to come
+                if self._unread is not None:
+                    raise  # Ctrl-C came while it was read: it is still to come
                 self._note(batch)  # a batch that cannot be collated is over: the next is another
                 raise
             self._unread = None

@@ -265,6 +265,8 @@ class Engine:
         place = self._teams.find(event.job)
         (place[0].lead if place else reader).check_begin(event.epoch, event.done)
         together = place[0].begin(place[1], event) if place else None
+        if reader.key != event.key:
+            self._supply.forget_pass(reader.key)
         reader.key = event.key
         self._begin_pass(reader, event)
         if place and together:

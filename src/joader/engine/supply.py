@@ -42,6 +42,8 @@ class _Origin:
     """One preparation of a row, and for which job it counts, once somebody got it."""
 
     job: Job | None = None
+    reads_for: str = ""  # of fresh samples: for whom it was made, and where it starts
+    start: tuple[int, int, int] = (0, 0, 0)
 
 
 @dataclass(eq=False, slots=True)
@@ -76,7 +78,7 @@ class Supply:
         self._origin: dict[int, _Origin] = {}  # of samples that are here
         self._source: dict[int, int] = {}  # of own parts that are here or on their way
         self._holding = False  # whether WORKERS is known to the cache
-        self._given_up = 0  # fresh samples that a reader asked for and did not take
+        self._used: set[tuple[int, int, int]] = set()  # see _origin_of
 
     @property
     def at_work(self) -> bool:
@@ -209,7 +211,6 @@ class Supply:
             self._cache.release(reader.job, sample)
         if reader.fresh:
             self._instances.put_back(reader.reads_for, self._source.get(sample, sample))
-            self._given_up += 1
         self._drop_if_own(sample)
 
     def give_up_all(self, reader: Reader) -> None:
@@ -236,8 +237,12 @@ class Supply:
         Return how many count as prepared for this job, and how many were prepared for another.
         """
         prepared = shared = 0
+        reader = self._readers[job]
         for sample in samples:
             origin = self._origin[sample]
+            if reader.fresh and origin.start[0] != reader.key:
+                if origin.reads_for == reader.reads_for:
+                    self._used.add(origin.start)
             if origin.job is None:
                 origin.job = job
                 prepared += 1
@@ -289,7 +294,7 @@ class Supply:
         """Note that a sample is here."""
         preparation = self._ended(sample)
         preparation.sizes.note(self._cache.prepared(sample, size_bytes))
-        self._origin[sample] = _Origin()
+        self._origin[sample] = self._new_origin(preparation)
         if preparation.source is not None:
             self._origin[sample] = self._origin[preparation.source]
             self._let_source_go(sample, preparation.source)
@@ -308,9 +313,15 @@ class Supply:
         ):
             preparation = self._ended(sample)
             preparation.sizes.note(taken_bytes)
-            self._origin[sample] = _Origin()
+            self._origin[sample] = self._new_origin(preparation)
             for (_, position), reader in preparation.waiting.items():
                 reader.unready.remove(position)
+
+    def _new_origin(self, preparation: _Preparation) -> _Origin:
+        reader = self._readers.get(preparation.job)
+        if reader is None or not reader.fresh:
+            return _Origin()
+        return _Origin(None, reader.reads_for, preparation.origin)
 
     def sized(self, sample: int, size_bytes: int) -> Recipe:
         """Note that a sample needs another slot than it has; return its recipe."""
@@ -509,12 +520,17 @@ class Supply:
     def _origin_of(self, reader: Reader, position: int) -> tuple[int, int, int]:
         """Return where random numbers start; never twice from one place, for what is fresh.
 
-        A sample that a reader gave up may have gone to another pass of its loader: asked for again,
-        it must not be the same. Samples of a seed are their reader's alone, and stay as they were.
+        A sample that a pass gave up may have gone to another pass of its loader. Prepared for the
+        first again, it must be another; if nobody got it, it is as it would have been.
         """
         key, place, times = reader.origin(position)
-        again = self._given_up if reader.fresh and not reader.private else 0
-        return key, place, times + (again << 24)
+        while self._used and (key, place, times) in self._used:
+            times += 1 << 24
+        return key, place, times
+
+    def forget_pass(self, key: int) -> None:
+        """Note that nothing will be prepared any more for the pass of this key."""
+        self._used = {start for start in self._used if start[0] != key}
 
     def _instance(self, reader: Reader, home: int) -> int:
         """Return a sample of the row that the job has never had."""
