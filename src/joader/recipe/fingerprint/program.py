@@ -28,6 +28,7 @@ from joader.recipe.fingerprint.patches import is_users, unexpected, users_method
 from joader.recipe.fingerprint.reads import Use, reads
 from joader.recipe.fingerprint.sources import (
     absolute,
+    changed_constants,
     import_names,
     source_digest,
     source_variables,
@@ -123,8 +124,10 @@ def _outside(
         whole = modules[-1 - len(items)] if modules else name
         known: Any = library_of(whole)
         if known is None:
-            known, late_variables = source_digest(*modules), source_variables(*modules)
-            variables |= late_variables
+            known = source_digest(*modules)
+            variables |= source_variables(*modules)
+            for constant, value in changed_constants(*modules).items():
+                edges[f"(import) {constant}"] = value
         edges[f"(import {'.' * level}{name} {', '.join(items)})"] = Part(label("import", known))
     return sorted((edges | environment.variables(variables)).items())
 
@@ -222,9 +225,15 @@ def named_part(module: str, name: str) -> Part:
 
 def module_part(module: ModuleType) -> Part:
     """Take a module for its library and version, or a user's for its files."""
-    library = library_of(module.__name__)
-    known = source_digest(module.__name__) if library is None else library
-    return Part(label("module", module.__name__, known), words=f"module {module.__name__}")
+    name, library = module.__name__, library_of(module.__name__)
+    words = f"module {name}"
+    if library is not None:
+        return Part(label("module", name, library), words=words)
+    edges = sorted(changed_constants(name).items()) + list(
+        environment.variables(source_variables(name)).items()
+    )
+    names = tuple(edge for edge, _ in edges)
+    return Part(label("module", name, source_digest(name), names), edges, words)
 
 
 def builtin_part(function: BuiltinFunctionType) -> Part:
