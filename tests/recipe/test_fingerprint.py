@@ -366,8 +366,8 @@ def test_what_a_library_keeps_under_a_name_is_that_name():
     assert state() == before
 
 
-def test_loggers_count_by_name_and_locks_and_weak_references_not_at_all():
-    different(logging.getLogger("one"), logging.getLogger("two"))
+def test_loggers_locks_and_weak_references_do_not_count():
+    assert fingerprint(logging.getLogger("one")) == fingerprint(logging.getLogger("two"))
     held, free = threading.Lock(), threading.Lock()
     target = Box()
     with held:

@@ -251,6 +251,51 @@ def test_a_late_import_counts_the_same_before_and_after_it_happened(project):
     assert fingerprint(dataset) == before
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "counts"),
+    [
+        ("SIZE", 2, True),
+        ("SIZE", 1.0, True),
+        ("SIZE", True, True),
+        ("SIZE", 1, False),
+        ("NAMES", ("a", "c"), True),
+        ("NAMES", ("a", "b"), False),
+        ("OPTIONS", {"size": 2}, True),
+        ("OPTIONS", {"size": 1, "more": 1}, True),
+        ("OPTIONS", {"size": 1}, False),
+        ("COUNT", 9, False),
+        ("CACHE", {"a": 1}, False),
+        ("COMPUTED", 9, False),
+        ("TWICE", 9, False),
+    ],
+)
+@pytest.mark.parametrize("way", ["late", "late name", "value"])
+def test_a_constant_set_in_a_module_that_is_imported_late_counts(project, way, name, value, counts):
+    deeper = """
+SIZE = 1
+NAMES: tuple = ("a", "b")
+OPTIONS = {"size": 1}
+COUNT = 0
+CACHE = {}
+COMPUTED = len(NAMES)
+TWICE = 1
+TWICE = 2
+def read(row):
+    global COUNT
+    COUNT += 1
+    return row * SIZE
+"""
+    early, late, call = WAYS.get(way, ("import their_helpers", "x = [their_helpers]", "len"))
+    source = CALLING.format(early=early, late=late, call=call)
+    dataset = project(source, {"their_helpers": HELPERS, "their_deeper": deeper})
+    before = fingerprint(dataset)
+    module = importlib.import_module("their_deeper")
+    importlib.import_module("their_helpers")
+    assert fingerprint(dataset) == before
+    setattr(module, name, value)
+    assert (fingerprint(dataset) != before) == counts
+
+
 def test_relative_late_imports_are_followed(project):
     module = """
 class Dataset:

@@ -15,21 +15,33 @@ What is taken for what:
   only this attribute of a plain namespace, `helpers.load` only this name of a user's module); a
   class its attributes and bases. Not counted: names of functions and modules, lines, annotations.
 - *Libraries*: module, qualified name and version of the package. An object that a library keeps
-  under a name of its own (`random`'s generator, `os.environ`) is that name.
+  under a name of its own (`random`'s generator) is that name. What users have put under a name of a
+  library is seen where user code reads it, and so are the user's methods in a library's class.
+- *Switches* of libraries that were changed (switches.py) count for every object.
+- *Environment variables* count where user code reads them: by name, or all of them if the name is
+  computed.
 - *Storages* (`joader.storage`): what they say of their content: sizes and times of change of files.
 - *Memory-mapped arrays and open files*: path, size and time of change. Random generators: their
-  state. Loggers: their name.
-- *Locks, thread-locals, weak references*: only that they are there.
+  state.
+- *Wrappers* (`singledispatch`, `torch.compile`, progress bars): what they wrap. Context variables:
+  their value now.
+- *Locks, loggers, thread-locals, weak references*: only that they are there.
 - *What has no state that can be had* (handles of databases, sockets and libraries; generators)
   has a name that nobody else has (`look`), or raises (`fingerprint`), with the path to it.
 
-Not seen: files behind path strings, the current folder, environment variables, names that code
-looks up by string (`getattr`, `import_module`).
+Not seen: files behind path strings; the current folder (place.py names it); what libraries read
+from the environment or from names that users have replaced; names that code looks up by string
+(`getattr`, `import_module`); of a user's module that is only imported inside functions, what was
+set there to other than plain values (its files are seen, and changed constants).
+
+A job looks again before each pass. With a `Memory` that is quick: it keeps the digests of large
+contents that cannot have changed, or have not.
 
 The files, in reading order: outline.py answers; walk.py goes through all objects; anatomy.py takes
-one apart, with program.py for code (reads.py, sources.py, origin.py), content.py for bytes and
-bulk.py for large containers; graph.py turns what was found into digests. shorthand.py keeps an
-outline in a checkpoint.
+one apart, with program.py for code (reads.py, environment.py, patches.py, sources.py, origin.py),
+wrappers.py for what stands for something else, content.py for bytes and bulk.py for large
+containers, both with memory.py (checksum.py, spans.py); graph.py turns what was found into digests.
+shorthand.py keeps an outline in a checkpoint.
 """
 
 from joader.recipe.fingerprint.memory import Memory

@@ -5,6 +5,7 @@ Exact types first, then families, then whatever an object says of its own state 
 asked, not objects: `isinstance` would wake lazy proxies.
 """
 
+import contextvars
 import copyreg
 import functools
 import io
@@ -25,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from joader.recipe.fingerprint import environment, program
+from joader.recipe.fingerprint import environment, program, wrappers
 from joader.recipe.fingerprint.bulk import MIN_SIZE, SCALARS, bulk, sorted_keys
 from joader.recipe.fingerprint.content import array_part, file_part, tensor_part
 from joader.recipe.fingerprint.graph import Opaque, Part, Scalar, label
@@ -48,7 +49,11 @@ def take_apart(thing: Any, names: LibraryNames, memory: Memory | None = None) ->
     for family, family_rule in _FAMILIES:
         if issubclass(kind, family):
             return family_rule(thing)
-    return _torch_part(thing, memory) or _instance(thing, names)
+    return (
+        _torch_part(thing, memory)
+        or wrappers.wrapping_object_part(thing)
+        or _instance(thing, names)
+    )
 
 
 def _scalar(value: Scalar) -> Part:
@@ -156,10 +161,6 @@ def _member(member: Enum) -> Part:
 def _number(value: np.generic) -> Part:
     part = array_part(np.asarray(value), None)
     return Part(label("number", part.label), part.edges, f"{value.dtype} {_shown(value.item())}")
-
-
-def _logger(logger: logging.Logger) -> Part:
-    return Part(label("logger", logger.name), words=f"logger {logger.name}")
 
 
 def _without_state(thing: Any) -> Part:
@@ -281,22 +282,27 @@ _EXACT: dict[type, Callable[[Any], Part]] = {
     types.MethodDescriptorType: program.descriptor_part,
     types.ClassMethodDescriptorType: program.descriptor_part,
     **dict.fromkeys([types.GetSetDescriptorType, types.MemberDescriptorType], program.slot_part),
-    **dict.fromkeys([staticmethod, classmethod], program.wrapper_part),
-    functools.cached_property: program.wrapper_part,
-    functools._lru_cache_wrapper: program.wrapper_part,
-    functools.partial: program.partial_part,
+    **dict.fromkeys([staticmethod, classmethod], wrappers.wrapper_part),
+    functools.cached_property: wrappers.wrapper_part,
+    functools._lru_cache_wrapper: wrappers.wrapper_part,
+    functools.partial: wrappers.partial_part,
     Field: program.field_part,
     type(os.environ): _environment,
+    contextvars.ContextVar: wrappers.variable_part,
+    contextvars.Context: wrappers.context_part,
     **dict.fromkeys([io.FileIO, io.BufferedReader, io.BufferedWriter], file_part),
     **dict.fromkeys([io.BufferedRandom, io.TextIOWrapper], file_part),
 }
 
-# Locks do not change a sample. What is held weakly is a cache or a registry, never an object's own
+# Neither locks nor loggers change a sample; a script's logger is called otherwise in each process
+# that is spawned. What is held weakly is a cache or a registry, never an object's own
 # state: it could not travel.
 _STATELESS: list[type] = [
     type(threading.Lock()),
     type(threading.RLock()),
     threading.local,
+    logging.Logger,
+    contextvars.Token,
     weakref.ref,
     weakref.ProxyType,
     weakref.CallableProxyType,
@@ -310,9 +316,8 @@ _FAMILIES: list[tuple[type, Callable[[Any], Part]]] = [
     (Enum, _member),
     (PurePath, _path),
     (types.ModuleType, program.module_part),
-    (property, program.property_part),
+    (property, wrappers.property_part),
     (np.generic, _number),
     (Storage, _storage),
-    (logging.Logger, _logger),
     *((kind, _without_state) for kind in _STATELESS),
 ]

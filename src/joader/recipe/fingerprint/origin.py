@@ -18,14 +18,14 @@ from joader.version import __version__
 
 _PYTHON = f"{platform.python_implementation()} {platform.python_version()}"
 _STDLIB = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
-_SCRIPT = frozenset({"__main__", "__mp_main__"})  # the user's wherever it lies
+SCRIPT = frozenset({"__main__", "__mp_main__"})  # the user's wherever it lies
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 @lru_cache(maxsize=4096)
 def library_of(name: str) -> str | None:
     """Return name and version of the library a module belongs to; None where it is the user's."""
-    if name in _SCRIPT:
+    if name in SCRIPT:
         return None
     top, _, inner = name.partition(".")
     if top == "joader":

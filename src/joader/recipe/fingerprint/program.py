@@ -6,10 +6,10 @@ belongs to a library is its name there and the library's version (origin.py).
 """
 
 import builtins
+import os
 import sys
 from dataclasses import Field
 from enum import Enum
-from functools import cached_property, partial
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -23,15 +23,17 @@ from typing import Any
 
 from joader.recipe.fingerprint import environment
 from joader.recipe.fingerprint.graph import Part, label
-from joader.recipe.fingerprint.origin import is_compiled, library_of
+from joader.recipe.fingerprint.origin import SCRIPT, is_compiled, library_of
 from joader.recipe.fingerprint.patches import is_users, unexpected, users_methods
 from joader.recipe.fingerprint.reads import Use, reads
 from joader.recipe.fingerprint.sources import (
     absolute,
+    changed_constants,
     import_names,
     source_digest,
     source_variables,
 )
+from joader.recipe.fingerprint.wrappers import wrapping_function_part
 
 # Attributes of a class that say nothing about what it does, or change while it is used.
 _LEFT_OUT = frozenset(
@@ -77,6 +79,9 @@ def function_part(function: FunctionType) -> Part:
         if environment.reader_name(function):  # kept as a value: nobody knows what it is asked for
             part.edges.extend(environment.variables([environment.ALL]).items())
         return part
+    wrapping = wrapping_function_part(function) if library is not None else None
+    if wrapping is not None:
+        return wrapping
     edges: list[tuple[str, Any]] = [(".__code__", code)]
     if function.__defaults__:
         edges.append((".__defaults__", function.__defaults__))
@@ -119,8 +124,10 @@ def _outside(
         whole = modules[-1 - len(items)] if modules else name
         known: Any = library_of(whole)
         if known is None:
-            known, late_variables = source_digest(*modules), source_variables(*modules)
-            variables |= late_variables
+            known = source_digest(*modules)
+            variables |= source_variables(*modules)
+            for constant, value in changed_constants(*modules).items():
+                edges[f"(import) {constant}"] = value
         edges[f"(import {'.' * level}{name} {', '.join(items)})"] = Part(label("import", known))
     return sorted((edges | environment.variables(variables)).items())
 
@@ -148,11 +155,21 @@ def _resolve(chain: tuple[str, ...], namespace: dict[str, Any]) -> tuple[str, An
             return name, built_in
         return name, Part(label("built-in or missing"), words="no global")
     value = namespace[name]
+    if name == "__name__" and value in SCRIPT:
+        return name, _script_name(namespace)
     for attribute in attributes:
         if not _is_namespace(value) or attribute not in vars(value):
             break
         name, value = f"{name}.{attribute}", vars(value)[attribute]
     return name, value
+
+
+def _script_name(namespace: dict[str, Any]) -> str:
+    """Return what a script that is run would be called if it was imported."""
+    name = getattr(namespace.get("__spec__"), "name", None)
+    if isinstance(name, str) and name not in SCRIPT:
+        return name
+    return os.path.splitext(os.path.basename(str(namespace.get("__file__"))))[0]
 
 
 def _is_namespace(value: Any) -> bool:
@@ -208,16 +225,23 @@ def named_part(module: str, name: str) -> Part:
 
 def module_part(module: ModuleType) -> Part:
     """Take a module for its library and version, or a user's for its files."""
-    library = library_of(module.__name__)
-    known = source_digest(module.__name__) if library is None else library
-    return Part(label("module", module.__name__, known), words=f"module {module.__name__}")
+    name, library = module.__name__, library_of(module.__name__)
+    words = f"module {name}"
+    if library is not None:
+        return Part(label("module", name, library), words=words)
+    edges = sorted(changed_constants(name).items()) + list(
+        environment.variables(source_variables(name)).items()
+    )
+    names = tuple(edge for edge, _ in edges)
+    return Part(label("module", name, source_digest(name), names), edges, words)
 
 
 def builtin_part(function: BuiltinFunctionType) -> Part:
     """Take a function written in C for its name, and for the object it is bound to."""
     owner, module = function.__self__, str(getattr(function, "__module__", None))
-    # pybind11 binds its functions to a capsule.
-    if owner is None or isinstance(owner, ModuleType) or type(owner).__name__ == "PyCapsule":
+    # pybind11 binds its functions to a capsule, or to a record of its own.
+    is_pybind = type(owner).__name__ == "PyCapsule" or type(owner).__module__.startswith("pybind11")
+    if owner is None or isinstance(owner, ModuleType) or is_pybind:
         return named_part(module, function.__qualname__)
     return Part(label("bound", function.__name__), [(".__self__", owner)])
 
@@ -237,27 +261,6 @@ def descriptor_part(descriptor: Any) -> Part:
 def slot_part(slot: Any) -> Part:
     """Take a slot of a class for its name."""
     return Part(label("slot", slot.__name__))
-
-
-def property_part(value: property) -> Part:
-    """Take a property for its functions."""
-    names = ("fget", "fset", "fdel")
-    return Part(label("property"), [(f".{name}", getattr(value, name)) for name in names])
-
-
-def wrapper_part(wrapper: Any) -> Part:
-    """Take a staticmethod, classmethod, lru_cache or cached_property for what it wraps."""
-    inner = wrapper.func if isinstance(wrapper, cached_property) else wrapper.__wrapped__
-    edges = [(".__wrapped__", inner)]
-    if hasattr(wrapper, "cache_parameters"):
-        edges.append((".cache_parameters()", wrapper.cache_parameters()))
-    return Part(label("wrapper", type(wrapper).__name__), edges)
-
-
-def partial_part(value: partial[Any]) -> Part:
-    """Take a partial for its function and arguments."""
-    edges = [(".func", value.func), (".args", value.args), (".keywords", value.keywords)]
-    return Part(label("partial"), [*edges, (".__dict__", vars(value))])
 
 
 def field_part(field: Field[Any]) -> Part:

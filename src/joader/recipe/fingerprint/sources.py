@@ -2,13 +2,13 @@
 
 For where it is not known which names of a module are used: it is imported inside a function, or
 kept as a value. Files are read, never run: an import may be slow, and its having happened or not
-must not change the digest.
+must not change the digest. But if it has happened, constants that are not what the file says any
+more have been set since (`config.SIZE = 224`), and count.
 """
 
 import ast
 import os
 import sys
-from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b
 from importlib.util import resolve_name
@@ -18,6 +18,10 @@ from joader.recipe.fingerprint.environment import names_read
 from joader.recipe.fingerprint.graph import DIGEST_BYTES, digest_of, label
 from joader.recipe.fingerprint.origin import file_of, library_of
 from joader.recipe.fingerprint.reads import Use, reads
+
+_EMPTY = frozenset(
+    {"{}", "[]"}
+)  # a cache, most often: what is put there when it is used is no setting
 
 
 def source_digest(*names: str) -> bytes:
@@ -34,7 +38,19 @@ def source_variables(*names: str) -> set[str]:
     return set().union(*map(_variables, _texts(names).values()))
 
 
-def _texts(names: Iterable[str]) -> dict[str, bytes]:
+def changed_constants(*names: str) -> dict[str, Any]:
+    """Return the constants of the same modules that are not as their files set them."""
+    changed: dict[str, Any] = {}
+    for name, text in _texts(names).items():
+        values = getattr(sys.modules.get(name), "__dict__", {})
+        for constant, literal in _constants(text).items():
+            if constant in values and not _is_same(values[constant], ast.literal_eval(literal)):
+                changed[f"{name}.{constant}"] = values[constant]
+    return changed
+
+
+@lru_cache(maxsize=256)  # for one walk: many functions import the same
+def _texts(names: tuple[str, ...]) -> dict[str, bytes]:
     """Read the files of modules and of all user modules that they import."""
     texts: dict[str, bytes] = {}
     met = set(names)
@@ -52,6 +68,11 @@ def _texts(names: Iterable[str]) -> dict[str, bytes]:
         met |= new
         todo.extend(new)
     return texts
+
+
+def read_anew() -> None:
+    """Read files again from now on: a new walk has begun."""
+    _texts.cache_clear()
 
 
 def absolute(name: str, package: str) -> str:
@@ -87,6 +108,54 @@ def _imported(text: bytes, package: str) -> frozenset[str]:
             items = tuple(item.name for item in node.names)
             found += import_names(node.module or "", node.level, items, package)
     return frozenset(found)
+
+
+@lru_cache(maxsize=1024)
+def _constants(text: bytes) -> dict[str, str]:
+    """Return what a file sets at its top, once and for all, to a plain value; as source text."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return {}
+    set_by: dict[str, list[ast.AST]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            set_by.setdefault(node.id, []).append(node)
+        elif isinstance(node, ast.Global):  # set again when some function runs
+            for name in node.names:
+                set_by.setdefault(name, []).append(node)
+    found: dict[str, str] = {}
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        for target in targets:
+            value = getattr(node, "value", None)
+            if isinstance(target, ast.Name) and len(set_by[target.id]) == 1 and value is not None:
+                source = ast.unparse(value)
+                if _is_plain(value) and source not in _EMPTY:
+                    found[target.id] = source
+    return found
+
+
+def _is_plain(node: ast.AST) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def _is_same(value: Any, literal: Any) -> bool:
+    if type(value) is not type(literal):
+        return False
+    if type(literal) in (list, tuple):
+        pairs = zip(value, literal, strict=False)
+        return len(value) == len(literal) and all(_is_same(*pair) for pair in pairs)
+    if type(literal) is dict:
+        same_keys = value.keys() == literal.keys()
+        return same_keys and all(_is_same(value[key], one) for key, one in literal.items())
+    return bool(value == literal)
 
 
 @lru_cache(maxsize=1024)

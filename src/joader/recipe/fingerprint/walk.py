@@ -17,6 +17,7 @@ from joader.recipe.fingerprint.bulk import SCALARS
 from joader.recipe.fingerprint.graph import DIGEST_BYTES, Opaque, Part, digests, label
 from joader.recipe.fingerprint.memory import Memory
 from joader.recipe.fingerprint.program import LibraryNames
+from joader.recipe.fingerprint.sources import read_anew
 from joader.recipe.fingerprint.switches import changed_switches
 
 _RUNNING = (GeneratorType, AsyncGeneratorType, CoroutineType, FrameType)
@@ -35,6 +36,7 @@ class Walk:
         self._origins: list[tuple[int, str]] = []  # from which object, by which edge it was met
         self._numbers: dict[int, int] = {}
         self._library_names = LibraryNames()
+        read_anew()
         self._number(root, -1, name)
         self._add_switches()
         for number, part in enumerate(self.parts):  # grows while it is gone through

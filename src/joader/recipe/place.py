@@ -1,0 +1,57 @@
+"""Where code runs: what the same code and state may still depend on without any of it showing.
+
+Two jobs share samples only in one place: the same Python finds the same modules, and a path leads
+to the same file. A container has its own `/`, which its device and inode tell; where two have one
+image below them these may agree, and the mount namespace does not.
+"""
+
+import json
+import os
+import sys
+from hashlib import blake2b
+
+from joader.version import __version__
+
+_REMOVED = "(removed)"
+
+
+def place() -> str:
+    """Name the place this process is in: equal exactly where all its parts are."""
+    parts = json.dumps(place_in_words())
+    return blake2b(parts.encode(), digest_size=16).hexdigest()
+
+
+def place_in_words() -> dict[str, str]:
+    """Return the parts of a place, for people to compare."""
+    folder = _folder()
+    return {
+        "interpreter": str(sys.executable),
+        "python": sys.version,
+        "joader": __version__,
+        # An empty or relative entry means another folder wherever it is read.
+        "import path": os.pathsep.join(_absolute(entry, folder) for entry in map(str, sys.path)),
+        "folder": folder,
+        "folder on disk": _identity("."),
+        "root on disk": _identity("/"),
+        "mount namespace": _identity("/proc/self/ns/mnt"),
+    }
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # somebody has removed it; its inode still tells it from others
+        return _REMOVED
+
+
+def _absolute(entry: str, folder: str) -> str:
+    return os.path.normpath(os.path.join(folder, entry))
+
+
+def _identity(path: str) -> str:
+    """Return device and inode of what a path leads to."""
+    try:
+        stat = os.stat(path)
+    except OSError:  # no /proc here, or a folder that may not be looked at any more
+        return "unknown"
+    return f"device {stat.st_dev}, inode {stat.st_ino}"
