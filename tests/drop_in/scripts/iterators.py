@@ -78,7 +78,7 @@ def main(DataLoader):
             continue  # torch's iterators are then one and the same
         print("mid-epoch", looked_at_in_mid_epoch(loader))
         print("dropped", dropped_while_another_reads(loader))
-        for epoch in range(3):
+        for epoch in range(2):
             pairs = zip(loader, loader)
             print("zip", epoch, [(a.tolist(), b.tolist()) for a, b in pairs])
         nested = [(a[0].item(), sum(len(b) for b in loader)) for a in loader]

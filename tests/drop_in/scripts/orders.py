@@ -3,7 +3,7 @@
 import random
 
 import torch
-from loaders import WORKERS, rows, run
+from loaders import rows, run
 from torch.utils.data import (
     BatchSampler,
     Dataset,
@@ -82,7 +82,7 @@ def batch_samplers(data):
 
 def main(DataLoader):
     data = Rows()
-    for workers in WORKERS:
+    for workers in ({"num_workers": 1}, {}, {"num_workers": 0}):
         print(workers)
         for drop_last in (False, True):
             loader = DataLoader(

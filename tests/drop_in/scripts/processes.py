@@ -57,8 +57,9 @@ def main(DataLoader):
     attempt("process", lambda: in_process(read, DataLoader, 10, two))
     loader = DataLoader(Rows(30), batch_size=4, num_workers=2)
     attempt("loader given away", lambda: in_process(batches, loader))
+    forked = {"num_workers": 2, "multiprocessing_context": "fork"}  # in a job that was not
     with ProcessPoolExecutor(1) as executor:
-        attempt("executor", executor.submit(read, DataLoader, 40, two).result)
+        attempt("executor", executor.submit(read, DataLoader, 40, forked).result)
     for workers in WORKERS:
         attempt(f"pool {workers}", lambda: in_pool(DataLoader, workers))
     attempt("here, after all that", lambda: batches(loader))
