@@ -20,10 +20,10 @@ MINUTES ?= 5
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all soak check bench clean
+.PHONY: help setup demo test test-all test-frameworks soak check bench clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(STAMP) ## Make the environment in .venv/ (every other command does this by itself)
 
@@ -31,10 +31,14 @@ demo: $(STAMP) ## Train in four processes, with torch's loader and with joader: 
 	@$(BIN)/joader demo $(ARGS)
 
 test: $(STAMP) ## Run the tests, without the slow ones
-	@$(BIN)/pytest -m "not slow" $(ARGS)
+	@$(BIN)/pytest -m "not slow and not frameworks" $(ARGS)
 
 test-all: $(STAMP) ## Run all tests
-	@HYPOTHESIS_PROFILE=default $(BIN)/pytest $(ARGS)
+	@HYPOTHESIS_PROFILE=default $(BIN)/pytest -m "not frameworks" $(ARGS)
+
+test-frameworks: $(STAMP) ## Install Lightning, Accelerate, Jupyter and others, and run the loader below them
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH) -e '.[dev,frameworks]'
+	@$(BIN)/pytest -m frameworks $(ARGS)
 
 soak: $(STAMP) ## Let random jobs come, die and resume for MINUTES=5, and see that no promise breaks
 	@PYTHONPATH=. $(BIN)/python -m tests.soak.soak --minutes $(MINUTES) $(ARGS)

@@ -1,0 +1,135 @@
+"""The table of idioms: how people use a loader, each with its script in scripts/."""
+
+import subprocess
+from pathlib import Path
+
+from tests.drop_in.harness import Idiom, Run
+
+FORK = ("fork",)
+# Where torch's workers must be able to import the script; the hardest first.
+FORKSERVER_FIRST = ("forkserver", "spawn", "fork")
+
+
+def _folders(folder: Path) -> None:
+    for name in ("a", "b"):
+        for part in (f"{name}/data", f"{name}/below/data"):
+            (folder / part).mkdir(parents=True)
+            (folder / part / "value.txt").write_text(part)
+
+
+def _mounts(folder: Path) -> None:
+    for name in ("data", "other"):
+        (folder / name).mkdir()
+        (folder / name / "value.txt").write_text(name)
+
+
+def _packages(folder: Path) -> None:
+    for version in ("1.0", "2.0"):
+        package = folder / version / "tinypackage"
+        package.mkdir(parents=True)
+        code = f"def prepare(row):\n    return 'as of {version}'\n"
+        (package / "__init__.py").write_text(code)
+        info = folder / version / f"tinypackage-{version}.dist-info"
+        info.mkdir()
+        text = f"Metadata-Version: 2.1\nName: tinypackage\nVersion: {version}\n"
+        (info / "METADATA").write_text(text)
+
+
+def may_mount() -> bool:
+    """Whether a mount namespace of one's own is permitted here."""
+    command = ["unshare", "-m", "mount", "--make-rprivate", "/"]
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+ROOTS = tuple(Run(("together",), {"DATA_ROOT": f"/data/{name}"}) for name in "ab")
+BIND = 'mount --make-rprivate / && mount --bind other data && exec "$@"'
+
+IDIOMS = (
+    # What the job has set
+    Idiom("module_state", timeout_s=60),
+    Idiom("environment", runs=tuple(Run((), run.variables) for run in ROOTS)),
+    Idiom("environment_together", FORK, script="environment", runs=ROOTS, together=True),
+    Idiom("argv_at_import", runs=(Run(("--size", "7")),)),
+    # How the interpreter was started
+    Idiom("dash_c", FORK, script="no_file", launch="-c"),
+    Idiom("from_stdin", FORK, script="no_file", launch="stdin"),
+    Idiom("dash_m", FORKSERVER_FIRST, script="package", launch="-m"),
+    Idiom("no_guard", ("spawn", "forkserver"), runs=(Run(("zero",)),)),
+    Idiom(
+        "no_guard_absent",
+        ("forkserver", "spawn"),
+        script="no_guard",
+        runs=(Run(("absent",)),),
+    ),
+    # Jobs of multiprocessing, ranks
+    Idiom("torch_spawn", ("spawn",)),
+    Idiom("ddp"),
+    Idiom("ddp_drop_last", FORK, script="ddp", runs=(Run(("drop_last",)),), slow=True),
+    Idiom("processes", FORKSERVER_FIRST, timeout_s=60),
+    Idiom("context", FORK),
+    # What the dataset is made of
+    Idiom("caches", FORKSERVER_FIRST),
+    Idiom("handles"),
+    Idiom("local_code"),
+    Idiom("stateful"),
+    Idiom("samples", timeout_s=60),
+    Idiom("getitems", FORKSERVER_FIRST),
+    Idiom("iterable"),
+    Idiom("bulk", FORKSERVER_FIRST),
+    # Who changes it, and who must not notice
+    Idiom("changes", timeout_s=90),
+    Idiom("neighbors", runs=(Run(("changer",)), Run(("reader",))), together=True),
+    Idiom(
+        "relative_roots",
+        script="relative_root",
+        runs=(Run(folder="a"), Run(folder="b")),
+        together=True,
+        prepare=_folders,
+    ),
+    Idiom(
+        "mount_namespaces",
+        script="absolute_path",
+        runs=(
+            Run(("data/value.txt",)),
+            Run(("data/value.txt",), before=("unshare", "-m", "sh", "-c", BIND, "sh")),
+        ),
+        together=True,
+        prepare=_mounts,
+    ),
+    Idiom(
+        "package_versions",
+        script="versions",
+        runs=tuple(Run(variables={"PYTHONPATH": version}) for version in ("1.0", "2.0")),
+        together=True,
+        prepare=_packages,
+    ),
+    # Loops
+    Idiom("repeat_sampler"),
+    Idiom("iterators"),
+    Idiom("daemon_lost"),
+    Idiom("loops"),
+    Idiom("orders"),
+    Idiom("manual_seed"),
+    # What is seen of workers
+    Idiom("errors"),
+    Idiom("printing", apart=True, any_order=True),
+    Idiom("debugging", runs=(Run(("zero",), stdin="one\ntwo\np value\nc\n" * 2),)),
+    Idiom(
+        "debugging_absent",
+        FORK,
+        script="debugging",
+        runs=(Run(("absent",), stdin="one\ntwo\np value\nc\n" * 2),),
+    ),
+    Idiom("worker_info"),
+    # What the job does beside
+    Idiom("forks"),
+    Idiom("threads"),
+    Idiom("interrupt"),
+    # The object
+    Idiom("copies"),
+    Idiom("attributes", FORK),
+    Idiom("arguments", FORK),
+)

@@ -1,0 +1,1 @@
+"""A project that is run as `python -m package.train`."""

@@ -1,0 +1,5 @@
+"""Steps of the project."""
+
+
+def double(value):
+    return 2 * value
