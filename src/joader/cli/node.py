@@ -11,7 +11,8 @@ from rich.table import Table
 from joader.cli.console import Console, write
 from joader.client.connection import Connection
 from joader.config import size_in_bytes, socket_path
-from joader.daemon.lifecycle import connected, log_path, start, start_lock
+from joader.daemon.lifecycle import connected, log_path, start
+from joader.daemon.start_lock import start_lock
 from joader.errors import BadArgument, Overdue
 from joader.messages import AskStatus, Status, Stop
 

@@ -1,41 +1,25 @@
 """Finding, starting and ending the daemon.
 
-One daemon a user and socket. Who wants to start or end one holds a lock (flock on a file beside the
-socket): four scripts started at once get one daemon, and a daemon that ends for want of jobs cannot
-miss one that is just connecting. The lock goes with its holder's process, so none goes stale.
+One daemon per user and socket. Who wants to start or end one holds a lock (start_lock.py): four
+scripts started at once get one daemon, and a daemon that ends for want of jobs cannot miss one that
+is just connecting.
 """
 
-import fcntl
 import os
 import socket
 import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from joader.config import runtime_folder
+from joader.daemon.start_lock import LOCK_S, LockHeld, no_place, start_lock
 from joader.errors import NoDaemon
 
 _START_S = 20.0
 _QUEUE_S = 30
-
-
-@contextmanager
-def start_lock(path: Path) -> Iterator[None]:
-    """Hold the lock of a socket's daemon."""
-    flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
-        descriptor = os.open(f"{path}.lock", flags, 0o600)
-    except OSError as error:
-        raise _no_place(path, error) from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+_POLL_S = 0.02
 
 
 def connected(path: Path) -> socket.socket | None:
@@ -53,9 +37,9 @@ def connected(path: Path) -> socket.socket | None:
         raise NoDaemon(f"the daemon at {path} has accepted nobody for {_QUEUE_S} s") from error
     except OSError as error:
         sock.close()
-        raise _no_place(path, error) from error
+        raise no_place(path, error) from error
     # It will be sent code, and what it sends is unpickled: it has to be the user's own.
-    _, user, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    _, user = peer_of(sock)
     if user != os.getuid():
         sock.close()
         raise NoDaemon(
@@ -65,15 +49,37 @@ def connected(path: Path) -> socket.socket | None:
     return sock
 
 
-def connect_or_start(path: Path) -> socket.socket:
-    """Return a socket to the user's daemon, starting one if there is none."""
-    sock = connected(path)
-    if sock is not None:
-        return sock
-    with start_lock(path):
+def peer_of(sock: socket.socket) -> tuple[int, int]:
+    """Return process and user at the other end; of a listening socket, those who listen."""
+    credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    pid, user, _ = struct.unpack("3i", credentials)
+    return pid, user
+
+
+def connect_or_start(path: Path, timeout_s: float = LOCK_S) -> socket.socket:
+    """Return a socket to the user's daemon, starting one if there is none.
+
+    `timeout_s`: how long to wait for others who are starting or ending one.
+    """
+    deadline = time.monotonic() + timeout_s
+    while True:
+        # Looked for again each time: who holds the lock may be stopped after its daemon came up.
         sock = connected(path)
         if sock is not None:
             return sock
+        try:
+            with start_lock(path, 0):
+                return _connect_or_start(path)
+        except LockHeld:
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(_POLL_S)
+
+
+def _connect_or_start(path: Path) -> socket.socket:
+    """Do it under the lock."""
+    sock = connected(path)
+    if sock is None:
         start(path, [])
         sock = connected(path)
     if sock is None:
@@ -86,7 +92,7 @@ def start(path: Path, arguments: list[str]) -> int:
     try:
         log = log_path().open("ab")
     except OSError as error:
-        raise _no_place(path, error) from error
+        raise no_place(path, error) from error
     with log:
         process = subprocess.Popen(
             [sys.executable, "-m", "joader.daemon.main", f"--socket={path}", *arguments],
@@ -109,14 +115,6 @@ def start(path: Path, arguments: list[str]) -> int:
     process.kill()
     tail = log_path().read_text(errors="replace")[-2000:]
     raise NoDaemon(f"no daemon could be started at {path}; the end of {log_path()}:\n{tail}")
-
-
-def _no_place(path: Path, error: OSError) -> NoDaemon:
-    """Say that the folder of the socket is of no use."""
-    return NoDaemon(
-        f"no daemon can be had at {path}: {error}; make room there and see that it is yours to "
-        "write, or set JOADER_RUNTIME to another folder"
-    )
 
 
 def _absolute(paths: str) -> str:
