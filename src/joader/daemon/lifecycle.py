@@ -6,20 +6,25 @@ is just connecting.
 """
 
 import os
+import select
+import signal
 import socket
 import struct
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from joader.config import runtime_folder
+from joader.daemon import detach
 from joader.daemon.start_lock import LOCK_S, LockHeld, no_place, start_lock
 from joader.errors import NoDaemon
 
 _START_S = 20.0
 _QUEUE_S = 30
 _POLL_S = 0.02
+_LOG_TAIL_BYTES = 4096
 
 
 def connected(path: Path) -> socket.socket | None:
@@ -90,31 +95,78 @@ def _connect_or_start(path: Path) -> socket.socket:
 def start(path: Path, arguments: list[str]) -> int:
     """Start a daemon in the background and wait until it listens; the lock must be held."""
     try:
-        log = log_path().open("ab")
+        log = _open_log()
     except OSError as error:
         raise no_place(path, error) from error
-    with log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "joader.daemon.main", f"--socket={path}", *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            cwd="/",  # not a folder of the job; so relative paths are made absolute
-            env={**os.environ, "PYTHONPATH": _absolute(os.environ.get("PYTHONPATH", ""))},
-        )
-    deadline = time.monotonic() + _START_S
-    while time.monotonic() < deadline:
-        probe = connected(path)
-        if probe is not None:
-            probe.close()
-            return process.pid
-        if process.poll() is not None:
-            break
-        time.sleep(0.02)
-    process.kill()
-    tail = log_path().read_text(errors="replace")[-2000:]
-    raise NoDaemon(f"no daemon could be started at {path}; the end of {log_path()}:\n{tail}")
+    try:
+        said_before = os.fstat(log).st_size
+        pid = _detached(path.absolute(), arguments, log)
+    finally:
+        os.close(log)
+    ended = _wait_until_it_listens(path, pid)
+    if ended is None:
+        return pid
+    raise NoDaemon(
+        f"no daemon could be started at {path}: {_last_line(said_before) or ended}; "
+        f"see {log_path()}"
+    )
+
+
+def _open_log() -> int:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    log = os.open(log_path(), flags, 0o600)
+    with suppress(OSError):
+        os.fchmod(log, 0o600)  # what datasets print is not for others; older ones had 0644
+    return log
+
+
+def _detached(path: Path, arguments: list[str], log: int) -> int:
+    daemon = [sys.executable, "-m", "joader.daemon.main", f"--socket={path}", *arguments]
+    started = subprocess.run(
+        [sys.executable, "-I", "-S", os.path.abspath(detach.__file__), *daemon],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        start_new_session=True,
+        cwd="/",  # not a folder of the job; so relative paths are made absolute
+        env={**os.environ, "PYTHONPATH": _absolute(os.environ.get("PYTHONPATH", ""))},
+        check=False,
+    )
+    if not started.stdout.strip():
+        raise NoDaemon(f"no process can be started for a daemon at {path}; see {log_path()}")
+    return int(started.stdout)
+
+
+def _wait_until_it_listens(path: Path, pid: int) -> str | None:
+    """Return None when it listens, or else what became of it; it is not left half started."""
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return "it ended at once"
+    try:
+        deadline = time.monotonic() + _START_S
+        while time.monotonic() < deadline:
+            probe = connected(path)
+            if probe is not None:
+                probe.close()
+                return None
+            if select.select([process], [], [], _POLL_S)[0]:
+                return "it ended at once"
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(process, signal.SIGKILL)
+        return f"it did not listen in {_START_S:.0f} s"
+    finally:
+        os.close(process)
+
+
+def _last_line(start: int) -> str:
+    """Return the last that the log says after this byte: of a traceback, the error."""
+    with suppress(OSError), log_path().open("rb") as log:
+        size = log.seek(0, os.SEEK_END)
+        log.seek(max(start if start <= size else 0, size - _LOG_TAIL_BYTES))
+        lines = log.read().decode(errors="replace").strip().splitlines()
+        return lines[-1].strip().removeprefix("joader: ") if lines else ""
+    return ""
 
 
 def _absolute(paths: str) -> str:

@@ -121,5 +121,17 @@ async def end_when_idle(daemon: Daemon, door: Door) -> None:
                     daemon.stop.set()
 
 
-if __name__ == "__main__":
+def _forget_the_jobs_signals() -> None:
+    """Have signals as a fresh process has them, whatever the job that started us did to its own.
+
+    A mask and ignored signals go through exec: SIGTERM would not reach us, and with SIGCHLD ignored
+    nobody could tell how a worker ended.
+    """
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+if __name__ == "__main__":  # not of `joader up` in the foreground, which may run under nohup
+    _forget_the_jobs_signals()
     main()
