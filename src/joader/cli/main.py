@@ -92,7 +92,7 @@ def _add_datasets(commands: "argparse._SubParsersAction[argparse.ArgumentParser]
         if name != "list":
             action.add_argument("name", metavar="NAME")
         if name != "drop":
-            # Without a default of its own: it would undo the --json of `joader datasets --json list`.
+            # Without a default, which would undo the --json of `joader datasets --json list`.
             action.add_argument(
                 "--json", action="store_true", default=argparse.SUPPRESS, help="as JSON"
             )
