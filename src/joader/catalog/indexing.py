@@ -16,9 +16,9 @@ import numpy as np
 from joader.catalog.blocks import arrow, read_block, write_block
 from joader.catalog.image_sizes import image_sizes
 from joader.catalog.progress import shown
-from joader.catalog.source import change_number
 from joader.errors import BadArgument, BadData
 from joader.storage import FileList, Storage
+from joader.storage.places import change_number
 
 CHUNK_ROWS = 1 << 16
 # Texts longer than this on average are data, not what one would choose rows by.
@@ -110,7 +110,7 @@ def _chunk(storage: Storage, rows: Any, columns: dict[str, str], measured: str) 
     if not columns:
         return _nothing(len(rows))
     if isinstance(storage, FileList):
-        stamps = storage.files.stamps(storage.names.take(rows))
+        stamps = storage.files.stamps(storage.names.take(rows), missing_ok=True)
         values = file_columns(storage, rows, stamps)
     else:
         values = storage.read(rows, [name for name in columns if name in storage.columns])
