@@ -1,10 +1,11 @@
 """Sizes as people write them, and places that cannot be."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from joader.config import size_in_bytes, socket_path
+from joader.config import cache_folder, runtime_folder, size_in_bytes, socket_path
 from joader.errors import BadArgument
 
 
@@ -45,3 +46,40 @@ def test_the_folder_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("JOADER_RUNTIME", str(tmp_path / "run"))
     assert socket_path() == tmp_path / "run" / "daemon.sock"
     assert (tmp_path / "run").stat().st_mode & 0o777 == 0o700
+
+
+def test_relative_places_are_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JOADER_RUNTIME", "run")
+    monkeypatch.setenv("JOADER_CACHE", "cache")
+    assert runtime_folder() == tmp_path / "run"
+    assert socket_path() == tmp_path / "run" / "daemon.sock"
+    assert cache_folder() == tmp_path / "cache"
+    monkeypatch.setenv("JOADER_ADDRESS", "my.sock")
+    assert socket_path() == tmp_path / "my.sock"
+
+
+@pytest.mark.parametrize("session", ["missing", "of another user", "relative"])
+def test_a_session_folder_that_is_of_no_use_is_not_used(
+    session: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "relative").mkdir()
+    places = {"missing": tmp_path / "gone", "of another user": Path("/proc/sys"), "relative": ""}
+    if session == "of another user" and os.getuid() == 0:
+        foreign = tmp_path / "foreign"
+        foreign.mkdir()
+        os.chown(foreign, 12345, 12345)
+        places[session] = foreign
+    monkeypatch.delenv("JOADER_RUNTIME", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(places[session] or "relative"))
+    assert runtime_folder() == Path(f"/tmp/joader-{os.getuid()}")
+    assert not (tmp_path / "gone").exists()
+
+
+def test_the_session_folder_is_used_where_it_is_the_users_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("JOADER_RUNTIME", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert runtime_folder() == tmp_path / "joader"

@@ -25,12 +25,8 @@ _BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 def runtime_folder() -> Path:
     """Return the user's folder for socket, lock and log, making it with mode 0700."""
     named = os.environ.get("JOADER_RUNTIME")
-    if named:
-        folder = Path(named)
-    elif os.environ.get("XDG_RUNTIME_DIR"):
-        folder = Path(os.environ["XDG_RUNTIME_DIR"]) / "joader"
-    else:
-        folder = Path("/tmp") / f"joader-{os.getuid()}"
+    # Absolute, as the daemon runs in another folder than the job that names it.
+    folder = Path(named).absolute() if named else _users_runtime()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.stat() if named else folder.lstat()
@@ -51,11 +47,24 @@ def runtime_folder() -> Path:
     return folder
 
 
+def _users_runtime() -> Path:
+    """Return the folder for a user who named none: the session's, or else one in /tmp.
+
+    `su`, cron and a session that has ended leave XDG_RUNTIME_DIR set to a folder that is another
+    user's, or gone. It is never made here: it would lie where the system makes it later.
+    """
+    session = Path(os.environ.get("XDG_RUNTIME_DIR") or "/nonexistent")
+    with suppress(OSError):
+        if session.is_absolute() and session.stat().st_uid == os.getuid():
+            return session / "joader"
+    return Path("/tmp") / f"joader-{os.getuid()}"
+
+
 def cache_folder() -> Path:
     """Return the user's folder for what can be made again, making it with mode 0700."""
     named = os.environ.get("JOADER_CACHE")
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = Path(named) if named else home / "joader"
+    folder = Path(named).absolute() if named else home / "joader"
     with suppress(OSError):  # without it everything is made again each time
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
@@ -70,7 +79,7 @@ def catalog_folder() -> Path:
 
 def socket_path() -> Path:
     """Return where the daemon listens."""
-    path = Path(os.environ.get("JOADER_ADDRESS") or runtime_folder() / "daemon.sock")
+    path = Path(os.environ.get("JOADER_ADDRESS") or runtime_folder() / "daemon.sock").absolute()
     if len(os.fsencode(path)) > _SOCKET_PATH_BYTES:
         raise BadArgument(
             f"the socket's path {path} is too long (at most {_SOCKET_PATH_BYTES} bytes); "

@@ -7,7 +7,7 @@ import pytest
 
 import joader
 from joader.catalog import indexing
-from joader.errors import TableExists
+from joader.errors import ReadFailed, TableExists
 from tests.catalog.conftest import write_pictures
 
 pytest.importorskip("pyarrow", reason="row tables are Arrow files")
@@ -40,6 +40,22 @@ def test_what_comes_back_unchanged_has_its_number_again(catalog: Path, pictures:
     assert table.refresh().rows().tolist() == [0, 1, 2, 3, 8, 9, 10, 11]
     os.rename(pictures.parent / "away", pictures / "dog")
     assert table.refresh().rows().tolist() == list(range(12))
+
+
+@pytest.mark.parametrize("one_by_one", [False, True])
+def test_a_dangling_link_is_a_row_that_fails_until_it_is_refreshed(
+    catalog: Path, pictures: Path, one_by_one: bool
+) -> None:
+    (pictures / "dog" / "1.jpg").unlink()
+    (pictures / "dog" / "1.jpg").symlink_to(pictures.parent / "gone.jpg")
+    place = [str(path) for path in sorted(pictures.rglob("*.jpg"))] if one_by_one else pictures
+    table = joader.create("pets", place, sizes=True)
+    assert len(table) == 12
+    assert table.rows(where="size = 0").tolist() == [5]
+    with pytest.raises(ReadFailed, match=r"dog/1\.jpg cannot be read: No such file"):
+        table[5]
+    assert len(table.refresh()) == 11
+    assert table.size_bytes() > 0
 
 
 def test_what_was_deleted_stays_deleted(catalog: Path, pictures: Path) -> None:

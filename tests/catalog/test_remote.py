@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import joader
+from joader.errors import ReadFailed
+from tests.storage.contract import in_a_fork
 from tests.storage.test_remote_files import Bucket, bucket, server  # noqa: F401 - fixtures
 
 pytest.importorskip("pyarrow", reason="row tables are Arrow files")
@@ -42,6 +44,42 @@ def test_objects_are_rows(
         (b"image x",),
         (b"image 9",),
     ]
+
+
+def test_an_object_that_was_changed_is_not_read_in_place_of_the_rows_own(
+    catalog: Path,
+    bucket: Bucket,  # noqa: F811
+) -> None:
+    for name in "ab":
+        bucket.put(f"x/{name}.jpg", b"OLD-" + name.encode())
+    table = joader.create("changing", bucket.url, kind="folder")
+    bucket.put("x/a.jpg", b"NEW-a")
+    first = joader.open("changing", version=1)
+    with pytest.raises(ReadFailed, match=r"x/a\.jpg was changed .*table\.refresh"):
+        first[0]
+    assert first[1] == (b"OLD-b", 0)
+    table.refresh()
+    assert table.rows().tolist() == [1, 2]
+    assert table[1] == (b"NEW-a", 0)
+
+
+def test_a_forked_child_reads_and_chooses_rows_as_its_parent_does(
+    catalog: Path,
+    bucket: Bucket,  # noqa: F811
+) -> None:
+    for number in range(4):
+        bucket.put(f"x/{number}.jpg", b"image %d" % number)
+    table = joader.create("forked", bucket.url, kind="folder")
+    samples = list(table)
+
+    def look() -> None:
+        assert table.rows(where="path > 'x/1.jpg'").tolist() == [2, 3]
+        assert list(table) == samples
+        assert list(joader.open("forked")) == samples
+
+    look()
+    in_a_fork(look)
+    look()
 
 
 def test_tars_in_a_store_are_rows(

@@ -48,6 +48,15 @@ def joader(
     run("down", "--force")
 
 
+def test_without_an_action_the_tables_are_listed(joader: Run, tmp_path: Path) -> None:
+    write_pictures(tmp_path / "data")
+    joader("datasets", "create", "pets", str(tmp_path / "data"))
+    assert joader("datasets") == joader("datasets", "list")
+    assert joader("datasets", "--json") == joader("datasets", "list", "--json")
+    assert joader("datasets", "--json", "list") == joader("datasets", "list", "--json")
+    assert "pets" in joader("datasets").stdout
+
+
 def test_a_table_is_created_listed_shown_refreshed_and_dropped(joader: Run, tmp_path: Path) -> None:
     assert "no tables yet" in joader("datasets", "list").stdout
     pictures = write_pictures(tmp_path / "pictures")

@@ -1,9 +1,12 @@
 """Arguments in, exit codes out: one line and 2 for what the user got wrong, before any work."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from joader import __version__
 from joader.cli.main import main
 from joader.simulator.appendix import FIGURES
 from tests.cli.command import joader
@@ -71,3 +74,14 @@ def test_an_error_in_a_real_process_shows_no_traceback(tmp_path: Path) -> None:
     run = joader("reproduce", "x", cwd=tmp_path)
     assert run.returncode == 2
     assert run.stderr.startswith("joader: there is no figure 'x'")
+
+
+def test_the_package_can_be_run_as_a_module(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "joader", "--version"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stdout) == (0, f"joader {__version__}\n"), run.stderr

@@ -3,11 +3,17 @@
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
+
+from joader.messages import Refused
+from joader.wire import frame
 
 
 @pytest.fixture
@@ -36,7 +42,8 @@ def test_a_daemon_goes_up_says_how_it_is_and_goes_down(joader) -> None:  # type:
     shown = json.loads(joader("status", "--json").stdout)
     assert shown["memory"]["budget_bytes"] == 32 * 2**20
     assert shown["jobs"] == []
-    assert set(shown) == {"version", "pid", "memory", "workers", "jobs", "totals"}
+    figures = {"memory", "workers", "jobs", "totals"}
+    assert set(shown) == {"version", "running", "pid", "socket", *figures}
     assert "32.0 MiB" in joader("status").stdout
     assert joader("down").returncode == 0
     state = Path(f"/proc/{shown['pid']}/status")
@@ -94,3 +101,69 @@ def test_a_job_is_shown_with_what_was_saved_and_logged_with_the_time(joader, tmp
     assert f"job 1 joins: -c, process {job.pid}" in text
     assert "job 1 leaves: " in text
     assert text.endswith("ends")
+
+
+OTHER_VERSION = """
+import sys
+from joader.daemon import handshake, main
+handshake.PROTOCOL, handshake.__version__ = 4, "0.0.9"
+sys.argv = ["joader.daemon", "--socket", sys.argv[1], "--memory=32MiB", "--workers=1", "--idle=0"]
+main.main()
+"""
+
+
+def test_a_daemon_of_another_version_is_shown_and_can_be_ended(joader, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    place = tmp_path / "daemon.sock"
+    other = subprocess.Popen([sys.executable, "-c", OTHER_VERSION, str(place)])
+    try:
+        while not place.exists():
+            assert other.poll() is None
+            time.sleep(0.02)
+        shown = joader("status")
+        assert shown.returncode == 1
+        assert f"joader 0.0.9, process {other.pid}, speaks protocol 4" in shown.stderr
+        assert "`joader down` ends it" in shown.stderr
+        told = json.loads(joader("status", "--json").stdout)
+        assert (told["pid"], told["version"], told["protocol"]) == (other.pid, "0.0.9", 4)
+        ended = joader("down")
+        assert ended.returncode == 0, ended.stderr
+        assert f"process {other.pid}, has ended" in ended.stdout
+        assert other.wait(10) == 0
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_what_refuses_for_another_reason_is_not_ended(joader, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "daemon.sock"))
+        listener.listen()
+
+        def turn_away() -> None:
+            with listener.accept()[0] as client:
+                client.recv(4096)
+                client.sendall(frame(Refused("the daemon has 8 clients; it can serve no more")))
+
+        thread = threading.Thread(target=turn_away)
+        thread.start()
+        refused = joader("down")
+        thread.join()
+    assert refused.returncode == 1
+    assert "8 clients" in refused.stderr
+
+
+def test_without_a_daemon_the_status_is_json_too(joader, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    run = joader("status", "--json")
+    assert run.returncode == 1
+    told = json.loads(run.stdout)
+    assert told["running"] is False
+    assert told["pid"] is None
+    assert told["jobs"] == []
+    assert told["totals"]["delivered"] == 0
+    assert told["socket"] == str(tmp_path / "daemon.sock")
+    assert "no daemon listens" in told["error"]
+    joader("up", "-d", "--memory", "32MiB", "--workers", "1")
+    running = json.loads(joader("status", "--json").stdout)
+    assert running["running"] is True
+    assert set(running) == set(told) - {"error"}
+    assert f"listens at {tmp_path / 'daemon.sock'}" in joader("status").stdout

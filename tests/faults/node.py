@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from joader.client.connection import Connection
-from joader.daemon.lifecycle import connected, start_lock
+from joader.daemon.lifecycle import connected
+from joader.daemon.start_lock import start_lock
 from joader.messages import AskStatus, Status
 
 ROOT = Path(__file__).parents[2]

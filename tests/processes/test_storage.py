@@ -84,7 +84,10 @@ class FarAway(BaseHTTPRequestHandler):
     waiting = most = 0
 
     def do_HEAD(self) -> None:
-        self.answer(b"")
+        self.answer(self.picture(), head_only=True)
+
+    def picture(self) -> bytes:
+        return picture(int(self.path.strip("/").partition(".")[0]))
 
     def do_GET(self) -> None:
         with self.change:
@@ -93,14 +96,15 @@ class FarAway(BaseHTTPRequestHandler):
             self.change.notify_all()
             self.change.wait_for(lambda: self.most > 2, 2.0)  # the first row comes alone
             FarAway.waiting -= 1
-        self.answer(picture(int(self.path.strip("/").partition(".")[0])))
+        self.answer(self.picture())
 
-    def answer(self, body: bytes) -> None:
+    def answer(self, body: bytes, *, head_only: bool = False) -> None:
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Last-Modified", "Sun, 15 Nov 2026 12:00:00 GMT")
         self.end_headers()
-        self.wfile.write(body)
+        if not head_only:
+            self.wfile.write(body)
 
     def log_message(self, *arguments: object) -> None:
         """Be quiet."""
@@ -170,3 +174,28 @@ def test_rows_of_a_storage_are_kept_for_the_next_epoch(node: Node, tmp_path: Pat
     node.up()
     (found,) = node.job(TWO_PASSES, str(write_folder(tmp_path / "data"))).result()
     assert found == [True, ROWS, 2 * ROWS]
+
+
+SKIPS = """
+from joader.storage import open_storage
+
+loader = joader.DataLoader(open_storage(sys.argv[1]), batch_size=5, shuffle=True, on_error="skip")
+labels = sorted(label for _, some in loader for label in some.tolist())
+say(labels)
+say(loader.stats().skipped)
+try:
+    for batch in joader.DataLoader(open_storage(sys.argv[1]), batch_size=5): pass
+except joader.errors.RowFailed as error:
+    say(str(error))
+"""
+
+
+def test_a_dangling_link_costs_its_row_alone(node: Node) -> None:
+    folder = write_folder(node.folder / "data")
+    (folder / "c05" / "x.png").unlink()
+    (folder / "c05" / "x.png").symlink_to(node.folder / "gone.png")
+    node.up()
+    labels, skipped, said = node.job(SKIPS, str(folder)).result()
+    assert labels == [label for label in range(ROWS) if label != 5]
+    assert skipped == 1
+    assert "c05/x.png cannot be read: No such file" in said

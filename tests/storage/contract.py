@@ -9,6 +9,8 @@ import pickle
 import signal
 import subprocess
 import sys
+import traceback
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar
@@ -42,7 +44,6 @@ class StorageContract:
 
     package: ClassVar[str | None] = None  # without it the kind cannot be opened
     extra: ClassVar[str] = ""
-    forks: ClassVar[bool] = True  # whether it can be read in a forked child of a reading process
     names_itself: ClassVar[bool] = True  # whether it has a fingerprint without being given one
 
     def write(self, folder: Path) -> Any:
@@ -173,19 +174,35 @@ class StorageContract:
 
     def test_a_forked_child_opens_its_own_handles(self, storage: Storage) -> None:
         self.check(storage, [1])
-        if not self.forks:
-            pytest.skip("its client does not survive a fork; it says so")
-        child = os.fork()
-        if child == 0:
-            signal.alarm(20)
-            try:
-                self.check(storage, SCATTERED)
-                storage.close()
-                os._exit(0)
-            finally:
-                os._exit(1)
-        assert os.waitpid(child, 0)[1] == 0
+
+        def look() -> None:
+            self.check(storage, SCATTERED)
+            if self.names_itself:
+                assert storage.fingerprint() == named
+            storage.close()
+            self.check(storage, [1])
+
+        named = storage.fingerprint() if self.names_itself else None
+        in_a_fork(look)
+        in_a_fork(lambda: in_a_fork(look))
         self.check(storage, SCATTERED)
+
+    def test_children_that_are_forked_while_threads_read_can_read(self, storage: Storage) -> None:
+        going_on = True
+
+        def read_on(seed: int) -> None:
+            while going_on:
+                self.check(storage, np.random.default_rng(seed).permutation(ROWS))
+
+        with ThreadPoolExecutor(2) as pool:
+            threads = [pool.submit(read_on, seed) for seed in range(2)]
+            try:
+                for _ in range(3):
+                    in_a_fork(lambda: self.check(storage, SCATTERED))
+            finally:
+                going_on = False
+            for thread in threads:
+                thread.result()
 
     def test_it_can_be_read_after_it_was_closed(self, storage: Storage) -> None:
         self.check(storage, [1])
@@ -248,6 +265,21 @@ class StorageContract:
             assert len(values) == len(rows)
             for row, value in zip(rows, values, strict=True):
                 assert same_form(value) == same_form(expected[name][row]), (name, row)
+
+
+def in_a_fork(look: Callable[[], None]) -> None:
+    """Run something in a forked child, which must end without an error, and in time."""
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        try:
+            look()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def same_form(value: Any) -> Any:

@@ -128,11 +128,31 @@ def test_a_folder_without_subfolders_is_a_list_of_its_files(tmp_path: Path) -> N
 def test_a_file_that_is_gone_is_named_when_it_is_read(tmp_path: Path) -> None:
     write(tmp_path, ["1.jpg", "2.jpg"])
     storage = open_storage(tmp_path)
+    named = storage.fingerprint()
     (tmp_path / "2.jpg").unlink()
     with pytest.raises(ReadFailed, match=r"2\.jpg cannot be read: No such file"):
         storage[1]
-    with pytest.raises(NoData, match=r"2\.jpg cannot be looked at"):
-        storage.fingerprint()
+    assert storage.fingerprint() != named
+
+
+def test_a_dangling_link_is_a_row_that_fails_and_no_other_does(tmp_path: Path) -> None:
+    write(tmp_path / "imgs", ["1.jpg", "3.jpg"])
+    (tmp_path / "imgs" / "2.jpg").symlink_to(tmp_path / "gone.jpg")
+    paths = [str(tmp_path / "imgs" / f"{number}.jpg") for number in (1, 2, 3)]
+    for storage in (open_storage(tmp_path / "imgs"), open_storage(paths)):
+        named = storage.fingerprint()
+        assert len(storage) == 3
+        assert storage.read([0, 2])["image"] == [storage[0], storage[2]]
+        with pytest.raises(ReadFailed, match=r"2\.jpg cannot be read: No such file"):
+            storage[1]
+        assert (
+            open_storage(tmp_path / "imgs").fingerprint()
+            == open_storage(tmp_path / "imgs").fingerprint()
+        )
+        (tmp_path / "gone.jpg").write_bytes(b"back")
+        assert storage.fingerprint() != named
+        assert storage[1] == b"back"
+        (tmp_path / "gone.jpg").unlink()
 
 
 def test_a_label_for_each_file_is_needed(tmp_path: Path) -> None:

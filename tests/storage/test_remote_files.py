@@ -1,6 +1,7 @@
 """Object stores, against a server with the S3 API on the loopback."""
 
 import os
+import pickle
 import socket
 import subprocess
 import sys
@@ -16,9 +17,9 @@ import numpy as np
 import pytest
 
 from joader.errors import BadArgument, NoData, ReadFailed
-from joader.storage import ImageFolder, Storage, TarShards, Values, open_storage
+from joader.storage import ImageFolder, Storage, TarShards, Values, open_storage, remote_files
 from joader.storage.remote_files import RemoteFiles
-from tests.storage.contract import ROWS, SCATTERED, StorageContract, body
+from tests.storage.contract import ROWS, SCATTERED, StorageContract, body, in_a_fork
 from tests.storage.test_tar import members, write_tar
 
 obstore = pytest.importorskip("obstore", reason="object stores need obstore")
@@ -91,7 +92,6 @@ def bucket(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Buck
 class RemoteContract(StorageContract):
     package = "obstore"
     extra = "s3"
-    forks = False
 
     @pytest.fixture(autouse=True)
     def _bucket(self, bucket: Bucket) -> None:
@@ -121,17 +121,57 @@ class TestObjects(RemoteContract):
     def refused(self, folder: Path) -> list[Any]:
         return [f"{self.url}/nothing", f"{self.url}/nothing.tar"]
 
-    def test_a_forked_child_is_told_that_it_cannot(self, folder: Path) -> None:
+    def test_a_forked_child_lists_and_says_what_is_wrong_as_its_parent_does(
+        self, folder: Path
+    ) -> None:
         storage = self.open(self.write(folder))
-        child = os.fork()
-        if child == 0:
-            try:
-                storage.read([0])
-            except ReadFailed as error:
-                os._exit(0 if "does not survive a fork" in str(error) else 2)
-            finally:
-                os._exit(1)
-        assert os.waitpid(child, 0)[1] == 0
+        call("DELETE", f"{self.bucket.web}/002.bin")
+
+        def look() -> None:
+            with pytest.raises(NoData, match=r"002\.bin is not there"):
+                storage.read(range(5))
+            assert len(self.open(self.url)) == ROWS - 1
+            assert storage.fingerprint() == named
+
+        named = storage.fingerprint()
+        in_a_fork(look)
+        in_a_fork(lambda: in_a_fork(look))
+        look()
+
+    def test_a_helper_that_was_killed_is_named_and_another_is_started(self, folder: Path) -> None:
+        storage = self.open(self.write(folder))
+
+        def look() -> None:
+            self.check(storage, [1])
+            helper = remote_files._reader.get()
+            helper._process.kill()
+            helper._process.wait()
+            with pytest.raises(ReadFailed, match="which reads object stores for this forked one"):
+                helper.call(storage.files, "stamps", ["000.bin"])
+            self.check(storage, SCATTERED)
+
+        in_a_fork(look)
+
+    def test_an_object_that_was_changed_since_it_was_named_is_not_read(self, folder: Path) -> None:
+        storage = self.open(self.write(folder))
+        storage.fingerprint()
+        self.check(storage, SCATTERED)
+        self.put("003.bin", body(4))
+        other = pickle.loads(pickle.dumps(storage.narrowed(["image"])))
+        for one in (storage, other):
+            with pytest.raises(ReadFailed, match=r"003\.bin was changed after it was listed"):
+                one.read([2, 3])
+            assert one.read([2])["image"] == [body(2)]
+        storage.fingerprint()
+        assert storage.read([3])["image"] == [body(4)]
+
+    def test_an_object_that_is_gone_is_a_row_that_fails(self, folder: Path) -> None:
+        self.write(folder)
+        storage = open_storage([f"{self.url}/{name}" for name in ("000.bin", "no.bin", "001.bin")])
+        storage.fingerprint()
+        assert storage.read([0, 2])["image"] == [body(0), body(1)]
+        with pytest.raises(NoData, match=r"no\.bin is not there"):
+            storage.read([1])
 
     def test_reads_are_under_way_together_at_most_so_many(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -224,6 +264,14 @@ class TestTarsInAStore(RemoteContract):
 
     def test_it_is_a_storage_of_tars(self, storage: Storage) -> None:
         assert isinstance(storage, TarShards)
+
+    def test_a_tar_that_was_changed_since_it_was_opened_is_not_read(self, folder: Path) -> None:
+        with self.open(self.write(folder)) as storage:
+            self.check(storage, SCATTERED)
+            self.put_tar(folder, "a-1.tar", range(24, ROWS - 1))
+            with pytest.raises(ReadFailed, match=r"a-1\.tar was changed after it was listed"):
+                storage.read([30])
+            self.check(storage, [0, 24])
 
 
 def test_objects_in_classes_are_an_image_folder(bucket: Bucket) -> None:

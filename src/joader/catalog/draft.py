@@ -9,7 +9,7 @@ import numpy as np
 
 from joader.catalog.blocks import arrow, write_block
 from joader.catalog.image_sizes import HEIGHT, WIDTH
-from joader.catalog.indexing import HIDDEN, SIZE, index, row_columns
+from joader.catalog.indexing import HIDDEN, SIZE, check_case, index, row_columns
 from joader.catalog.records import Records, Segment, Source, Unit, Version
 from joader.catalog.snapshot import Rows, Snapshot, States, packed
 from joader.catalog.source import Opened
@@ -66,6 +66,7 @@ class Draft:
                 )
             self.measured = images[0]
             self.columns |= {WIDTH: "int64", HEIGHT: "int64"}
+        check_case([*self.columns, *self.stored])
 
     def add_source(self, source: Source) -> int:
         """Add a place, and return its number."""
@@ -91,6 +92,7 @@ class Draft:
         ]
         offered = row_columns(storage, None) if unknown else {}
         self.columns |= {name: offered[name] for name in unknown if name in offered}
+        check_case([*self.columns, *self.stored])
         made = {SIZE} if isinstance(storage, FileList) else set()
         made |= {WIDTH, HEIGHT} if self.measured else set()
         return {
@@ -144,6 +146,7 @@ class Draft:
         if not name or name in HIDDEN or name in self.stored:
             why = "it is stored with the data" if name in self.stored else "joader needs it"
             raise UnknownColumn(f"a column cannot be called {name!r}: {why}; choose another name")
+        check_case([*self.columns, *self.stored, name])
 
     def commit(self, folder: Path, name: str, uid: str, what: str) -> int:
         """Make the version visible, and return its number."""

@@ -31,9 +31,13 @@ def image_sizes(storage: Storage, rows: Rows, column: str) -> dict[str, list[int
 
 def _of_files(storage: FileList, rows: Rows) -> list[tuple[int, int] | None]:
     names = storage.names.take(rows)
-    lengths = [int(size) for size, _ in storage.files.stamps(names)]
-    parts = [(name, 0, min(size, _HEAD_BYTES)) for name, size in zip(names, lengths, strict=True)]
-    sizes = [_size(head) for head in storage.files.read_parts(parts)]
+    lengths = [int(size) for size, _ in storage.files.stamps(names, missing_ok=True)]
+    # What is not there has no bytes, and is not opened.
+    parts = [
+        (name, 0, min(size, _HEAD_BYTES)) for name, size in zip(names, lengths, strict=True) if size
+    ]
+    heads = iter(storage.files.read_parts(parts))
+    sizes = [_size(next(heads)) if length else None for length in lengths]
     again = [
         at
         for at, (size, length) in enumerate(zip(sizes, lengths, strict=True))

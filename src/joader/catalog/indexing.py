@@ -1,12 +1,13 @@
 """From a storage to the columns of a row table: everything cheap to keep, never the data itself.
 
-Numbers and short texts go into the row table, with the size of files; bytes, arrays and long texts
-stay where they are. The work is done a chunk at a time. Finished chunks lie in a folder named
-after what is indexed, so that one that was interrupted goes on where it was.
+Numbers, short texts, times and dates go into the row table, with the size of files; bytes, arrays
+and long texts stay where they are. The work is done a chunk at a time. Finished chunks lie in a
+folder named after what is indexed, so that one that was interrupted goes on where it was.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ import numpy as np
 from joader.catalog.blocks import arrow, read_block, write_block
 from joader.catalog.image_sizes import image_sizes
 from joader.catalog.progress import shown
-from joader.catalog.source import change_number
 from joader.errors import BadArgument, BadData
 from joader.storage import FileList, Storage
+from joader.storage.places import change_number
 
 CHUNK_ROWS = 1 << 16
 # Texts longer than this on average are data, not what one would choose rows by.
@@ -35,17 +36,17 @@ def row_columns(storage: Storage, named: Sequence[str] | None) -> dict[str, str]
     reserved = HIDDEN.intersection(storage.columns)
     if reserved:
         raise BadArgument(f"a column is called {min(reserved)!r}, which joader keeps for itself")
+    names = list(storage.columns) if named is None else list(storage._known(named))
+    kinds = {name: storage.columns[name] or _time_kind(storage, name) for name in names}
     if named is None:
-        names = [name for name in storage.columns if _is_cheap(storage, name)]
-    else:
-        names = list(storage._known(named))
-        for name in names:
-            if storage.columns[name] in ("bytes", None):
-                raise BadArgument(
-                    f"index names {name!r}, which holds {storage.columns[name] or 'objects'}; the "
-                    "row table holds numbers and texts"
-                )
-    columns = {name: str(storage.columns[name]) for name in names}
+        names = [name for name in names if _is_cheap(storage, name, kinds[name])]
+    for name in names:
+        if kinds[name] in ("bytes", None):
+            raise BadArgument(
+                f"index names {name!r}, which holds {kinds[name] or 'objects'}; the row table "
+                "holds numbers, texts, times and dates"
+            )
+    columns = {name: str(kinds[name]) for name in names}
     if isinstance(storage, FileList):
         columns[SIZE] = "int64"
     return columns
@@ -100,9 +101,29 @@ def as_table(values: dict[str, Any], columns: dict[str, str]) -> Any:
     return pa.table(arrays)
 
 
+def is_time(kind: str | None) -> bool:
+    """Tell whether a column of the row table holds times or dates, which have Arrow's names."""
+    is_one = kind is not None and kind.startswith(("timestamp[", "date32["))
+    return is_one and "tz=" not in str(kind)
+
+
+def check_case(columns: Iterable[str]) -> None:
+    """Refuse columns that SQL cannot tell apart: a predicate would use the wrong one, silently."""
+    seen: dict[str, str] = {}
+    for name in [*HIDDEN, *dict.fromkeys(columns)]:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise BadArgument(
+                f"the columns {other!r} and {name!r} differ only in case, and SQL cannot tell them "
+                "apart; rename one of them"
+            )
+
+
 def arrow_type(kind: str) -> Any:
     """Return Arrow's name of a column's type."""
     pa = arrow()
+    if is_time(kind):
+        return pa.type_for_alias(kind)
     return pa.string() if kind == "str" else pa.from_numpy_dtype(np.dtype(kind))
 
 
@@ -110,7 +131,7 @@ def _chunk(storage: Storage, rows: Any, columns: dict[str, str], measured: str) 
     if not columns:
         return _nothing(len(rows))
     if isinstance(storage, FileList):
-        stamps = storage.files.stamps(storage.names.take(rows))
+        stamps = storage.files.stamps(storage.names.take(rows), missing_ok=True)
         values = file_columns(storage, rows, stamps)
     else:
         values = storage.read(rows, [name for name in columns if name in storage.columns])
@@ -124,10 +145,30 @@ def _nothing(rows: int) -> Any:
     return as_table({CHANGE: np.zeros(rows, np.int64)}, {})
 
 
-def _is_cheap(storage: Storage, name: str) -> bool:
-    kind = storage.columns[name]
+def _time_kind(storage: Storage, name: str) -> str | None:
+    """Return the type of a column of objects that are times or dates; None: they are not.
+
+    Times with a zone are left where they are: what '12:00' is depends on who asks.
+    """
+    if isinstance(storage, FileList):
+        return None
+    values = storage.read(np.arange(min(_LOOKED_AT, len(storage))), [name])[name]
+    kinds = {type(value): value for value in values if value is not None}
+    if len(kinds) != 1:
+        return None
+    ((kind, value),) = kinds.items()
+    if issubclass(kind, datetime):
+        if any(one is not None and one.tzinfo is not None for one in values):
+            return None
+        return "timestamp[ns]" if hasattr(value, "nanosecond") else "timestamp[us]"
+    return "date32[day]" if issubclass(kind, date) else None
+
+
+def _is_cheap(storage: Storage, name: str, kind: str | None) -> bool:
     if kind is None or kind == "bytes":
         return False
+    if is_time(kind):
+        return True
     if kind != "str" and np.dtype(kind).kind not in "biuf":
         return False
     if isinstance(storage, FileList):

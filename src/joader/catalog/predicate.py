@@ -7,14 +7,14 @@ the connection can reach no files, no extensions and no Python variables.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from joader.catalog.indexing import ROW
+from joader.catalog.indexing import ROW, check_case
 from joader.errors import BadPredicate, UnknownColumn
 from joader.storage.packages import needed
 from joader.storage.per_process import PerProcess
@@ -35,13 +35,18 @@ _IN_WORDS = {
 }
 
 
-def matching(table: Any, columns: Mapping[str, str], where: str) -> npt.NDArray[np.int64]:
-    """Return the numbers of the rows of an Arrow table for which an expression is true."""
+def matching(
+    table: Any, columns: Mapping[str, str], where: str, stored: Sequence[str] = ()
+) -> npt.NDArray[np.int64]:
+    """Return the numbers of the rows of an Arrow table for which an expression is true.
+
+    `stored`: columns that are not in it, for the message to who asks for one.
+    """
     connection = _connection.get()
     error = needed("duckdb", "where=", "sql").Error
     cursor = connection.cursor()  # threads must not share one
     try:
-        _check(cursor, columns, where)
+        _check(cursor, columns, where, stored)
         cursor.register(_VIEW, table)
         ((_, kind, *_),) = cursor.execute(f"DESCRIBE SELECT ({where}\n) FROM {_VIEW}").fetchall()
         if kind != "BOOLEAN":
@@ -60,7 +65,7 @@ def matching(table: Any, columns: Mapping[str, str], where: str) -> npt.NDArray[
     return rows if np.all(rows[1:] > rows[:-1]) else np.sort(rows)
 
 
-def _check(cursor: Any, columns: Mapping[str, str], where: str) -> None:
+def _check(cursor: Any, columns: Mapping[str, str], where: str, stored: Sequence[str]) -> None:
     """Refuse what is not one expression over the columns."""
     # What is no expression of its own has another meaning, or none, without the brackets.
     try:
@@ -82,10 +87,19 @@ def _check(cursor: Any, columns: Mapping[str, str], where: str) -> None:
             )
         if kind == "COLUMN_REF":
             name = ".".join(node["column_names"])
+            if name not in columns and name in stored:
+                raise UnknownColumn(
+                    f"where={where!r}: the column {name!r} is stored with the data and is not in "
+                    "the row table, which holds numbers, short texts, times without a zone, and "
+                    "dates; choose by another, or add one with table.add_column(name, values). "
+                    f"{_names(columns)}"
+                )
             if name.lower() not in known:
                 raise UnknownColumn(
                     f"where={where!r}: there is no column {name!r}. {_names(columns)}"
                 )
+            if sum(one.lower() == name.lower() for one in columns) > 1:  # of an older joader
+                check_case(columns)
         if kind == "FUNCTION" and node["function_name"].lower() not in _functions():
             raise BadPredicate(
                 f"where={where!r} calls {node['function_name']!r}, which is no function of values "

@@ -20,7 +20,7 @@ from joader.catalog.records import Records, Segment, Source
 from joader.catalog.snapshot import GONE, THERE, Rows, Snapshot
 from joader.catalog.source import Opened, files_below, open_again, open_units
 from joader.storage import FileList
-from joader.storage.local_files import LocalFiles
+from joader.storage.local_files import MISSING, LocalFiles
 
 _AT_ONCE = 1 << 14
 
@@ -84,6 +84,8 @@ def _files(
     same, new = [], []
     for at, (name, size, change) in enumerate(zip(names, sizes, changes, strict=True)):
         row = known.get(name)
+        if (size, change) == MISSING:  # a dangling link: as good as a file that is gone
+            continue
         if row is not None and row[1:3] == (size, change):
             same.append(row[0])
         else:
@@ -132,7 +134,7 @@ def _stamps(storage: FileList, names: Sequence[str]) -> list[tuple[int, Any]]:
     with shown(f"looking at {len(names):,} files", len(names)) as done:
         for start in range(0, len(names), _AT_ONCE):
             part = names[start : start + _AT_ONCE]
-            found += storage.files.stamps(part)
+            found += storage.files.stamps(part, missing_ok=True)
             done(len(part))
     return found
 

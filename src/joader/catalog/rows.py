@@ -25,7 +25,6 @@ from joader.errors import ReadFailed, UnknownRow
 from joader.storage import Storage, Values
 from joader.storage.arrow_values import Taker, taker
 from joader.storage.expected import Expected
-from joader.storage.local_files import LocalFiles
 from joader.storage.per_process import PerProcess
 from joader.storage.places import is_url
 from joader.storage.storage import Rows, fetch_parts
@@ -174,8 +173,6 @@ class _SegmentFiles(Storage):
 
     def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
         paths, sizes, changes = (take.many(rows) for take in self._block.get())
-        if not isinstance(self._files, LocalFiles):
-            return [self._files.read_whole(list(paths)) for _ in columns]
         stamps = list(zip(map(int, sizes), map(int, changes), strict=True))
         return [self._files.read_unchanged(list(paths), stamps) for _ in columns]
 

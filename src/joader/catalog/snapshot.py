@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from joader.catalog.blocks import arrow, read_block
-from joader.catalog.indexing import HIDDEN, ROW, arrow_type
+from joader.catalog.indexing import HIDDEN, ROW, arrow_type, is_time
 from joader.catalog.records import Records
 from joader.catalog.writing import table_folder
 from joader.errors import BadData
@@ -103,15 +103,16 @@ class Snapshot(Chunked):
         return found
 
     def values(self, rows: Rows, name: str) -> Values:
-        """Return a column's values for a batch: numbers without gaps, or texts."""
+        """Return a column's values for a batch: numbers without gaps, or a list of objects."""
         (values,) = self.fetch(rows, [name])
-        if isinstance(values, list) and self.columns[name] != "str":
+        kind = self.columns[name]
+        if isinstance(values, list) and kind != "str" and not is_time(kind):
             if None in values:
                 raise BadData(
                     f"row {rows[values.index(None)]} has no value in the column {name!r}; choose "
                     f'rows with where="{name} is not null", or leave the column out'
                 )
-            return np.array(values, np.dtype(self.columns[name]))
+            return np.array(values, np.dtype(kind))
         return values
 
     def close(self) -> None:

@@ -9,7 +9,6 @@ dataset) cannot be a source.
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -113,14 +112,6 @@ def shown_place(source: Source) -> str:
     if place is None:
         return f"files named one by one, below {source.root}"
     return f"{len(place)} files ({source.kind})"
-
-
-def change_number(change: int | str) -> int:
-    """Return a time of change, or a store's tag, as a number of 64 bits."""
-    if isinstance(change, int):
-        return change
-    digest = blake2b(change.encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True)
 
 
 def _units(storage: Storage, kind: str, options: Mapping[str, Any]) -> list[Unit]:

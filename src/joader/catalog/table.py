@@ -13,7 +13,7 @@ import numpy as np
 
 from joader.catalog.blocks import arrow
 from joader.catalog.draft import Draft, counted
-from joader.catalog.indexing import SIZE
+from joader.catalog.indexing import SIZE, is_time
 from joader.catalog.records import Records, Version
 from joader.catalog.refreshing import refresh
 from joader.catalog.snapshot import DELETED, Rows, Snapshot
@@ -121,7 +121,7 @@ class Table:
         return self._alter(work)
 
     def add_column(self, name: str, values: Any, *, replace: bool = False) -> "Table":
-        """Add a column of numbers or texts to the row table: a value for each row, in their order.
+        """Add a column of numbers, texts, times or dates to the row table: a value for each row.
 
         None is no value. `replace`: the column may be there already.
         """
@@ -208,10 +208,10 @@ def _column(name: object, values: Any) -> tuple[Any, str]:
         raise BadData(f"the column {name!r} cannot be made of these values: {error}") from error
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
-    kind = type_name(array.type)
+    kind = str(array.type) if is_time(str(array.type)) else type_name(array.type)
     if kind in (None, "bytes"):
         raise BadData(
-            f"the column {name!r} would be of type {array.type}; a row table holds numbers and "
-            "texts, one a row"
+            f"the column {name!r} would be of type {array.type}; a row table holds numbers, texts, "
+            "times without a zone, and dates, one per row"
         )
     return array, str(kind)

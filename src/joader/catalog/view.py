@@ -109,7 +109,8 @@ def chosen_rows(snapshot: Snapshot, where: Any) -> Rows:
     if where is None:
         return snapshot.rows
     if isinstance(where, str):
-        found = matching(snapshot.whole, snapshot.version.columns, where)
+        version = snapshot.version
+        found = matching(snapshot.whole, version.columns, where, tuple(version.stored))
         return found if len(snapshot.rows) == len(snapshot.whole) else _common(found, snapshot)
     values = np.asarray(where)
     if values.ndim == 1 and values.dtype == np.bool_:

@@ -75,7 +75,9 @@ def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
 
 def _add_datasets(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     datasets = commands.add_parser("datasets", help="named tables: list, show, create, drop")
-    actions = datasets.add_subparsers(required=True, metavar="ACTION")
+    datasets.add_argument("--json", action="store_true", help="list all tables as JSON")
+    datasets.set_defaults(run=_datasets, action="list")
+    actions = datasets.add_subparsers(metavar="ACTION")
     for name, words in (
         ("list", "all tables"),
         ("show", "rows, columns, size, versions, and who uses it"),
@@ -88,7 +90,10 @@ def _add_datasets(commands: "argparse._SubParsersAction[argparse.ArgumentParser]
         if name != "list":
             action.add_argument("name", metavar="NAME")
         if name != "drop":
-            action.add_argument("--json", action="store_true", help="as JSON")
+            # Without a default, which would undo the --json of `joader datasets --json list`.
+            action.add_argument(
+                "--json", action="store_true", default=argparse.SUPPRESS, help="as JSON"
+            )
         if name == "create":
             action.add_argument("place", metavar="PLACE", help="a path, pattern or URL")
             action.add_argument("--kind", help="of storage, where the place does not tell")

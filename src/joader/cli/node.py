@@ -3,20 +3,38 @@
 import json
 import os
 import select
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
 from joader.cli.console import Console, write
+from joader.cli.other_daemon import OtherDaemon, other_daemon
 from joader.client.connection import Connection
 from joader.config import size_in_bytes, socket_path
-from joader.daemon.lifecycle import connected, log_path, start, start_lock
-from joader.errors import BadArgument, Overdue
+from joader.daemon.lifecycle import connected, log_path, start
+from joader.daemon.start_lock import start_lock
+from joader.errors import BadArgument, NoDaemon, Overdue, Refusal
 from joader.messages import AskStatus, Status, Stop
+from joader.version import __version__
 
 _DOWN_S = 20.0
 _ASK_S = 10.0
+# What `joader status --json` prints without a daemon: the same keys as with one.
+_NOTHING: dict[str, Any] = {
+    "version": __version__,
+    "running": False,
+    "pid": None,
+    "memory": {"used_bytes": 0, "pinned_bytes": 0, "budget_bytes": 0},
+    "workers": 0,
+    "jobs": [],
+    "totals": {"delivered": 0, "prepared": 0, "hits": 0, "shared": 0},
+}
 _COUNTS = ("position", "delivered", "prepared", "shared")
 
 
@@ -49,46 +67,88 @@ def up(memory: str | None, workers: int | None, detach: bool) -> int:
 
 def down(force: bool) -> int:
     """End the daemon and wait until it is gone."""
-    connection = Connection(start=False)
-    jobs = json.loads(connection.ask(AskStatus(), Status, _ASK_S).body)["jobs"]
+    try:
+        connection = Connection(start=False)
+    except Refusal as refusal:
+        return _end_other(other_daemon(refusal))
+    jobs = _asked(connection)["jobs"]
     if jobs and not force:
         names = ", ".join(f"{job['name']} (process {job['pid']})" for job in jobs)
         connection.close()
         read = f"{counted(len(jobs), 'job')} {'reads' if len(jobs) == 1 else 'read'}"
         raise BadArgument(f"{read}: {names}; end them first, or say --force")
-    pid = connection.daemon_pid
-    process = os.pidfd_open(pid)
-    try:
+    with _ending(connection.daemon_pid):
         connection.send(Stop())
         connection.close()
-        if not select.select([process], [], [], _DOWN_S)[0]:
-            raise Overdue(f"the daemon (process {pid}) has not ended in {_DOWN_S:.0f} s")
-    finally:
-        os.close(process)
     write("joader: the daemon has ended\n", sys.stdout)
     return 0
 
 
+def _end_other(daemon: OtherDaemon) -> int:
+    """End a daemon that cannot be told to: SIGTERM lets jobs have what they asked for."""
+    with _ending(daemon.pid) as process:
+        signal.pidfd_send_signal(process, signal.SIGTERM)
+    write(
+        f"joader: the daemon of joader {daemon.version}, process {daemon.pid}, has ended\n",
+        sys.stdout,
+    )
+    return 0
+
+
+@contextmanager
+def _ending(pid: int) -> Iterator[int]:
+    """Wait, after what is done in the block, until a process has ended; give its descriptor."""
+    process = os.pidfd_open(pid)
+    try:
+        yield process
+        if not select.select([process], [], [], _DOWN_S)[0]:
+            raise Overdue(f"the daemon (process {pid}) has not ended in {_DOWN_S:.0f} s")
+    finally:
+        os.close(process)
+
+
 def status(as_json: bool) -> int:
-    """Show what runs and how much is shared."""
-    connection = Connection(start=False)
-    answer = connection.ask(AskStatus(), Status, _ASK_S)
+    """Show what runs and how much is shared; 1 where no daemon can tell."""
+    path = socket_path()
+    try:
+        connection = Connection(start=False)
+    except (Refusal, NoDaemon) as error:
+        nothing = {**_NOTHING, "socket": str(path)}
+        if isinstance(error, Refusal):
+            other = other_daemon(error)
+            error = NoDaemon(f"the daemon at {path}, {other}")
+            nothing |= {"running": True, **asdict(other)}
+        if not as_json:
+            raise error from None
+        write(json.dumps({**nothing, "error": str(error)}) + "\n", sys.stdout)
+        return 1
+    body = _asked(connection)
     connection.close()
     if as_json:
-        write(answer.body.decode() + "\n", sys.stdout)
+        write(json.dumps({**body, "running": True, "socket": str(path)}) + "\n", sys.stdout)
         return 0
-    body = json.loads(answer.body)
     console = Console()
-    console.print(_summary(body), markup=False, highlight=False)
+    console.print(_summary(body, path), markup=False, highlight=False, soft_wrap=True)
     if body["jobs"]:
         console.print(_jobs(body))
     return 0
 
 
-def _summary(body: dict[str, Any]) -> str:
+def _asked(connection: Connection) -> dict[str, Any]:
+    """Ask a daemon how it is."""
+    try:
+        body: dict[str, Any] = json.loads(connection.ask(AskStatus(), Status, _ASK_S).body)
+    except TimeoutError as error:
+        pid = connection.daemon_pid
+        raise Overdue(f"the daemon (process {pid}) has not answered in {_ASK_S:.0f} s") from error
+    return body
+
+
+def _summary(body: dict[str, Any], path: Path) -> str:
     memory, totals = body["memory"], body["totals"]
     lines = [
         f"joader {body['version']}, process {body['pid']}, {counted(body['workers'], 'worker')}",
+        f"listens at {path}",
         f"memory: {size(memory['used_bytes'])} of {size(memory['budget_bytes'])} used, "
         f"{size(memory['pinned_bytes'])} in use now",
     ]

@@ -87,7 +87,23 @@ class ToldOrder:
                 "the state is of a sampler with a state_dict() and this one has none, or the other "
                 "way round; make both loaders with the same sampler"
             )
-        _decoded(saved["generator"])
+        state = _decoded(saved["generator"])
+        if saved["state"] is None:
+            self._check_generator(state)
+
+    def _check_generator(self, state: bytes) -> None:
+        """Refuse a state that the sampler's generator could not take: iter() would be too late."""
+        numbers, torch = self._source_of_numbers(), torch_loader.loaded()
+        if torch is None or not isinstance(numbers, torch.Generator):
+            return
+        try:
+            # Another one of its kind: the sampler's own may be in use.
+            torch.Generator(numbers.device).set_state(torch.tensor(list(state), dtype=torch.uint8))
+        except RuntimeError as error:
+            raise BadArgument(
+                f"the state of the sampler's generator, {len(state)} bytes, is not what was saved: "
+                f"{str(error).splitlines()[0]}"
+            ) from error
 
     def read(self, saved: dict[str, Any] | None = None) -> Iterator[ToldBatch]:
         """Begin to read, or go on from what was saved; all is drawn when a batch is asked for."""

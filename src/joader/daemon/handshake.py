@@ -28,9 +28,11 @@ async def handshake(sock: socket.socket) -> tuple[Hello, int]:
     except TimeoutError as error:
         raise BadMessage(f"no hello came in {_HELLO_S:.0f} s") from error
     if hello.protocol != PROTOCOL:
-        reason = f"this daemon (joader {__version__}) speaks protocol {PROTOCOL}, the "
-        reason += f"client {hello.protocol}; end it with `joader down` and start again"
-        raise BadMessage(reason)
+        # `joader down` and `status` of other versions read this (cli/other_daemon.py).
+        raise BadMessage(
+            f"this daemon (joader {__version__}, process {os.getpid()}) speaks protocol "
+            f"{PROTOCOL}, the client {hello.protocol}; end it with `joader down` and start again"
+        )
     return hello, int(pid)
 
 

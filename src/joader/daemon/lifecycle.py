@@ -1,41 +1,30 @@
 """Finding, starting and ending the daemon.
 
-One daemon a user and socket. Who wants to start or end one holds a lock (flock on a file beside the
-socket): four scripts started at once get one daemon, and a daemon that ends for want of jobs cannot
-miss one that is just connecting. The lock goes with its holder's process, so none goes stale.
+One daemon per user and socket. Who wants to start or end one holds a lock (start_lock.py): four
+scripts started at once get one daemon, and a daemon that ends for want of jobs cannot miss one that
+is just connecting.
 """
 
-import fcntl
 import os
+import select
+import signal
 import socket
 import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 
 from joader.config import runtime_folder
+from joader.daemon import detach
+from joader.daemon.start_lock import LOCK_S, LockHeld, no_place, start_lock
 from joader.errors import NoDaemon
 
 _START_S = 20.0
 _QUEUE_S = 30
-
-
-@contextmanager
-def start_lock(path: Path) -> Iterator[None]:
-    """Hold the lock of a socket's daemon."""
-    flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
-        descriptor = os.open(f"{path}.lock", flags, 0o600)
-    except OSError as error:
-        raise _no_place(path, error) from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+_POLL_S = 0.02
+_LOG_TAIL_BYTES = 4096
 
 
 def connected(path: Path) -> socket.socket | None:
@@ -53,9 +42,9 @@ def connected(path: Path) -> socket.socket | None:
         raise NoDaemon(f"the daemon at {path} has accepted nobody for {_QUEUE_S} s") from error
     except OSError as error:
         sock.close()
-        raise _no_place(path, error) from error
+        raise no_place(path, error) from error
     # It will be sent code, and what it sends is unpickled: it has to be the user's own.
-    _, user, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    _, user = peer_of(sock)
     if user != os.getuid():
         sock.close()
         raise NoDaemon(
@@ -65,15 +54,37 @@ def connected(path: Path) -> socket.socket | None:
     return sock
 
 
-def connect_or_start(path: Path) -> socket.socket:
-    """Return a socket to the user's daemon, starting one if there is none."""
-    sock = connected(path)
-    if sock is not None:
-        return sock
-    with start_lock(path):
+def peer_of(sock: socket.socket) -> tuple[int, int]:
+    """Return process and user at the other end; of a listening socket, those who listen."""
+    credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    pid, user, _ = struct.unpack("3i", credentials)
+    return pid, user
+
+
+def connect_or_start(path: Path, timeout_s: float = LOCK_S) -> socket.socket:
+    """Return a socket to the user's daemon, starting one if there is none.
+
+    `timeout_s`: how long to wait for others who are starting or ending one.
+    """
+    deadline = time.monotonic() + timeout_s
+    while True:
+        # Looked for again each time: who holds the lock may be stopped after its daemon came up.
         sock = connected(path)
         if sock is not None:
             return sock
+        try:
+            with start_lock(path, 0):
+                return _connect_or_start(path)
+        except LockHeld:
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(_POLL_S)
+
+
+def _connect_or_start(path: Path) -> socket.socket:
+    """Do it under the lock."""
+    sock = connected(path)
+    if sock is None:
         start(path, [])
         sock = connected(path)
     if sock is None:
@@ -84,39 +95,78 @@ def connect_or_start(path: Path) -> socket.socket:
 def start(path: Path, arguments: list[str]) -> int:
     """Start a daemon in the background and wait until it listens; the lock must be held."""
     try:
-        log = log_path().open("ab")
+        log = _open_log()
     except OSError as error:
-        raise _no_place(path, error) from error
-    with log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "joader.daemon.main", f"--socket={path}", *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            cwd="/",  # not a folder of the job; so relative paths are made absolute
-            env={**os.environ, "PYTHONPATH": _absolute(os.environ.get("PYTHONPATH", ""))},
-        )
-    deadline = time.monotonic() + _START_S
-    while time.monotonic() < deadline:
-        probe = connected(path)
-        if probe is not None:
-            probe.close()
-            return process.pid
-        if process.poll() is not None:
-            break
-        time.sleep(0.02)
-    process.kill()
-    tail = log_path().read_text(errors="replace")[-2000:]
-    raise NoDaemon(f"no daemon could be started at {path}; the end of {log_path()}:\n{tail}")
-
-
-def _no_place(path: Path, error: OSError) -> NoDaemon:
-    """Say that the folder of the socket is of no use."""
-    return NoDaemon(
-        f"no daemon can be had at {path}: {error}; make room there and see that it is yours to "
-        "write, or set JOADER_RUNTIME to another folder"
+        raise no_place(path, error) from error
+    try:
+        said_before = os.fstat(log).st_size
+        pid = _detached(path.absolute(), arguments, log)
+    finally:
+        os.close(log)
+    ended = _wait_until_it_listens(path, pid)
+    if ended is None:
+        return pid
+    raise NoDaemon(
+        f"no daemon could be started at {path}: {_last_line(said_before) or ended}; "
+        f"see {log_path()}"
     )
+
+
+def _open_log() -> int:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    log = os.open(log_path(), flags, 0o600)
+    with suppress(OSError):
+        os.fchmod(log, 0o600)  # what datasets print is not for others; older ones had 0644
+    return log
+
+
+def _detached(path: Path, arguments: list[str], log: int) -> int:
+    daemon = [sys.executable, "-m", "joader.daemon.main", f"--socket={path}", *arguments]
+    started = subprocess.run(
+        [sys.executable, "-I", "-S", os.path.abspath(detach.__file__), *daemon],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        start_new_session=True,
+        cwd="/",  # not a folder of the job; so relative paths are made absolute
+        env={**os.environ, "PYTHONPATH": _absolute(os.environ.get("PYTHONPATH", ""))},
+        check=False,
+    )
+    if not started.stdout.strip():
+        raise NoDaemon(f"no process can be started for a daemon at {path}; see {log_path()}")
+    return int(started.stdout)
+
+
+def _wait_until_it_listens(path: Path, pid: int) -> str | None:
+    """Return None when it listens, or else what became of it; it is not left half started."""
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return "it ended at once"
+    try:
+        deadline = time.monotonic() + _START_S
+        while time.monotonic() < deadline:
+            probe = connected(path)
+            if probe is not None:
+                probe.close()
+                return None
+            if select.select([process], [], [], _POLL_S)[0]:
+                return "it ended at once"
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(process, signal.SIGKILL)
+        return f"it did not listen in {_START_S:.0f} s"
+    finally:
+        os.close(process)
+
+
+def _last_line(start: int) -> str:
+    """Return the last that the log says after this byte: of a traceback, the error."""
+    with suppress(OSError), log_path().open("rb") as log:
+        size = log.seek(0, os.SEEK_END)
+        log.seek(max(start if start <= size else 0, size - _LOG_TAIL_BYTES))
+        lines = log.read().decode(errors="replace").strip().splitlines()
+        return lines[-1].strip().removeprefix("joader: ") if lines else ""
+    return ""
 
 
 def _absolute(paths: str) -> str:

@@ -6,16 +6,17 @@ import logging
 import os
 import signal
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from joader.config import DaemonConfig, size_in_bytes
 from joader.daemon.daemon import Daemon
 from joader.daemon.door import Door
-from joader.daemon.lifecycle import start_lock
 from joader.daemon.log_size import keep_short
 from joader.daemon.machine import check_memory, default_config
-from joader.errors import BadArgument, JoaderError
+from joader.daemon.start_lock import start_lock
+from joader.errors import BadArgument, JoaderError, NoDaemon
 
 log = logging.getLogger("joader.daemon")
 
@@ -106,12 +107,26 @@ async def end_when_idle(daemon: Daemon, door: Door) -> None:
         if not door.visible:  # its folder was cleaned away, or another daemon has taken its name
             daemon.stop.set()
         elif idle_s and loop.time() - daemon.idle_since >= idle_s:
-            with start_lock(door.path):
+            # Without waiting: while another has the lock, jobs that are here must be served. The
+            # next second is soon enough.
+            with suppress(NoDaemon), start_lock(door.path, 0):
                 await asyncio.sleep(0.05)  # who connected before we had the lock is let in
                 if daemon.clients == 0:
                     door.hide()
                     daemon.stop.set()
 
 
-if __name__ == "__main__":
+def _forget_the_jobs_signals() -> None:
+    """Have signals as a fresh process has them, whatever the job that started us did to its own.
+
+    A mask and ignored signals go through exec: SIGTERM would not reach us, and with SIGCHLD ignored
+    nobody could tell how a worker ended.
+    """
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+if __name__ == "__main__":  # not of `joader up` in the foreground, which may run under nohup
+    _forget_the_jobs_signals()
     main()

@@ -9,11 +9,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from joader.errors import BadArgument, NoData
 from joader.storage.local_files import LocalFiles, walk
 from joader.storage.names import Names
-from joader.storage.places import Files, Run, digests_of, files_at, files_of, runs_stamped
+from joader.storage.places import (
+    Files,
+    Run,
+    change_number,
+    digests_of,
+    files_at,
+    files_of,
+    runs_stamped,
+)
 from joader.storage.storage import Piece, Rows, Storage, Values
 
 
@@ -52,6 +61,7 @@ class FileList(Storage):
         self.slow = files.slow
         self.names = Names.of(names)
         self._runs: list[tuple[Run, str]] = []  # as last seen, by narrowed copies too
+        self._stamps: list[NDArray[np.int64]] = []  # one array if any, likewise: size and change
         self.length = len(self.names)
         self.columns = {"image": "bytes", "path": "str"}
         self.labels = None
@@ -70,9 +80,12 @@ class FileList(Storage):
         return [self._column(name, rows) for name in columns]
 
     def _column(self, name: str, rows: Rows) -> Values:
-        if name == "image":
-            return self.files.read_whole(self.names.take(rows))
-        return self.at_hand(rows, name)
+        if name != "image":
+            return self.at_hand(rows, name)
+        names = self.names.take(rows)
+        if not self._stamps:
+            return self.files.read_whole(names)
+        return self.files.read_unchanged(names, list(map(tuple, self._stamps[0][rows].tolist())))
 
     def at_hand(self, rows: Rows, name: str) -> Values:
         """Return labels or paths, for which no file is read."""
@@ -104,9 +117,17 @@ class FileList(Storage):
         return other, places
 
     def identity(self) -> tuple[Any, ...]:
-        """Return the digest of places, sizes and times of change, and of labels."""
+        """Return the digest of places, sizes and times of change, and of labels.
+
+        Objects of a store are from then on only read as they were seen now: what jobs share under
+        this name is one content. (A local file that is replaced is read as it is.)
+        """
         labels = b"" if self.labels is None else self.labels.tobytes()
-        self._runs[:] = runs_stamped(self.files, self.names)
+        stamps = self.files.stamps(list(self.names), missing_ok=True)
+        if not isinstance(self.files, LocalFiles):
+            pairs = [(size, change_number(change)) for size, change in stamps]
+            self._stamps[:] = [np.array(pairs, np.int64)]
+        self._runs[:] = runs_stamped(self.files, self.names, stamps)
         digests = "".join(digest for _, digest in self._runs)
         return digests_of(self.files.where, digests), digests_of(labels)
 

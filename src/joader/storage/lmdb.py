@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from joader.errors import BadData, NoData, ReadFailed
+from joader.storage.fork_gate import ForkGate
 from joader.storage.names import Names
 from joader.storage.packages import needed
 from joader.storage.per_process import PerProcess
@@ -23,6 +24,7 @@ from joader.storage.storage import Rows, Storage, Values
 # opened it: a child has to close what it inherited before it can open the place again.
 _open: "WeakValueDictionary[str, Any]" = WeakValueDictionary()
 _opened_by: dict[str, int] = {}
+_gate = ForkGate()  # LMDB's locks: a child could not close what it inherited
 
 
 class Lmdb(Storage):
@@ -40,7 +42,7 @@ class Lmdb(Storage):
         self._environment = PerProcess(partial(_opened, self.path))
         environment = self._environment.get()
         if keys is None:
-            with environment.begin() as transaction:
+            with _gate, environment.begin() as transaction:
                 keys = list(transaction.cursor().iternext(values=False))
         if not keys:
             raise NoData(f"{path} has no keys; give an environment with values in it")
@@ -56,7 +58,8 @@ class Lmdb(Storage):
         return [self._values(keys) if name == "value" else list(keys) for name in columns]
 
     def _values(self, keys: Sequence[bytes]) -> list[bytes]:
-        with self._environment.get().begin() as transaction:
+        environment = self._environment.get()
+        with _gate, environment.begin() as transaction:
             values = list(map(transaction.get, keys))
         if None in values:
             raise ReadFailed(
@@ -101,14 +104,15 @@ def _opened(path: str) -> Any:
             return environment
         environment.close()
     try:
-        environment = lmdb.open(
-            place,
-            subdir=os.path.isdir(place),
-            readonly=True,
-            lock=False,
-            readahead=False,  # rows come at random
-            create=False,
-        )
+        with _gate:
+            environment = lmdb.open(
+                place,
+                subdir=os.path.isdir(place),
+                readonly=True,
+                lock=False,
+                readahead=False,  # rows come at random
+                create=False,
+            )
     except lmdb.Error as error:
         raise BadData(f"{path} is no LMDB environment, or damaged: {error}") from error
     _open[place], _opened_by[place] = environment, os.getpid()

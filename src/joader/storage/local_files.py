@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -16,6 +16,8 @@ MAX_OPEN = 256
 LOCAL_IN_FLIGHT = 16
 
 Part: TypeAlias = tuple[str, int, int]  # name of a file, first byte, number of bytes
+Stamp: TypeAlias = tuple[int, int]  # size, and time of change or a number for a store's tag
+MISSING: Stamp = (0, -1)  # the stamp of a file that is listed and not there, as a dangling link
 
 
 class LocalFiles:
@@ -44,22 +46,24 @@ class LocalFiles:
         """Return the content of files."""
         return self._reads.map(self._whole, names)
 
-    def read_unchanged(
-        self, names: Sequence[str], stamps: Sequence[tuple[int, int]]
-    ) -> list[bytes]:
+    def read_unchanged(self, names: Sequence[str], stamps: Sequence[Stamp]) -> list[bytes]:
         """Return the content of files; ReadFailed where one has another size or time of change."""
         named = list(zip(names, stamps, strict=True))
         return self._reads.map(lambda pair: self._whole(*pair), named)
 
-    def read_parts(self, parts: Sequence[Part]) -> list[bytes]:
-        """Return parts of files."""
+    def read_parts(
+        self, parts: Sequence[Part], stamps: Mapping[str, Stamp] | None = None
+    ) -> list[bytes]:
+        """Return parts of files; they are kept open, so `stamps` are not looked at."""
         return self._reads.map(self._open.get().read, parts)
 
-    def stamps(self, names: Sequence[str]) -> list[tuple[int, str | int]]:
-        """Return size and time of change of each file."""
+    def stamps(
+        self, names: Sequence[str], *, missing_ok: bool = False
+    ) -> list[tuple[int, str | int]]:
+        """Return size and time of change of each file; `missing_ok`: MISSING if there is none."""
         prefix = os.path.join(self.root, "")
         paths = [name if name.startswith("/") else prefix + name for name in names]
-        return self._reads.map(_stamp, paths)
+        return self._reads.map(_stamp_or_missing if missing_ok else _stamp, paths)
 
     def close(self) -> None:
         """Close files that were kept open."""
@@ -68,7 +72,7 @@ class LocalFiles:
             opened.close()
         self._reads.close()
 
-    def _whole(self, name: str, stamp: tuple[int, int] | None = None) -> bytes:
+    def _whole(self, name: str, stamp: Stamp | None = None) -> bytes:
         """Return the content of a file; ReadFailed where it does not have this stamp any more."""
         try:
             with open(self.path(name), "rb", buffering=0) as file:
@@ -77,10 +81,7 @@ class LocalFiles:
         except OSError as error:
             raise _failed(self.path(name), error) from error
         if stat is not None and (stat.st_size, stat.st_mtime_ns) != stamp:
-            raise ReadFailed(
-                f"{self.path(name)} was changed after it was listed; look at the files again "
-                "(of a table: table.refresh()), and begin a new pass"
-            )
+            raise changed(self.path(name))
         return body
 
 
@@ -145,8 +146,23 @@ def _stamp(path: str) -> tuple[int, str | int]:
     return stat.st_size, stat.st_mtime_ns
 
 
+def _stamp_or_missing(path: str) -> tuple[int, str | int]:
+    try:
+        return _stamp(path)
+    except NoData:
+        return MISSING
+
+
+def changed(path: str) -> ReadFailed:
+    """Say that a file or object is not the one that was listed."""
+    return ReadFailed(
+        f"{path} was changed after it was listed; look at the files again (of a table: "
+        "table.refresh()), and begin a new pass"
+    )
+
+
 def _failed(path: str, error: OSError) -> ReadFailed:
     return ReadFailed(
-        f"{path} cannot be read: {error.strerror or error}; it was there when the storage was "
-        "opened: bring it back, or open the storage again"
+        f"{path} cannot be read: {error.strerror or error}; bring it back, or leave it out "
+        '(on_error="skip", or open the storage again)'
     )

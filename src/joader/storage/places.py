@@ -11,7 +11,7 @@ import numpy as np
 from joader.errors import BadArgument
 from joader.storage.local_files import LOCAL_IN_FLIGHT, LocalFiles
 from joader.storage.names import Names
-from joader.storage.remote_files import REMOTE_IN_FLIGHT, SCHEMES, RemoteFiles
+from joader.storage.remote_files import REMOTE_IN_FLIGHT, SCHEMES, RemoteFiles, tag_number
 
 Files: TypeAlias = LocalFiles | RemoteFiles
 # A list of files that jump from folder to folder more often than this is one run.
@@ -87,9 +87,10 @@ def runs(names: Names) -> list[Run]:
     return list(map(Run, folders, starts, [*starts[1:], len(names)]))
 
 
-def runs_stamped(files: Files, names: Names) -> list[tuple[Run, str]]:
+def runs_stamped(
+    files: Files, names: Names, stamps: Sequence[tuple[int, str | int]]
+) -> list[tuple[Run, str]]:
     """Return the same digest of each run, whichever folder above the list was made from."""
-    stamps = files.stamps(list(names))
     found = []
     for run in runs(names):
         here = slice(run.start, run.end)
@@ -102,6 +103,11 @@ def runs_stamped(files: Files, names: Names) -> list[tuple[Run, str]]:
         digest.update("\n".join(str(change) for _, change in stamps[here]).encode())
         found.append((run, digest.hexdigest()))
     return found
+
+
+def change_number(change: int | str) -> int:
+    """Return a time of change, or a store's tag, as a number of 64 bits."""
+    return change if isinstance(change, int) else tag_number(change)
 
 
 def digests_of(*parts: bytes | str) -> str:

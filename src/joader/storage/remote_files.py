@@ -5,25 +5,28 @@ down when the storage is opened and travel with it: the workers are started by a
 have others. They are not part of the fingerprint.
 
 obstore runs on threads that a fork does not copy: a child of a process that has read would wait for
-ever. It gets an error instead. Processes that are started fresh (spawn, joader's own workers) are
-not concerned.
+ever. So it reads through a process of its own (remote_reader.py). Processes that were started fresh
+(spawn), or forked before anything was read, are not concerned.
 """
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import Any
 
 from joader.errors import BadArgument, NoData, ReadFailed
 from joader.storage.in_flight import InFlight
-from joader.storage.local_files import Part
+from joader.storage.local_files import MISSING, Part, Stamp, changed
 from joader.storage.packages import needed
 from joader.storage.per_process import PerProcess
+from joader.storage.remote_reader import RemoteReader
 
 SCHEMES = ("s3://", "s3a://", "gs://", "az://", "abfs://", "abfss://", "http://", "https://")
 REMOTE_IN_FLIGHT = 64
 _VARIABLES = ("AWS_", "GOOGLE_", "AZURE_")
 _used_by: set[int] = set()  # the process in which obstore has started its threads
+_reader: PerProcess[RemoteReader] = PerProcess(RemoteReader)
 
 
 class RemoteFiles:
@@ -63,46 +66,93 @@ class RemoteFiles:
                 f"{self.where} is on a web server, which has no list of its files; give the list "
                 "of URLs, or that of a .tar"
             )
-        store = self._started()
-        try:
-            chunks = _obstore().list(store, chunk_size=1000)
-            found = [(one["path"], int(one["size"])) for chunk in chunks for one in chunk]
-        except Exception as error:
-            raise self._failed("", error) from error
-        return sorted(pair for pair in found if not pair[0].endswith("/"))
+        found: list[tuple[str, int]] = self._ask("_listing")
+        return found
 
     def read_whole(self, names: Sequence[str]) -> list[bytes]:
         """Return the content of objects."""
-        self._started()
-        return self._reads.map(self._whole, names)
+        bodies: list[bytes] = self._ask("_map", "_whole", names)
+        return bodies
 
-    def read_parts(self, parts: Sequence[Part]) -> list[bytes]:
-        """Return parts of objects: range requests, many at a time."""
-        self._started()
-        return self._reads.map(self._part, parts)
+    def read_unchanged(self, names: Sequence[str], stamps: Sequence[Stamp]) -> list[bytes]:
+        """Return the content of objects; ReadFailed where one has another size or tag."""
+        named = list(zip(names, stamps, strict=True))
+        bodies: list[bytes] = self._ask("_map", "_whole_unchanged", named)
+        return bodies
 
-    def stamps(self, names: Sequence[str]) -> list[tuple[int, str | int]]:
-        """Return size and tag (or time of change) of each object."""
-        self._started()
-        return self._reads.map(self._stamp, names)
+    def read_parts(
+        self, parts: Sequence[Part], stamps: Mapping[str, Stamp] | None = None
+    ) -> list[bytes]:
+        """Return parts of objects: range requests, many at a time.
+
+        ReadFailed where an object has another size or tag than in `stamps`.
+        """
+        stamped = [(part, None if stamps is None else stamps[part[0]]) for part in parts]
+        bodies: list[bytes] = self._ask("_map", "_part", stamped)
+        return bodies
+
+    def stamps(
+        self, names: Sequence[str], *, missing_ok: bool = False
+    ) -> list[tuple[int, str | int]]:
+        """Return size and tag (or time of change) of each object; `missing_ok`: MISSING if none."""
+        method = "_stamp_or_missing" if missing_ok else "_stamp"
+        found: list[tuple[int, str | int]] = self._ask("_map", method, names)
+        return found
 
     def close(self) -> None:
         """Forget the store and its connections."""
         self._store.take()
         self._reads.close()
 
-    def _whole(self, name: str) -> bytes:
+    def _ask(self, method: str, *arguments: Any) -> Any:
+        """Run a method here, or in a helper if obstore cannot run in this process."""
+        if _used_by and os.getpid() not in _used_by:
+            reader = _reader.get()
+            if reader.ended:
+                _reader.take()
+                reader = _reader.get()
+            return reader.call(self, "_ask", method, *arguments)
+        _used_by.add(os.getpid())
+        return getattr(self, method)(*arguments)
+
+    def _map(self, method: str, items: Sequence[Any]) -> list[Any]:
+        self._store.get()  # opened once, and its error raised here, not in a thread
+        return self._reads.map(getattr(self, method), items)
+
+    def _listing(self) -> list[tuple[str, int]]:
         try:
-            return bytes(_obstore().get(self._store.get(), name).bytes())
+            chunks = _obstore().list(self._store.get(), chunk_size=1000)
+            found = [(one["path"], int(one["size"])) for chunk in chunks for one in chunk]
+        except BadArgument:
+            raise
+        except Exception as error:
+            raise self._failed("", error) from error
+        return sorted(pair for pair in found if not pair[0].endswith("/"))
+
+    def _whole(self, name: str, stamp: Stamp | None = None) -> bytes:
+        try:
+            found = _obstore().get(self._store.get(), name)
+            self._check(name, found, stamp)
+            return bytes(found.bytes())
+        except ReadFailed:
+            raise
         except Exception as error:
             raise self._failed(name, error) from error
 
-    def _part(self, part: Part) -> bytes:
-        name, start, size = part
+    def _whole_unchanged(self, named: tuple[str, Stamp]) -> bytes:
+        return self._whole(*named)
+
+    def _part(self, stamped: tuple[Part, Stamp | None]) -> bytes:
+        (name, start, size), stamp = stamped
         if not size:
             return b""
         try:
-            body = bytes(_obstore().get_range(self._store.get(), name, start=start, length=size))
+            options = {"range": (start, start + size)}
+            found = _obstore().get(self._store.get(), name, options=options)
+            self._check(name, found, stamp)
+            body = bytes(found.bytes())
+        except ReadFailed:
+            raise
         except Exception as error:
             raise self._failed(name, error) from error
         if len(body) != size:
@@ -117,18 +167,20 @@ class RemoteFiles:
             meta = _obstore().head(self._store.get(), name)
         except Exception as error:
             raise self._failed(name, error) from error
-        return int(meta["size"]), str(meta["e_tag"] or meta["last_modified"])
+        return _stamp_of(meta)
 
-    def _started(self) -> Any:
-        """Return the store, in a process where its threads can run."""
-        if _used_by and os.getpid() not in _used_by:
-            raise ReadFailed(
-                f"{self.where} was read in this process's parent before it was forked, and the "
-                "client of object stores does not survive a fork; start processes with "
-                "multiprocessing's 'spawn' or 'forkserver', or use joader.DataLoader"
-            )
-        _used_by.add(os.getpid())
-        return self._store.get()
+    def _stamp_or_missing(self, name: str) -> tuple[int, str | int]:
+        try:
+            return self._stamp(name)
+        except NoData:
+            return MISSING
+
+    def _check(self, name: str, found: Any, stamp: Stamp | None) -> None:
+        """Refuse an answer, before its content is loaded, that is of another object."""
+        if stamp is not None:
+            size, tag = _stamp_of(found.meta)
+            if (size, tag_number(tag)) != stamp:
+                raise changed(self.path(name))
 
     def _opened(self) -> Any:
         store = needed("obstore.store", "an object store", "s3")
@@ -148,6 +200,16 @@ class RemoteFiles:
             f"{path} cannot be read: {_first_line(error)}; see that the store can be reached and "
             "the credentials (AWS_..., GOOGLE_..., AZURE_..., or settings=) are right"
         )
+
+
+def tag_number(tag: str) -> int:
+    """Return a store's tag of an object as a number of 64 bits."""
+    digest = blake2b(tag.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
+def _stamp_of(meta: Any) -> tuple[int, str]:
+    return int(meta["size"]), str(meta["e_tag"] or meta["last_modified"])
 
 
 def _obstore() -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from joader.errors import BadData, NoData
 from joader.storage.folder import EXTENSIONS
 from joader.storage.names import Names
-from joader.storage.places import files_of, shown, stamped
+from joader.storage.places import change_number, files_of, shown, stamped
 from joader.storage.storage import Piece, Rows, Storage, Values
 from joader.storage.tar_index import MISSING, TarIndex, indexed
 
@@ -42,6 +42,11 @@ class TarShards(Storage):
             indexed(self.files, name, size, change)
             for name, (size, change) in zip(self.shards, stamps, strict=True)
         ]
+        # What lies where is known of these shards alone.
+        self._stamps = {
+            name: (size, change_number(change))
+            for name, (size, change) in zip(self.shards, stamps, strict=True)
+        }
         lengths = [len(index.keys) for index in indexes]
         self.length = sum(lengths)
         if not self.length:
@@ -69,7 +74,7 @@ class TarShards(Storage):
             )
         ]
         there = [part for part in parts if part[2] != MISSING] if self._has_gaps else parts
-        bodies: list[Any] = self.files.read_parts(there)
+        bodies: list[Any] = self.files.read_parts(there, self._stamps)
         if len(there) < len(parts):
             found = iter(bodies)
             bodies = [next(found) if part[2] != MISSING else None for part in parts]

@@ -1,0 +1,111 @@
+"""The lock under which a daemon is started or ends: flock on a file beside its socket.
+
+It goes with its holder's process, so none goes stale. Nobody waits for it without end: its holder
+may be stopped, and then the others load by themselves. The file names the holder, for the message.
+
+A child that the holder forks gets a copy of the descriptor, and would keep the lock for its own
+life. So a child closes it, and the holder unlocks before it closes: that counts for all copies.
+"""
+
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from joader.errors import NoDaemon
+
+# Longer than a daemon may take to start (lifecycle.py), so that who waits for a start gets it.
+LOCK_S = 30.0
+_POLL_S = 0.02
+
+_held: set[int] = set()  # descriptors of this process
+
+
+class LockHeld(NoDaemon):
+    """Say that somebody else holds the lock, and who."""
+
+
+@contextmanager
+def start_lock(path: Path, timeout_s: float = LOCK_S) -> Iterator[None]:
+    """Hold the lock of a socket's daemon; LockHeld if another holds it for so long."""
+    descriptor = _opened(path)
+    _held.add(descriptor)
+    try:
+        _take(descriptor, path, timeout_s)
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                os.ftruncate(descriptor, 0)
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+    finally:
+        _held.discard(descriptor)
+        os.close(descriptor)
+
+
+def no_place(path: Path, error: OSError) -> NoDaemon:
+    """Say that the folder of the socket is of no use."""
+    return NoDaemon(
+        f"no daemon can be had at {path}: {error}; make room there and see that it is yours to "
+        "write, or set JOADER_RUNTIME to another folder"
+    )
+
+
+def _opened(path: Path) -> int:
+    flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(f"{path}.lock", flags, 0o600)
+    except OSError as error:
+        raise no_place(path, error) from error
+    found = os.fstat(descriptor)
+    if found.st_uid != os.getuid() or not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        raise NoDaemon(
+            f"{path}.lock is not a file of yours (it belongs to user {found.st_uid}), and whoever "
+            "made it can keep it locked; set JOADER_RUNTIME to a folder of your own"
+        )
+    return descriptor
+
+
+def _take(descriptor: int, path: Path, timeout_s: float) -> None:
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError as error:
+            if time.monotonic() >= deadline:
+                raise LockHeld(
+                    f"{path}.lock, under which daemons are started and ended, is taken: "
+                    f"{_holder(descriptor)}"
+                ) from error
+            time.sleep(_POLL_S)
+    with suppress(OSError):  # a full disk; the name is for a message only
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+
+
+def _holder(descriptor: int) -> str:
+    """Say who holds the lock, as far as the file tells."""
+    text = os.pread(descriptor, 32, 0).decode("ascii", errors="replace")
+    if not text.isdecimal():
+        return "who holds it is not known; `lslocks` tells"
+    try:
+        command = Path(f"/proc/{text}/cmdline").read_bytes().replace(b"\0", b" ")
+    except OSError:
+        command = b""
+    shown = " ".join(command.decode(errors="replace").split())[:100]
+    return (
+        f"process {text} ({shown or 'gone'}) may hold it; if it is stopped, let it go on or end it"
+    )
+
+
+def _close_in_child() -> None:
+    while _held:
+        os.close(_held.pop())
+
+
+os.register_at_fork(after_in_child=_close_in_child)

@@ -1,0 +1,134 @@
+"""Reads object stores for a forked process, in a process of its own that was started fresh.
+
+obstore runs on threads that a fork does not copy, and it cannot be started twice in a process: in a
+child of a process that has read, every request would wait for ever. So such a child starts a helper
+and hands its requests on. It costs a process (0.2 s, once) and a copy of what is read.
+
+Requests and answers are pickled, each after its length, and carry a number: many are under way at a
+time. The helper ends when its input does, that is, with the process it reads for.
+"""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import weakref
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
+from typing import IO, Any
+
+from joader.errors import ReadFailed
+
+_LENGTH_BYTES = 8
+_MOST_REQUESTS = 128  # at a time; each may read many objects at once
+
+
+class RemoteReader:
+    """The helper, as the process sees it that it reads for."""
+
+    def __init__(self) -> None:
+        """Start it."""
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # The modules of this process, wherever it found them.
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        self._waiting: dict[int, Future[Any]] = {}
+        self._last = 0
+        self._lock = threading.Lock()
+        self.ended = False
+        threading.Thread(target=self._receive, name="joader-remote", daemon=True).start()
+        weakref.finalize(self, _end, self._process)
+
+    def call(self, files: Any, method: str, *arguments: Any) -> Any:
+        """Return what a method of these files gives there, or raise what it raises."""
+        answer: Future[Any] = Future()
+        body = pickle.dumps((pickle.dumps(files), method, arguments))
+        assert self._process.stdin is not None
+        with self._lock:
+            self._last += 1
+            self._waiting[self._last] = answer
+            try:
+                _send(self._process.stdin, self._last, body)
+            except OSError:
+                self._give_up()
+        return answer.result()
+
+    def _receive(self) -> None:
+        assert self._process.stdout is not None
+        while (found := _received(self._process.stdout)) is not None:
+            number, body = found
+            error, value = pickle.loads(body)
+            answer = self._waiting.pop(number)
+            if error is None:
+                answer.set_result(value)
+            else:
+                answer.set_exception(error)
+        with self._lock:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        self.ended = True
+        while self._waiting:
+            self._waiting.popitem()[1].set_exception(
+                ReadFailed(
+                    f"process {self._process.pid}, which reads object stores for this forked one, "
+                    "has ended; try again"
+                )
+            )
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    process.wait()
+
+
+def _send(pipe: IO[bytes], number: int, body: bytes) -> None:
+    head = number.to_bytes(_LENGTH_BYTES, "big") + len(body).to_bytes(_LENGTH_BYTES, "big")
+    pipe.write(head + body)
+    pipe.flush()
+
+
+def _received(pipe: IO[bytes]) -> tuple[int, bytes] | None:
+    """Return the next number and body; None at the end."""
+    head = pipe.read(2 * _LENGTH_BYTES)
+    if len(head) < 2 * _LENGTH_BYTES:
+        return None
+    number, length = (int.from_bytes(part, "big") for part in (head[:8], head[8:]))
+    body = pipe.read(length)
+    return (number, body) if len(body) == length else None
+
+
+@lru_cache(maxsize=64)
+def _files(pickled: bytes) -> Any:
+    return pickle.loads(pickled)
+
+
+def _serve() -> None:
+    """Be the helper."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process it reads for
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what anybody prints is no answer
+    lock = threading.Lock()
+
+    def answer(number: int, body: bytes) -> None:
+        try:
+            pickled, method, arguments = pickle.loads(body)
+            told = pickle.dumps((None, getattr(_files(pickled), method)(*arguments)))
+        except Exception as error:
+            told = pickle.dumps((error, None))
+        with lock:
+            _send(answers, number, told)
+
+    with ThreadPoolExecutor(_MOST_REQUESTS) as pool:
+        while (found := _received(sys.stdin.buffer)) is not None:
+            pool.submit(answer, *found)
+
+
+if __name__ == "__main__":
+    _serve()
