@@ -141,7 +141,9 @@ class Looker:
             ground=NO_GROUND if private or its.key is not None else ground_of(shared),
             about=about.to_bytes(),
         )
-        identity = Identity(NOT_COMPARABLE if opaque else name, seen.outline if seen else [], base.rows, table)
+        identity = Identity(
+            NOT_COMPARABLE if opaque else name, seen.outline if seen else [], base.rows, table
+        )
         own_seen = look(own, name="transform", memory=self._own_memory) if own.steps.steps else None
         own_name = own_seen.name if own_seen else ""
         opaque = opaque or (own_seen.opaque if own_seen else "")
