@@ -114,8 +114,8 @@ def failure(row: int, position: int, step: str, cause: Exception | str) -> Excep
     failed: Exception = RowFailed(text)
     if kind is not RowFailed and not issubclass(RowFailed, kind):
         try:
-            both = type(kind.__name__, (RowFailed, kind), {"__module__": kind.__module__})
-            failed = Exception.__new__(both, text)
+            both: Any = type(kind.__name__, (RowFailed, kind), {"__module__": kind.__module__})
+            failed = both.__new__(both, text)  # not by __init__, which may want anything
             failed.args = (text,)
         except TypeError:  # classes whose instances cannot be one
             failed = RowFailed(text)

@@ -240,9 +240,9 @@ class Supply:
         reader = self._readers[job]
         for sample in samples:
             origin = self._origin[sample]
-            if reader.fresh and origin.start[0] != reader.key:
-                if origin.reads_for == reader.reads_for:
-                    self._used.add(origin.start)
+            mine = reader.fresh and origin.reads_for == reader.reads_for
+            if mine and origin.start[0] != reader.key:
+                self._used.add(origin.start)
             if origin.job is None:
                 origin.job = job
                 prepared += 1
