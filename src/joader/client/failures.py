@@ -9,6 +9,7 @@ of a step, `skip` does as `replace` does. In every case the positions count as r
 """
 
 import logging
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -112,13 +113,12 @@ def failure(row: int, position: int, step: str, cause: Exception | str) -> Excep
         reason, kind = cause, class_of(cause) or RowFailed
     text = f"row {row} (position {position}) could not be prepared:\n{without_class(reason)}"
     failed: Exception = RowFailed(text)
-    if kind is not RowFailed and not issubclass(RowFailed, kind):
-        try:
+    # A StopIteration would end the loop over the loader, as if there were no more batches.
+    if not issubclass(RowFailed, kind) and not issubclass(kind, StopIteration | RowFailed):
+        with suppress(TypeError):  # classes whose instances cannot be one
             both: Any = type(kind.__name__, (RowFailed, kind), {"__module__": kind.__module__})
-            failed = both.__new__(both, text)  # not by __init__, which may want anything
+            failed = kind.__new__(both, text)  # not by __init__, which may want anything
             failed.args = (text,)
-        except TypeError:  # classes whose instances cannot be one
-            failed = RowFailed(text)
     failed.__cause__ = cause if isinstance(cause, Exception) else _original(kind, reason)
     return failed
 
