@@ -114,6 +114,7 @@ class StartPass(msgspec.Struct, frozen=True, tag=True):
     Batches carry the pass's number: those of a pass that was broken off may still be on their way.
     `key` is where the pass's randomness comes from; it is the same when a pass goes on elsewhere.
     A rank that goes on elsewhere says how many steps it has yielded, and which it knows.
+    `renew`: workers of the pass before end, so that state that user code keeps there ends, too.
     """
 
     number: Natural
@@ -122,6 +123,7 @@ class StartPass(msgspec.Struct, frozen=True, tag=True):
     done: Packed = b""
     taken: Natural = 0
     plan: tuple[tuple[Packed, Natural], ...] = ()
+    renew: bool = False
 
 
 class PlanAhead(msgspec.Struct, frozen=True, tag=True):

@@ -29,6 +29,7 @@ def check(
     on_error: str,
     flags: Mapping[str, object],
     counts: Mapping[str, object],
+    of_workers: Mapping[str, object],
     functions: Mapping[str, object],
     names: Mapping[str, object],
 ) -> bool:
@@ -53,6 +54,9 @@ def check(
     for name, count in counts.items():
         if count is not None and (not isinstance(count, int) or count < 0):
             raise BadArgument(f"{name} is {count!r}; it is an integer >= 0")
+    for name, value in of_workers.items():
+        if value is not None and not counts["num_workers"]:
+            raise BadArgument(f"{name} is {value!r}; it is for workers, so give num_workers=, too")
     for name, text in names.items():
         if text is not None and not isinstance(text, str):
             raise BadArgument(f"{name} is {text!r}; it is a text, or None")
@@ -81,6 +85,8 @@ def checked_dataset(dataset: Any, batch_size: int | None, chosen: Any) -> str:
     stream = getattr(sys.modules.get("torch.utils.data.dataset"), "IterableDataset", None)
     if stream is not None and isinstance(dataset, stream):
         return f"the dataset is a {kind}, which is read from front to end"
+    if not hasattr(type(dataset), "__getitem__"):
+        return f"the dataset is a {kind}, which has no rows"
     batches = getattr(sys.modules.get("torch.utils.data.sampler"), "BatchSampler", None)
     if batch_size is None and batches is not None and isinstance(chosen, batches):
         return "with batch_size=None the sampler gives whole batches of keys"

@@ -60,11 +60,19 @@ class Nursery:
     """The process from which one loader's workers are forked."""
 
     def __init__(
-        self, context: Any, shared: SharedPart, own: OwnPart, workers: int, named: Any = None
+        self,
+        context: Any,
+        shared: SharedPart,
+        own: OwnPart,
+        workers: int,
+        *,
+        watch_state: bool = False,
+        named: Any = None,
     ) -> None:
         """Start it; what cannot be pickled, where it has to be, raises as it does with torch.
 
-        `named`: what the recipe is named by, where it is to be named in the nursery.
+        `watch_state`: datasets that keep state are not to be read by workers. `named`: what the
+        recipe is named by, where it is to be named in the nursery.
         """
         _reap()
         self.ticket = secrets.token_hex(16)
@@ -73,7 +81,8 @@ class Nursery:
         self.recipe, self.opaque, self.place = "", "", ""
         forked = is_forking(context)
         ours, theirs = socket.socketpair()
-        childhood = Childhood(theirs, self._owner, shared, own, workers, forked, named=named)
+        childhood = Childhood(theirs, self._owner, shared, own, workers, forked)
+        childhood.watch_state, childhood.named = watch_state, named
         if forked:
             mine = [ours.fileno()]
             for holder in (*_open, *descriptors_to_close):

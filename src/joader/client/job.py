@@ -68,7 +68,8 @@ class Job:
             self.shared,
             self.own,
             self.lending.shown,
-            None if known else self.named,
+            watch_state=not self.lending.workers,
+            named=None if known else self.named,
         )
 
     def connect(

@@ -139,6 +139,11 @@ class DataLoader:
             on_error=on_error,
             flags={"fallback": fallback, "lend": lend},
             counts={"num_workers": num_workers, "prefetch_factor": prefetch_factor},
+            of_workers={
+                "prefetch_factor": prefetch_factor,
+                "persistent_workers": persistent_workers or None,
+                "multiprocessing_context": multiprocessing_context,
+            },
             names={"key": key, "job": job},
             functions={
                 "collate_fn": collate_fn,
@@ -164,9 +169,9 @@ class DataLoader:
         self.deterministic = deterministic
         # As torch would show them: it refuses some of these where there are no workers.
         self.num_workers, self._num_workers_given = num_workers or 0, num_workers
-        self.prefetch_factor = prefetch_factor if num_workers else None
-        self.persistent_workers = persistent_workers and bool(num_workers)
-        self.timeout = timeout if num_workers and timeout != 120.0 else 0.0
+        self.prefetch_factor = (prefetch_factor or 2) if num_workers else None
+        self.persistent_workers = persistent_workers
+        self.timeout: float = timeout if num_workers and timeout != 120.0 else 0
         self._timeout_s = timeout or 120.0  # 0 is torch's "for ever"
         self._name = job or os.path.basename(sys.argv[0] or "python")
         self._steps = steps_of(prepare, "prepare"), steps_of(transform, "transform")
@@ -202,6 +207,7 @@ class DataLoader:
         self._passes: dict[int, int] = {}  # begun, by epoch
         self._counts = Counts()
         self._said: set[str] = set()
+        self._keeps_state = False  # its dataset changes when it is read
         self._forget_passes()
         if self._inside_reason:
             self._load_inside()
@@ -237,7 +243,7 @@ class DataLoader:
             drop_last=self.drop_last,
             rank=self._rank,
             whose=str(self._whose),
-            num_workers=self._num_workers_given,
+            num_workers=0 if self._keeps_state else self._num_workers_given,
             lend=self.lend,
             context=self.multiprocessing_context,
         )
@@ -311,6 +317,10 @@ class DataLoader:
         if "batch_sampler" not in self.__dict__:
             shown = self._inside.loader
             self.__dict__.update(sampler=shown.sampler, batch_sampler=shown.batch_sampler)
+
+    def _get_iterator(self) -> Iterator[Any]:
+        """Begin a pass, as torch's method of this name, which subclasses call."""
+        return DataLoader.__iter__(self)
 
     @property
     def _told(self) -> bool:
@@ -592,6 +602,17 @@ class DataLoader:
             return job.connect(self.address, batch_size, self.timeout_s, nursery)
         except WorldError as error:
             return self.alone(error, job)
+
+    def without_workers(self) -> Job:
+        """Bring no workers from now on: the dataset keeps state that belongs into this process."""
+        log.warning(
+            "the dataset changes when it is read, so this job reads it in its own process, as "
+            "torch does without num_workers; give num_workers= to have worker processes read it"
+        )
+        self._keeps_state = True
+        self._looker = Looker(self._settings())
+        self._sight, self._nursery = None, None
+        return self._looked().job
 
     def _nursery_of(self, job: Job) -> Nursery | None:
         """Return the process that bears the job's workers, another one if it was killed."""

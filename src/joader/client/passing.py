@@ -22,6 +22,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from msgspec.structs import replace
+
 from joader.client.alone import Alone
 from joader.client.collating import Samples, Slots, samples_of
 from joader.client.connection import Connection
@@ -40,6 +42,7 @@ from joader.errors import (
     WorldError,
 )
 from joader.messages import AskWhy, BatchReady, GiveBack, PlanAhead, Why, unpacked
+from joader.recipe.parts import KeepsState
 from joader.recipe.randomness import key_of
 from joader.workers.complaint import class_of, complaint, without_class
 
@@ -80,6 +83,7 @@ class Pass:
         self._wrong = 0  # how many rows of the latest batch failed
         self._given_back = False
         self._said_here = False
+        self._failure: Exception | None = None  # what the latest batch is to raise
         self._one_at_a_time = threading.RLock()
         if loader.goes_on_elsewhere:
             self._begin_now()
@@ -87,6 +91,10 @@ class Pass:
     def __iter__(self) -> "Pass":
         """Return itself."""
         return self
+
+    def __reduce__(self) -> Any:
+        """Refuse to be copied or pickled, as torch's iterators do."""
+        raise NotImplementedError("{} cannot be pickled", type(self).__name__)
 
     def __len__(self) -> int:
         """Return the number of batches of a full pass, as torch's iterators do."""
@@ -102,14 +110,16 @@ class Pass:
             self._check()
             started = time.perf_counter()
             batch = self._unread or self._batch()
+            if self._loader.tries_here and any(_keeps_state(why) for _, why in batch.failed):
+                self._read_here_from_now_on()
+                continue
             alone = isinstance(self.connection, Alone)
             wait_s = time.perf_counter() - started
+            self._failure = None
             try:
                 whole = self._whole(batch)
                 data = None if whole is None else self._collated(batch, whole)
             except BaseException as error:
-                if self._over:
-                    raise
                 if isinstance(error, Exception) and self.connection.ended:
                     self._unread = None
                     continue
@@ -120,18 +130,31 @@ class Pass:
             self._unread = None
             if self.connection.ended:
                 continue  # it comes again, from elsewhere
+            self._note(batch)
+            if self._failure is not None:  # and as with torch, the next batch is another
+                raise self._failure
             made = 0 if whole is None else len(whole.rows)
             replaced = max(0, made - (len(batch.positions) // 8 - self._wrong))
-            self._note(batch)
             self._loader.count(batch, wait_s, self._wrong, replaced, alone)
             if whole is not None:
                 return self._loader.finished(data)
 
     def _whole(self, batch: BatchReady) -> Slots | Samples | None:
         """Return what to make a batch of; None if it is left out, as all its rows failed."""
-        if batch.absent or self._loader.reads_itself or (batch.failed and self._loader.tries_here):
+        here = batch.absent or self._loader.reads_itself
+        if here or any(self._may_try_here(reason) for _, reason in batch.failed):
             return self._read_here(batch)
         return self._slots(batch)
+
+    def _read_here_from_now_on(self) -> None:
+        """Go on without workers: the dataset keeps state, which torch would keep in this process.
+
+        Nothing that a worker has prepared was yielded, as each tells so at its first row.
+        """
+        self.connection.close()
+        self.connection = self._loader.connect_without_workers()
+        self._ahead = 1
+        self._begin()
 
     def _read_here(self, batch: BatchReady) -> Samples | None:
         """Read what is missing of a batch in this process, and make it of objects.
@@ -166,8 +189,8 @@ class Pass:
                         sample = reader.sample(row, key)
                 except Exception as error:
                     if self._mender.raises:
-                        self._fail()
-                        raise failure(row, position, reader.at, error) from error
+                        self._failure = failure(row, position, reader.at, error)
+                        return None
                     wrong.append((position, complaint(error, reader.at, __file__, _HERE)))
                     continue
                 if position in failed:
@@ -177,7 +200,7 @@ class Pass:
         self._wrong = len(wrong)
         mended = self._mender.mended_samples(Samples(samples, rows[good]), good, len(rows))
         self._tell_of(wrong, mended is None)
-        return mended
+        return None if self._failure else mended
 
     def _may_try_here(self, reason: str) -> bool:
         """Tell whether a row that failed in a worker is worth a try in the job.
@@ -185,7 +208,9 @@ class Pass:
         Not if it ended its worker, or took too long, or ran out of memory: it would do so here.
         """
         kind = class_of(reason)
-        return self._loader.tries_here and kind is not None and not issubclass(kind, MemoryError)
+        if kind is None or issubclass(kind, MemoryError):
+            return False
+        return self._loader.tries_here or issubclass(kind, KeepsState)
 
     def _say_here(self, reason: str) -> None:
         if not self._said_here:
@@ -207,8 +232,6 @@ class Pass:
 
     def _check(self) -> None:
         """Raise where there is no next batch; begin the pass if it has not begun."""
-        if self._over == "failed":
-            raise StopIteration
         self.source.raise_error()
         if self.source.complete and self._unread is None:
             self._give_connection_back()
@@ -231,12 +254,14 @@ class Pass:
         mended = self._mender.mended(batch, slots)
         self._wrong = len(batch.failed)
         self._tell_of(self._failed(batch), mended is None)
-        return mended
+        return None if self._failure else mended
 
     def _tell_of(self, failed: list[tuple[int, str]], nothing_left: bool) -> None:
-        """Raise the first failure of a batch, or name all of them in the log."""
+        """Have the first failure of a batch raised, or name all of them in the log."""
         if failed and (self._mender.raises or (nothing_left and not self._mender.leaves_out)):
-            self._raise_first(failed)
+            position, reason = failed[0]
+            self._failure = failure(self._loader.row_at(position), position, "", reason)
+            return
         for position, reason in failed:
             self._mender.name(position, self._loader.row_at(position), reason)
 
@@ -278,7 +303,8 @@ class Pass:
         """Tell the daemon what is left, and ask for the first batches."""
         self.connection.passes += 1
         self._number = self.connection.passes
-        self.connection.send(self.source.begin(self._number))
+        begin = self.source.begin(self._number)
+        self.connection.send(replace(begin, renew=self._loader.renews))
         for _ in range(self._ahead):
             self._ask()
 
@@ -384,17 +410,6 @@ class Pass:
         log.warning("%s", text)
         return timeout_s
 
-    def _raise_first(self, failed: list[tuple[int, str]]) -> None:
-        """Raise the first failure of a batch, as the user's own code did; the pass is over."""
-        position, reason = failed[0]
-        self._fail()
-        raise failure(self._loader.row_at(position), position, "", reason)
-
-    def _fail(self) -> None:
-        self._over = "failed"
-        self._unread = None
-        self.connection.close()
-
     def _give_connection_back(self) -> None:
         """Leave the connection to the loader's next pass, once: it is the same job."""
         if self._given_back:
@@ -407,6 +422,11 @@ class Pass:
         """Leave the connection to the loader when a pass is broken off; not when Python ends."""
         if hasattr(self, "_one_at_a_time") and not _ends():
             self._give_connection_back()
+
+
+def _keeps_state(reason: str) -> bool:
+    kind = class_of(reason)
+    return kind is not None and issubclass(kind, KeepsState)
 
 
 def _log() -> str:

@@ -59,6 +59,15 @@ class Loader(Protocol):
         """Keep a connection for the next pass, if that is of the same job."""
         ...
 
+    @property
+    def persistent_workers(self) -> bool:
+        """Whether workers outlive a pass."""
+        ...
+
+    def without_workers(self) -> Job:
+        """Bring no workers from now on; return the job as it is then."""
+        ...
+
     def collated(self, whole: Slots | Samples, joined: Joining | None) -> Any:
         """Make a batch."""
         ...
@@ -88,6 +97,8 @@ class Reading:
         self.goes_on_elsewhere = loader.goes_on_elsewhere
         self.reads_itself = job.lending is None
         self.tries_here = loader.tries_here and not self.reads_itself
+        # As with torch, state that user code keeps in a worker ends with the pass.
+        self.renews = job.fresh and not loader.persistent_workers
 
     @property
     def timeout_s(self) -> float:
@@ -101,6 +112,12 @@ class Reading:
     def alone(self, error: WorldError) -> Alone:
         """Go on without a daemon."""
         return self._loader.alone(error, self._job)
+
+    def connect_without_workers(self) -> Connection | Alone:
+        """Register anew, as a job that reads by itself what nobody has prepared."""
+        self._job = self._loader.without_workers()
+        self.reads_itself, self.tries_here = True, False
+        return self.connect()
 
     def in_job(self) -> InJob:
         """Return who reads rows in this process."""

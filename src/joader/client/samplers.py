@@ -82,7 +82,7 @@ def checked(batch: Iterable[Any], length: int) -> list[int]:
     if min(positions) < 0 or max(positions) >= length:
         for position in positions:
             if not -length <= position < length:
-                raise _no_position(position, length)
+                raise NotPositions(str(_no_position(position, length)))
         positions = [position % length for position in positions]
     return positions
 
@@ -92,7 +92,7 @@ def _one_by_one(batch: Any, length: int) -> list[int]:
     try:
         values = list(batch)
     except TypeError as error:
-        raise BadArgument(
+        raise NotPositions(
             f"the batch sampler gave {batch!r}; it gives a list of positions for each batch. "
             "A sampler of single positions is given as sampler="
         ) from error

@@ -235,6 +235,8 @@ class Daemon:
     def _from_job(self, session: Session, job: int, message: Any) -> None:
         match message:
             case StartPass():
+                if message.renew:
+                    self.pool.renew(job)
                 plan = tuple((unpacked(step), repeated) for step, repeated in message.plan)
                 done, taken = unpacked(message.done), message.taken
                 self._tell(engine.Begin(job, message.epoch, done, message.key, taken, plan))

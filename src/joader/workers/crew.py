@@ -436,6 +436,12 @@ class Crew:
                 hand.leaving = True
                 self._let_leave(hand)
 
+    def renew(self) -> None:
+        """Let all workers end when they have done what they have."""
+        for hand in self.hands:
+            hand.leaving = True
+            self._let_leave(hand)
+
     def _let_leave(self, hand: Hand) -> None:
         if hand.leaving and not hand.busy and not hand.overdue:
             hand.send(Stop())

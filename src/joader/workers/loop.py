@@ -83,6 +83,7 @@ class Worker:
         self._shared, self._own = shared, own
         self._process = os.getpid()
         self._ready_to_work: Callable[[], None] | None = None  # what is to be done before all else
+        self._check_state: Callable[[], None] | None = None
         self._shared_step, self._own_step = self._begins(shared), self._begins(own)
         self._orders: SimpleQueue[Order] = SimpleQueue()  # from the thread that listens
         self._next: deque[Order] = deque()  # taken off it
@@ -92,11 +93,16 @@ class Worker:
         self._recent: dict[int, tuple[int, Cooked]] = {}  # prepared last, with their offsets
         self._lock = threading.Lock()  # of the two above, and of what is sent
 
-    def start_as(self, number: int, workers: int) -> None:
-        """Get ready before the first row, as torch's worker of this number of so many."""
+    def start_as(self, number: int, workers: int, watch_state: bool) -> None:
+        """Get ready before the first row, as torch's worker of this number of so many.
+
+        `watch_state`: nobody asked for workers, so a dataset that keeps state is not read here.
+        """
 
         def start() -> None:
             self._shared.start(number, workers, seed=randbits(63))
+            if watch_state and not self._shared.deterministic:
+                self._check_state = self._shared.watch_state()
 
         self._ready_to_work = start
 
@@ -294,7 +300,11 @@ class Worker:
     def _prepared(self, order: Cook, slot: Any) -> Any:
         if not self._shared.deterministic:
             start_random_numbers(order.key)
-        return self._shared.prepare(order.row, slot, self._shared_step)
+        sample = self._shared.prepare(order.row, slot, self._shared_step)
+        if self._check_state is not None:
+            self._check_state()
+            self._check_state = None  # the first row tells
+        return sample
 
     def _finish(self, order: Finish) -> Cooked | TooBig:
         self._get_ready()

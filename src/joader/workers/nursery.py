@@ -73,6 +73,7 @@ class Childhood:
     workers: int  # how many there are at most, as get_worker_info() tells them
     forked: bool  # it has the job's memory, and its name for the recipe
     close: tuple[int, ...] = ()  # descriptors of the job that are no business of a child
+    watch_state: bool = False  # datasets that keep state are not to be read by workers
     named: Any = None  # what the recipe is known by, where it is to be named here
 
 
@@ -283,7 +284,7 @@ class Nursery:
         desk = Desk.attach(descriptors[1])
         os.register_at_fork(after_in_child=lambda: let_go(channel))
         worker = Worker(channel, arena, desk, self._childhood.shared, self._childhood.own)
-        worker.start_as(number, self._childhood.workers)
+        worker.start_as(number, self._childhood.workers, self._childhood.watch_state)
         worker.serve()
 
 

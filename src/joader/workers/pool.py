@@ -107,6 +107,11 @@ class Pool:
             # A nursery that was stopped cannot see that its job is gone.
             (crew.nursery.kill if _is_gone(pid) else crew.nursery.close)()
 
+    def renew(self, job: int) -> None:
+        """Let a job's workers end when they have done what they have; others are born."""
+        if job in self._crew_of:
+            self._crew_of[job].renew()
+
     def attend(self, ticket: str, pid: int) -> NurseryLink:
         """Return the link for a nursery that has come."""
         return NurseryLink(self._crew_with(ticket), pid)
