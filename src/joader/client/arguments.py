@@ -94,9 +94,17 @@ def checked_dataset(dataset: Any, batch_size: int | None, chosen: Any) -> str:
         return f"the dataset is a {kind} whose keys are not 0 to {len(dataset) - 1}"
     if not hasattr(type(dataset), "__len__") and chosen is not None:
         return f"the dataset is a {kind} without a length"
+    if isinstance(chosen, list | tuple) and _has_other_keys(chosen, len(dataset)):
+        return "the sampler gives keys that are not row numbers"
     if batch_size is not None and _gives_batches(dataset):
         return f"the dataset is a {kind} whose __getitems__ gives whole batches"
     return ""
+
+
+def _has_other_keys(chosen: Sequence[Any], length: int) -> bool:
+    """Tell whether a list of keys, or of batches of them, has others than the dataset's rows."""
+    keys = [k for key in chosen for k in (key if isinstance(key, list | tuple) else [key])]
+    return any(isinstance(key, int) and not -length <= key < length for key in keys)
 
 
 def _gives_batches(dataset: Any) -> bool:

@@ -50,6 +50,8 @@ FIXED = {
     *("worker_init_fn", "prepare", "transform", "seed", "order", "deterministic", "key", "job"),
     *("on_error", "fallback", "where", "columns", "version", "lend"),
 }
+# Subclasses replace it (ultralytics, timm: an endless one), each in its own way.
+REPLACEABLE = {"batch_sampler"}
 _OF_PASSES = {"_source", "_latest", "_idle", "_ring", "_nursery", "_sight", "_looker", "_inside"}
 
 log = logging.getLogger("joader")
@@ -83,10 +85,14 @@ class DataLoader:
 
     multiprocessing_context: Any = None  # torch's is a property that would check it
 
+    @classmethod
+    def known_to_torch(cls) -> "type[DataLoader]":
+        """Return the class that is torch's, too, where torch is loaded; else the class itself."""
+        return torch_loader.joined(cls) if torch_loader.loaded() else cls
+
     def __new__(cls, *arguments: Any, **named: Any) -> "DataLoader":
         """Make a loader that torch's users know, where torch is loaded."""
-        known = torch_loader.joined(cls) if torch_loader.loaded() else cls
-        made: DataLoader = object.__new__(known)
+        made: DataLoader = object.__new__(cls.known_to_torch())
         return made
 
     def __init__(
@@ -356,15 +362,16 @@ class DataLoader:
         self._collate_given = function
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse what would have no effect any more."""
-        if name in FIXED and "_made" in self.__dict__:
+        """Refuse what would have no effect any more, unless who does it has unlocked torch's."""
+        unlocked = self.__dict__.get("_DataLoader__initialized") is False and name in REPLACEABLE
+        if name in FIXED and "_made" in self.__dict__ and not unlocked:
             raise BadArgument(f"{name} of a loader cannot be changed; make a new loader")
         super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy as a loader with the same arguments, at the same epoch, with no pass begun."""
         state = {name: value for name, value in self.__dict__.items() if name not in _OF_PASSES}
-        return _again, (getattr(type(self), "plain_class", type(self)), state)
+        return _again, (vars(type(self)).get("plain_class", type(self)), state)
 
     def __repr__(self) -> str:
         """Say what is read, how, and by whom."""

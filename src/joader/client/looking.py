@@ -104,7 +104,7 @@ class Looker:
             name += f" {fingerprint(replace(shared, dataset=None))}"
         table = joined if isinstance(joined, Joined) else None
         deterministic = its.deterministic or shared.deterministic
-        lending = self._lending(opaque)
+        lending = self._lending(opaque, shared.dataset)
         about = About(
             outline=seen.outline if seen else [],
             key=its.key or "",
@@ -149,7 +149,7 @@ class Looker:
         opaque = opaque or (own_seen.opaque if own_seen else "")
         return Sight(job, identity, joined, opaque, own_name)
 
-    def _lending(self, opaque: str) -> Lending | None:
+    def _lending(self, opaque: str, dataset: Any) -> Lending | None:
         """Return which workers the job brings; none where it is to read by itself."""
         its = self._settings
         if its.num_workers == 0:
@@ -157,7 +157,13 @@ class Looker:
         if its.num_workers is None:
             # Nobody asked for processes: none where one might do what the job would not, or where
             # it would have to load the script anew, which not every script survives.
-            if opaque or not is_forking(context_of(its.context)):
+            if opaque or _asks_the_user(dataset) or not is_forking(context_of(its.context)):
                 return None
             return Lending(0, its.lend, its.context, cores())
         return Lending(its.num_workers, its.lend, its.context, its.num_workers)
+
+
+def _asks_the_user(dataset: Any) -> bool:
+    """Tell whether a dataset's code stops for somebody at the keyboard, as far as it shows."""
+    code = getattr(getattr(type(dataset), "__getitem__", None), "__code__", None)
+    return bool({"breakpoint", "input", "set_trace"}.intersection(getattr(code, "co_names", ())))

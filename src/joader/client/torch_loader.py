@@ -26,8 +26,10 @@ def joined(loader_class: type) -> type:
     if torch is None or issubclass(loader_class, torch.utils.data.DataLoader):
         return loader_class
     if loader_class not in _joined:
+        # Pickled by name, the loader's own class is found as users find it (joader/__init__.py).
+        ours = loader_class.__module__ == "joader.client.loader"
         names = {
-            "__module__": loader_class.__module__,
+            "__module__": "joader" if ours else loader_class.__module__,
             "__qualname__": loader_class.__qualname__,
             "__doc__": loader_class.__doc__,
             "plain_class": loader_class,

@@ -363,7 +363,8 @@ class Crew:
         if self.nursery is None or self.ended or time.monotonic() < self._not_before:
             return
         free = sum(1 for h in self.hands if not h.leaving and not h.busy) + len(self._born)
-        taken = {hand.number for hand in self.hands} | set(self._born)
+        # torch numbers workers below num_workers; one that leaves makes room for its successor.
+        taken = {hand.number for hand in self.hands if not hand.leaving} | set(self._born)
         for _ in range(min(most, len(self.queue) - free)):
             number = next(n for n in range(len(taken) + 1) if n not in taken)
             taken.add(number)

@@ -2,7 +2,7 @@
 
 import os
 
-from loaders import attempt, iterators_freed, rows, run
+from loaders import attempt, iterators_freed, kind, rows, run
 from torch.utils.data import Dataset
 
 
@@ -132,7 +132,11 @@ def main(DataLoader):
     try:
         rows(DataLoader(Rows(own_with_cause), batch_size=2, num_workers=0))
     except Broken as error:
-        print("cause", type(error.__cause__).__name__)
+        causes = []
+        while error is not None:  # joader raises from the original, which has its own cause
+            causes.append(kind(error))
+            error = error.__cause__
+        print("causes", list(dict.fromkeys(causes)))
     try:
         with iterators_freed():
             rows(DataLoader(Rows(dies), batch_size=2, num_workers=2))
