@@ -8,7 +8,7 @@ Reading order: `storage` (the contract), `opening` (which kind), then the kinds:
 `hugging_face`, `lmdb`, `arrays`, `dataset`. Beside them: `places` (files here, `local_files`, or in
 an object store, `remote_files`), `in_flight` (many reads at a time), `expected` (reads begun
 ahead), `per_process`, `fork_gate` and `remote_reader` (what is opened again after a fork), `names`,
-`packages`.
+`packages`, `origins` (paths for messages).
 
 Not here: decoding (images), tables with names and versions (catalog).
 """
