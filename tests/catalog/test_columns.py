@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import joader
-from joader.errors import BadArgument, UnknownColumn
+from joader.errors import BadArgument, BadRows, UnknownColumn
 
 pa = pytest.importorskip("pyarrow", reason="row tables are Arrow files")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -65,3 +65,10 @@ def test_a_column_that_is_not_in_the_row_table_is_said_to_be_stored(
             table.rows(where=where)
     with pytest.raises(UnknownColumn, match="there is no column 'nothing'"):
         table.rows(where="nothing = 1")
+
+
+@pytest.mark.parametrize("where", [{1, 2}, 1, {"row": 1}, np.array([[1]])])
+def test_rows_are_named_in_a_list_or_an_array(catalog: Path, tmp_path: Path, where: Any) -> None:
+    table = joader.create("rows", parquet(tmp_path, row=list(range(6))))
+    with pytest.raises(BadRows, match=f"a {type(where).__name__}; give SQL, a mask"):
+        table.rows(where=where)

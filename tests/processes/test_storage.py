@@ -199,3 +199,23 @@ def test_a_dangling_link_costs_its_row_alone(node: Node) -> None:
     assert labels == [label for label in range(ROWS) if label != 5]
     assert skipped == 1
     assert "c05/x.png cannot be read: No such file" in said
+
+
+NAMES = """
+from joader.images import Decode
+from joader.storage import open_storage
+
+storage = open_storage(sys.argv[1])
+try:
+    for batch in joader.DataLoader(storage, batch_size=5, prepare=[Decode()]): pass
+except joader.errors.RowFailed as error:
+    say(str(error))
+"""
+
+
+def test_a_bad_picture_of_a_folder_is_named_by_its_path(node: Node) -> None:
+    folder = write_folder(node.folder / "data")
+    (folder / "c07" / "x.png").write_bytes(picture(7)[:-30])
+    node.up()
+    (said,) = node.job(NAMES, str(folder)).result()
+    assert f"in {folder}/c07/x.png cannot be decoded" in said

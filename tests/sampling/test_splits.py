@@ -1,5 +1,8 @@
 """Folds cover every row once, growing parts lie in each other, and a seed fixes both."""
 
+import re
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -54,3 +57,27 @@ def test_what_cannot_be_is_refused_with_what_can() -> None:
         growing(10, [11])
     with pytest.raises(BadArgument, match="a dataset of -1 rows"):
         growing(-1, [])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda: folds(10, 2.5), "count is 2.5; it is a whole number"),  # type: ignore[arg-type]
+        (lambda: folds("x", 2), "length is 'x'; it is a whole number"),  # type: ignore[arg-type]
+        (lambda: folds(10, True), "count is True; it is a whole number"),
+        (lambda: growing(3, [0.01]), "0.01 of 3 rows is empty; give 1 to 3 rows"),
+        (lambda: growing(3, [0]), "0 of 3 rows is empty"),
+        (lambda: growing(3, [1.5]), "1.5 of 3 rows cannot be"),
+        (lambda: growing(3, [float("nan")]), "nan of 3 rows cannot be"),
+        (lambda: growing(3, ["all"]), "a size is 'all'; it is a whole number"),  # type: ignore[list-item]
+        (lambda: growing(2.5, [1]), "length is 2.5"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_number_of_rows_is_refused(wrong: Callable[[], object], says: str) -> None:
+    with pytest.raises(BadArgument, match=re.escape(says)):
+        wrong()
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert len(folds(np.int64(10), np.int32(2))) == 2  # type: ignore[arg-type]
+    assert growing(np.int64(10), [np.int64(1), 1, 1.0])[2].size == 10  # type: ignore[arg-type]

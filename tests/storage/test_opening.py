@@ -83,3 +83,28 @@ def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
 def test_an_empty_choice_of_columns_is_refused() -> None:
     with pytest.raises(BadArgument, match="a sample needs one or more of 'value'"):
         open_storage(np.arange(3), columns=[])
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("a.zip", "unpack it"),
+        ("a.npz", "np.save"),
+        ("a.tar.gz", "unpack it"),
+        ("A.TGZ", "unpack it"),
+        ("a.jsonl.gz", "unpack it"),
+    ],
+)
+def test_what_is_packed_is_to_be_unpacked(tmp_path: Path, name: str, advice: str) -> None:
+    (tmp_path / name).write_bytes(b"PK")
+    for place in (tmp_path / name, f"s3://bucket/{name}"):
+        with pytest.raises(BadArgument, match=rf"{name} is packed .*{advice}"):
+            open_storage(place)
+
+
+def test_a_dict_of_datasets_names_what_can_be_opened() -> None:
+    datasets = pytest.importorskip("datasets", reason="its dicts are opened")
+    one = datasets.Dataset.from_dict({"a": [1]})
+    splits = datasets.DatasetDict({"train": one, "test": one})
+    with pytest.raises(BadArgument, match=r"open one of them: \['train'\], \['test'\]"):
+        open_storage(splits)

@@ -112,6 +112,11 @@ def chosen_rows(snapshot: Snapshot, where: Any) -> Rows:
         version = snapshot.version
         found = matching(snapshot.whole, version.columns, where, tuple(version.stored))
         return found if len(snapshot.rows) == len(snapshot.whole) else _common(found, snapshot)
+    if isinstance(where, set | frozenset | dict) or np.ndim(where) != 1:
+        raise BadRows(
+            f"where is {where!r:.80}, a {type(where).__name__}; give SQL, a mask (a bool for each "
+            "row), or row numbers, as a list or an array"
+        )
     values = np.asarray(where)
     if values.ndim == 1 and values.dtype == np.bool_:
         if len(values) != len(snapshot.rows):

@@ -9,6 +9,7 @@ import numpy as np
 
 from joader.errors import BadArgument
 from joader.images.pixels import Shape, described
+from joader.storage.origins import origin
 
 
 @dataclass(slots=True)
@@ -20,8 +21,9 @@ class Body:
     jpeg: tuple[Shape | None] | None = None  # None: not looked at; else the shape, if it is plain
 
     def __str__(self) -> str:
-        """Say which image this is, for a message."""
-        named = f" in {self.path}" if self.path is not None else ""
+        """Say which image this is, for a message: bytes of a storage are asked where it is from."""
+        path = self.path if self.path is not None else origin(self.data.obj)
+        named = f" in {path}" if path is not None else ""
         return f"the image of {len(self.data):,} bytes{named}"
 
 

@@ -6,6 +6,7 @@ common. Each fold's training part has (k - 1) / k of the rows, so that k jobs wh
 prepare each row k - 1 times.
 """
 
+import operator
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -20,6 +21,7 @@ Positions: TypeAlias = NDArray[np.int64]
 
 def folds(length: int, count: int = 5, seed: int = 0) -> list[tuple[Positions, Positions]]:
     """Return the parts to train on and to hold out, for each fold of a cross-validation."""
+    length, count = _whole_number("length", length), _whole_number("count", count)
     if not 2 <= count <= length:
         raise BadArgument(
             f"{count} folds of {length} rows; there are at least 2 and at most {length}"
@@ -30,17 +32,37 @@ def folds(length: int, count: int = 5, seed: int = 0) -> list[tuple[Positions, P
 
 
 def growing(length: int, sizes: Sequence[int | float], seed: int = 0) -> list[Positions]:
-    """Return random parts, each within the next larger; sizes are rows, or shares up to 1.0."""
+    """Return random parts, each within the next larger; sizes are rows, or shares up to 1.0.
+
+    1 is one row, 1.0 all of them.
+    """
+    length = _whole_number("length", length)
     order = _shuffled(length, seed)
-    parts = []
-    for size in sizes:
-        rows = round(size * length) if isinstance(size, float) else size
-        if not 0 <= rows <= length:
-            raise BadArgument(
-                f"a part of {size!r} of {length} rows; give rows, or a share up to 1.0"
-            )
-        parts.append(np.sort(order[:rows]))
-    return parts
+    return [np.sort(order[: _rows_of_part(size, length)]) for size in sizes]
+
+
+def _rows_of_part(size: int | float, length: int) -> int:
+    if isinstance(size, float):
+        # NaN is not within anything.
+        rows = round(size * length) if 0.0 <= size <= 1.0 else -1
+    else:
+        rows = _whole_number("a size", size)
+    if not 1 <= rows <= length:
+        what = "is empty" if rows == 0 else "cannot be"
+        raise BadArgument(
+            f"a part of {size!r} of {length} rows {what}; give 1 to {length} rows, or a share of "
+            "at least one row and at most 1.0"
+        )
+    return rows
+
+
+def _whole_number(name: str, value: object) -> int:
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        pass
+    raise BadArgument(f"{name} is {value!r}; it is a whole number")
 
 
 def _shuffled(length: int, seed: int) -> Positions:

@@ -5,10 +5,10 @@ this loads no optional package.
 
 Reading order: `storage` (the contract), `opening` (which kind), then the kinds: `files`, `folder`,
 `tar` (with `tar_index`, `tar_members`), `parquet` and `arrow` (with `chunked`, `arrow_values`),
-`hugging_face`, `lmdb`, `arrays`, `dataset`. Beside them: `places` (files here, `local_files`, or in
-an object store, `remote_files`), `in_flight` (many reads at a time), `expected` (reads begun
-ahead), `per_process`, `fork_gate` and `remote_reader` (what is opened again after a fork), `names`,
-`packages`.
+`hugging_face` (with `upright`), `lmdb`, `arrays`, `dataset`, `concatenation`. Beside them: `places`
+(files here, `local_files`, or in an object store, `remote_files`), `in_flight` (many reads at a
+time), `expected` (reads begun ahead), `per_process`, `fork_gate` and `remote_reader` (what a forked
+process opens again), `names`, `packages`, `origins` (paths for messages).
 
 Not here: decoding (images), tables with names and versions (catalog).
 """

@@ -2,7 +2,7 @@
 
 The rows lie in the file as they are in memory, so a value is a copy from the page cache, which all
 processes share. Compressed ones can be read too; they are decompressed into each process.
-A folder of a Hugging Face dataset is read without its library.
+A folder of a Hugging Face dataset is read without its library; its images come the right way up.
 """
 
 import json
@@ -18,6 +18,7 @@ from joader.storage.packages import needed
 from joader.storage.per_process import PerProcess
 from joader.storage.places import paths_stamped, pieces_stamped, shown
 from joader.storage.storage import Piece
+from joader.storage.upright import saved_photo_columns, upright_taker
 
 
 class ArrowFiles(Chunked):
@@ -61,9 +62,12 @@ class ArrowFiles(Chunked):
 class Batches:
     """Record batches of one process, and what takes values out of their columns."""
 
-    def __init__(self, load: Any) -> None:
-        """Call `load` for the batches."""
+    def __init__(self, load: Any, photos: frozenset[str] | None = None) -> None:
+        """Call `load` for the batches; `photos`: columns to turn (None: as the schema says)."""
         self.batches: list[Any] = load()
+        if photos is None:
+            photos = saved_photo_columns(self.batches[0].schema) if self.batches else frozenset()
+        self._photos = photos
         self._takers: dict[tuple[int, str], Taker] = {}
 
     def takers(self, chunk: int, columns: Sequence[str]) -> list[Taker]:
@@ -72,7 +76,9 @@ class Batches:
         for name in columns:
             take = self._takers.get((chunk, name))
             if take is None:
-                take = self._takers[chunk, name] = taker(self.batches[chunk].column(name))
+                take = taker(self.batches[chunk].column(name))
+                take = upright_taker(take) if name in self._photos else take
+                self._takers[chunk, name] = take
             found.append(take)
         return found
 

@@ -1,7 +1,8 @@
 """A Hugging Face dataset that is open in this process: its Arrow table, read without decoding.
 
 Rows are those of the dataset: what `select`, `shuffle` and `filter` left, in their order. Images
-come as encoded bytes. A folder written by `save_to_disk` is opened without this (arrow.py).
+come as encoded bytes, the right way up (upright.py). A folder written by `save_to_disk` is opened
+without this (arrow.py).
 
 A choice of rows (`select`, `shuffle`, `shard`, `train_test_split`) is seen as rows of the whole
 files it was chosen from, so that two choices share what they have in common.
@@ -22,6 +23,7 @@ from joader.storage.chunked import Chunked
 from joader.storage.per_process import PerProcess
 from joader.storage.places import digests_of, paths_stamped, shown
 from joader.storage.storage import Piece, Rows, Values
+from joader.storage.upright import photo_columns
 
 
 class HuggingFace(Chunked):
@@ -38,7 +40,9 @@ class HuggingFace(Chunked):
         if not len(dataset):
             raise NoData("the dataset has no rows")
         self.dataset = dataset
-        self._batches = PerProcess(partial(Batches, partial(_batches_of, dataset)))
+        self._photos = photo_columns(dataset.features)
+        load = partial(_batches_of, dataset)
+        self._batches = PerProcess(partial(Batches, load, self._photos))
         self.set_chunks([len(batch) for batch in self._batches.get().batches])
         chosen = dataset._indices  # None: all rows, in their order
         self._chosen = None if chosen is None else chosen.column(0).to_numpy().astype(np.int64)
@@ -63,7 +67,11 @@ class HuggingFace(Chunked):
     def identity(self) -> tuple[Any, ...]:
         """Return the dataset's own fingerprint, and the stamps of its files."""
         paths = [file["filename"] for file in self.dataset.cache_files]
-        return self.dataset._fingerprint, paths_stamped(paths)
+        return self.dataset._fingerprint, paths_stamped(paths), sorted(self._photos)
+
+    def reads_as(self) -> tuple[Any, ...]:
+        """Return the columns, and which of them are turned."""
+        return *super().reads_as(), sorted(self._photos)
 
     def pieces(self) -> list[Piece] | None:
         """Return the files."""

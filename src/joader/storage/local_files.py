@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from joader.errors import NoData, ReadFailed
 from joader.storage.in_flight import InFlight
+from joader.storage.origins import note
 from joader.storage.per_process import PerProcess
 
 # Descriptors kept open for reads of parts; files beyond are opened for each read. Far below the
@@ -44,12 +45,16 @@ class LocalFiles:
 
     def read_whole(self, names: Sequence[str]) -> list[bytes]:
         """Return the content of files."""
-        return self._reads.map(self._whole, names)
+        bodies = self._reads.map(self._whole, names)
+        note(bodies, self.path, names)
+        return bodies
 
     def read_unchanged(self, names: Sequence[str], stamps: Sequence[Stamp]) -> list[bytes]:
         """Return the content of files; ReadFailed where one has another size or time of change."""
         named = list(zip(names, stamps, strict=True))
-        return self._reads.map(lambda pair: self._whole(*pair), named)
+        bodies = self._reads.map(lambda pair: self._whole(*pair), named)
+        note(bodies, self.path, names)
+        return bodies
 
     def read_parts(
         self, parts: Sequence[Part], stamps: Mapping[str, Stamp] | None = None

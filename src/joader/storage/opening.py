@@ -42,6 +42,16 @@ _ENDINGS = {
     ".mdb": "lmdb",
     ".lmdb": "lmdb",
 }
+# Rows cannot be read one by one out of what is compressed as a whole.
+_PACKED = {
+    ".npz": "save each array with np.save, and give the folder of .npy files",
+    ".zip": "unpack it, and give the folder",
+    **dict.fromkeys(
+        (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst"),
+        "unpack it and give the folder, or decompress it and give the .tar",
+    ),
+    **dict.fromkeys((".gz", ".bz2", ".xz", ".zst"), "unpack it, and give what was in it"),
+}
 _BRACES = re.compile(r"\{(\d+)\.\.(\d+)\}")
 
 
@@ -84,6 +94,10 @@ def _kind(what: Any) -> str:
     library = getattr(sys.modules.get("datasets"), "Dataset", None)
     if library is not None and isinstance(what, library):
         return "hf"
+    splits = getattr(sys.modules.get("datasets"), "DatasetDict", None)
+    if splits is not None and isinstance(what, splits):
+        names = ", ".join(f"[{name!r}]" for name in what)
+        raise BadArgument(f"a DatasetDict holds several datasets; open one of them: {names}")
     if hasattr(type(what), "__len__") and hasattr(type(what), "__getitem__") and not _plain(what):
         return "dataset"
     raise BadArgument(
@@ -93,6 +107,7 @@ def _kind(what: Any) -> str:
 
 def _kind_of_url(url: str) -> str:
     kind = _ending(url)
+    _refuse_packed(url)
     if kind in (None, "tar"):
         return kind or "files"
     raise BadArgument(
@@ -109,6 +124,7 @@ def _kind_of_path(path: str) -> str:
     if not os.path.isdir(path):
         kind = _ending(path)
         if kind is None:
+            _refuse_packed(path)
             raise BadArgument(
                 f"{path} is a file of an unknown kind; name it with kind=, or give one of:\n"
                 f"{_list_of_kinds()}"
@@ -130,6 +146,15 @@ def _kind_of_path(path: str) -> str:
 
 def _ending(path: str) -> str | None:
     return _ENDINGS.get(os.path.splitext(path)[1].lower())
+
+
+def _refuse_packed(path: str) -> None:
+    """Say what to do with an archive."""
+    for ending, advice in _PACKED.items():
+        if path.lower().endswith(ending):
+            raise BadArgument(
+                f"{path} is packed ({ending}), and single rows cannot be read out of it; {advice}"
+            )
 
 
 def _pattern(path: str) -> bool:

@@ -18,6 +18,7 @@ from typing import Any
 from joader.errors import BadArgument, NoData, ReadFailed
 from joader.storage.in_flight import InFlight
 from joader.storage.local_files import MISSING, Part, Stamp, changed
+from joader.storage.origins import note
 from joader.storage.packages import needed
 from joader.storage.per_process import PerProcess
 from joader.storage.remote_reader import RemoteReader
@@ -72,12 +73,14 @@ class RemoteFiles:
     def read_whole(self, names: Sequence[str]) -> list[bytes]:
         """Return the content of objects."""
         bodies: list[bytes] = self._ask("_map", "_whole", names)
+        note(bodies, self.path, names)
         return bodies
 
     def read_unchanged(self, names: Sequence[str], stamps: Sequence[Stamp]) -> list[bytes]:
         """Return the content of objects; ReadFailed where one has another size or tag."""
         named = list(zip(names, stamps, strict=True))
         bodies: list[bytes] = self._ask("_map", "_whole_unchanged", named)
+        note(bodies, self.path, names)
         return bodies
 
     def read_parts(

@@ -42,7 +42,7 @@ class RemoteReader:
         self._lock = threading.Lock()
         self.ended = False
         threading.Thread(target=self._receive, name="joader-remote", daemon=True).start()
-        weakref.finalize(self, _end, self._process)
+        weakref.finalize(self, _end, self._process, os.getpid())
 
     def call(self, files: Any, method: str, *arguments: Any) -> Any:
         """Return what a method of these files gives there, or raise what it raises."""
@@ -82,7 +82,9 @@ class RemoteReader:
             )
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def _end(process: "subprocess.Popen[bytes]", owner: int) -> None:
+    if os.getpid() != owner:  # a child's copy: what is in its buffer is not to be sent twice
+        return
     assert process.stdin is not None
     process.stdin.close()
     process.wait()

@@ -9,9 +9,10 @@ or torch's as it is.
 
 Invariants, which one test suite checks for every kind: a storage is fixed when it is opened, rows
 keep their numbers; it can be pickled and opens its handles again in each process when they are
-first used, after a fork too; threads may read at the same time; values given out are the reader's
-own, never views of shared memory. `fingerprint()` looks at sizes and times of change and reads no
-content; it is the same in every process, and another once the data has changed.
+first used, after a fork too, whatever the parent has read or is reading; threads may read at the
+same time; values given out are the reader's own, never views of shared memory. `fingerprint()`
+looks at sizes and times of change and reads no content; it is the same in every process, and
+another once the data has changed.
 Not here: choosing the kind (opening.py), tables with names and versions (catalog).
 """
 

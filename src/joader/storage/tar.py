@@ -6,6 +6,7 @@ no such member; only `cls` is a number, as in WebDataset. The shards are indexed
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from joader.errors import BadData, NoData
 from joader.storage.folder import EXTENSIONS
 from joader.storage.names import Names
+from joader.storage.origins import note
 from joader.storage.places import change_number, files_of, shown, stamped
 from joader.storage.storage import Piece, Rows, Storage, Values
 from joader.storage.tar_index import MISSING, TarIndex, indexed
@@ -84,8 +86,14 @@ class TarShards(Storage):
                 values.append(self._keys.take(rows))
                 continue
             mine, bodies = bodies[: len(rows)], bodies[len(rows) :]
+            note(mine, partial(self._member, name), rows)
             values.append(self._numbers(rows, mine) if name == NUMBER else mine)
         return values
+
+    def _member(self, column: str, row: np.int64) -> str:
+        """Say which member a value is, for a message."""
+        (key,) = self._keys.take(np.array([row]))
+        return f"{key}.{column} of {self.files.path(self.shards[self._shard[row]])}"
 
     def _numbers(self, rows: Rows, bodies: list[bytes | None]) -> Values:
         try:
