@@ -35,13 +35,6 @@ class Odd:
         return np.full((8, 8), row % 251, np.uint8), row
 
 
-class SlowToLoad(Odd):
-    """It is unpickled for ever, as code that imports something over a network that is gone."""
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        time.sleep(1e6)
-
-
 class Unfriendly(Exception):
     """Neither picklable nor printable."""
 
