@@ -173,6 +173,12 @@ def changes_surroundings(_: str) -> None:
     os.closerange(100, 200)
 
 
+def signs(folder: str) -> None:
+    """Leave the number of the process, after a while."""
+    Path(folder, f"signed-{os.getpid()}").touch()
+    time.sleep(0.01)
+
+
 def leaks(_: str) -> None:
     LEAK.append(np.ones(1 << 20, np.uint8))
     time.sleep(0.005)
