@@ -22,6 +22,7 @@ from joader.messages import Hello, Refused, Welcome
 
 T = TypeVar("T")
 _LENGTH_BYTES = 4
+_WELCOME_BYTES = 1 << 20
 # A pass over 2**27 positions that is almost done is 1 GiB of positions; beyond that it is no
 # message.
 MOST_BYTES = 1 << 30
@@ -251,9 +252,10 @@ def welcomed(sock: socket.socket, hello: Hello, count: int) -> tuple[Welcome, li
     sock.sendall(frame(hello))
     # To the byte: what the daemon says next is not for us to read.
     length, descriptors = _exactly(sock, _LENGTH_BYTES, max(1, count))
+    stream: Stream[Welcome | Refused] = Stream(Welcome | Refused, _WELCOME_BYTES)
+    assert not list(stream.feed(length))  # BadMessage, before more is waited for than a daemon says
     body, _ = _exactly(sock, int.from_bytes(length, "big"), 0)
-    stream: Stream[Welcome | Refused] = Stream(Welcome | Refused)
-    message = next(stream.feed(length + body))
+    message = next(stream.feed(body))
     if isinstance(message, Refused):
         raise Refusal(message.reason)
     if len(descriptors) != count:

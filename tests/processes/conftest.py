@@ -1,5 +1,6 @@
 """A daemon of its own for each test, and a look at what is left when it is gone."""
 
+import gc
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +78,9 @@ class Node:
         for job in self.jobs:
             if job.process.poll() is None:
                 job.process.kill()
-            job.process.communicate()
+        # Nurseries and workers hold the job's output open: it ends when they have gone.
+        for job in self.jobs:
+            job.process.communicate(timeout=30)
         if self.daemon is not None:
             workers = self.workers() if self.daemon.poll() is None else []
             self.daemon.send_signal(signal.SIGTERM)
@@ -84,12 +88,34 @@ class Node:
             wait_until(lambda: not any(alive(pid) for pid in workers))
             assert not self.socket.exists()
             assert "Traceback" not in self.log(), self.log()
-        wait_until(lambda: not processes_with(str(self.run)))
+        gc.collect()  # loaders of the test itself, that a cycle keeps
+        wait_until(lambda: not self.processes() and not forked_here())
+
+    def processes(self) -> list[int]:
+        """Return all that was started here: daemons, jobs, and whatever those have started."""
+        return processes_with(f"{self.folder}/", environment=True)
 
 
 def children(pid: int) -> list[int]:
-    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [int(word) for word in text.split()]
+    """Return the children of all threads of a process, also those that have ended."""
+    found: list[int] = []
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):  # it has just ended
+            found += map(int, (thread / "children").read_text().split())
+    return found
+
+
+def forked_here() -> list[int]:
+    """Return the processes that were forked from the test's own: nurseries of its loaders."""
+    mine = Path("/proc/self/cmdline").read_bytes()
+    return [pid for pid in children(os.getpid()) if _command(pid) == mine]
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def alive(pid: int) -> bool:
@@ -99,12 +125,15 @@ def alive(pid: int) -> bool:
         return False
 
 
-def processes_with(text: str) -> list[int]:
+def processes_with(text: str, environment: bool = False) -> list[int]:
+    """Return the processes that have a text in their command, or in what they were started with."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal() and int(folder.name) != os.getpid():
             try:
                 words = (folder / "cmdline").read_bytes().decode(errors="replace")
+                if environment:
+                    words += (folder / "environ").read_bytes().decode(errors="replace")
             except OSError:
                 continue
             if text in words and alive(int(folder.name)):

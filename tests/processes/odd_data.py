@@ -35,13 +35,6 @@ class Odd:
         return np.full((8, 8), row % 251, np.uint8), row
 
 
-class SlowToLoad(Odd):
-    """It is unpickled for ever, as code that imports something over a network that is gone."""
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        time.sleep(1e6)
-
-
 class Unfriendly(Exception):
     """Neither picklable nor printable."""
 
@@ -178,6 +171,12 @@ def changes_surroundings(_: str) -> None:
     threading.Thread(target=time.sleep, args=(1000,)).start()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
     os.closerange(100, 200)
+
+
+def signs(folder: str) -> None:
+    """Leave the number of the process, after a while."""
+    Path(folder, f"signed-{os.getpid()}").touch()
+    time.sleep(0.01)
 
 
 def leaks(_: str) -> None:

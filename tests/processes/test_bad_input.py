@@ -14,9 +14,9 @@ import pytest
 
 import joader
 from joader.errors import RowFailed
-from tests.processes.conftest import Node, alive
+from tests.processes.conftest import Node, alive, forked_here
 from tests.processes.jobs import wait_until
-from tests.processes.odd_data import Odd, SlowToLoad
+from tests.processes.odd_data import Odd
 
 ROWS = 24
 BAD = 5
@@ -24,6 +24,7 @@ BAD = 5
 
 def loader(data: Any, **options: Any) -> joader.DataLoader:
     usual = {"batch_size": 4, "as_numpy": True, "timeout": 30, "fallback": False}
+    usual["num_workers"] = 2  # without it the job itself tries what has failed in a worker
     options = {**usual, **options}
     return joader.DataLoader(data, **options)
 
@@ -44,14 +45,14 @@ def failure(what: str, argument: str = "", **options: Any) -> str:
 
 @pytest.fixture(autouse=True)
 def the_others_go_on(shared_node: Node) -> Iterator[None]:
-    """Read beside every test, in the same workers, and get every row once."""
+    """Read beside every test, and get every row once."""
     got: list[int] = []
     beside = threading.Thread(target=lambda: got.extend(rows_of(Odd(200, {}))))
     beside.start()
     yield
     beside.join(30)
     assert sorted(got) == list(range(200))
-    wait_until(lambda: len(shared_node.workers()) <= 2)
+    wait_until(lambda: not shared_node.workers() and not forked_here())
 
 
 # What hangs.
@@ -93,11 +94,16 @@ def test_a_patient_job_does_not_lose_a_row_to_an_impatient_one() -> None:
     assert sorted(got) == [0, 1]
 
 
-def test_code_that_does_not_load_in_time_is_named() -> None:
+def test_workers_that_do_not_get_ready_in_time_are_named() -> None:
     with pytest.raises(
         RowFailed, match=r"loading the code \(unpickling, imports\) took more than 6 s"
     ):
-        rows_of(SlowToLoad(ROWS, {}), timeout=6, batch_size=1)
+        rows_of(Odd(ROWS, {}), worker_init_fn=sleep_on, timeout=6, batch_size=1)
+
+
+def sleep_on(worker: int) -> None:
+    """Be a worker_init_fn that waits for a network that is gone."""
+    time.sleep(1e6)
 
 
 # What crashes.
@@ -175,11 +181,23 @@ def test_a_forked_child_holds_nothing_of_ours_and_ends_with_its_worker(
     assert "memfd" not in held
     assert "socket:" not in held
     child = int(path.name.removeprefix("held"))
-    assert alive(child)
-    worker = int(re.findall(r"PPid:\t(\d+)", Path(f"/proc/{child}/status").read_text())[0])
-    os.kill(worker, signal.SIGKILL)
     wait_until(lambda: not alive(child))
-    wait_until(lambda: worker not in shared_node.workers() and len(shared_node.workers()) == 2)
+
+
+def test_a_forked_child_ends_with_a_worker_that_is_killed(
+    shared_node: Node, tmp_path: Path
+) -> None:
+    odd = Odd(ROWS, {BAD: "forks_for_ever"}, str(tmp_path))
+    with loader(odd, shuffle=True) as batches:
+        assert sorted(row for _, rows in batches for row in rows.tolist()) == list(range(ROWS))
+        (path,) = tmp_path.glob("held*")
+        child = int(path.name.removeprefix("held"))
+        assert alive(child)
+        worker = int(re.findall(r"PPid:\t(\d+)", Path(f"/proc/{child}/status").read_text())[0])
+        os.kill(worker, signal.SIGKILL)
+        wait_until(lambda: not alive(child))
+        wait_until(lambda: worker not in shared_node.workers())
+        assert sorted(row for _, rows in batches for row in rows.tolist()) == list(range(ROWS))
 
 
 def test_a_child_that_comes_back_from_the_dataset_ends_there(tmp_path: Path) -> None:
@@ -196,14 +214,21 @@ def test_a_program_inherits_no_descriptor(tmp_path: Path) -> None:
     assert "socket:" not in held
 
 
-def test_prints_go_to_the_log_and_disturb_nothing(shared_node: Node) -> None:
+def test_prints_go_where_those_of_the_job_go_and_disturb_nothing(
+    shared_node: Node, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert sorted(rows_of(Odd(ROWS, {-1: "prints_much"}))) == list(range(ROWS))
-    wait_until(lambda: shared_node.log().count("out x") == shared_node.log().count("err x") > 0)
+    out, err = capfd.readouterr()
+    assert out.count("out x") == err.count("err x") == 300 * ROWS
+    assert "out x" not in shared_node.log()
 
 
-def test_a_row_that_changes_folder_does_not_move_the_next() -> None:
-    odd = Odd(ROWS, {-1: "changes_folder"}, os.getcwd())
+def test_a_row_that_changes_folder_moves_its_worker_and_nobody_else(tmp_path: Path) -> None:
+    """As with torch: the next row of that worker finds itself there."""
+    before = os.getcwd()
+    odd = Odd(ROWS, {BAD: "changes_folder"}, before)
     assert sorted(rows_of(odd)) == list(range(ROWS))
+    assert os.getcwd() == before
 
 
 def test_a_row_that_changes_its_surroundings_breaks_nothing() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from joader.daemon.lifecycle import connected
-from joader.messages import PROTOCOL, Environment, Hello, Register
+from joader.messages import PROTOCOL, Hello, Register
 from joader.wire import frame
 from tests.processes.conftest import Node, processes_with
 from tests.processes.jobs import Job, wait_until
@@ -110,9 +110,11 @@ def test_daemons_that_keep_dying_are_given_up(node: Node) -> None:
     """A dataset that ends the daemon itself: the job must not go round for ever."""
     node.up()
     script = """
+from joader.client.connection import Connection
+
 class Deadly(Squares):
     def __getitem__(self, row):
-        os.kill(os.getppid(), 9)
+        os.kill(Connection().daemon_pid, 9)
         time.sleep(60)
 for batch in joader.DataLoader(Deadly(4), batch_size=2, fallback=False):
     pass
@@ -139,8 +141,7 @@ for batch in joader.DataLoader(Squares(40, slow_s=0.1), batch_size=10, key="slow
     assert node.daemon is not None
     node.daemon.send_signal(signal.SIGTERM)
     wait_until(lambda: not node.socket.exists())
-    here = Environment("/usr/bin/python3", (), "/")
-    late.sendall(frame(Register("late", "r", b"", 0, 1, "given", 0, False, here)))
+    late.sendall(frame(Register("late", "r", b"", 0, 1, "given", 0, False)))
     late.settimeout(20)
     assert late.recv(4096) == b""  # and not a refusal, which would be for ever
     late.close()

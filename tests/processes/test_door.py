@@ -1,6 +1,7 @@
 """Who knocks, how many, how slowly, and who may come in: raw sockets and a real daemon."""
 
 import contextlib
+import multiprocessing
 import os
 import shutil
 import signal
@@ -12,9 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import pytest
 
+from joader.client.births import Nursery
 from joader.daemon.lifecycle import connected
 from joader.errors import ConnectionLost
 from joader.images import Steps
@@ -22,11 +23,8 @@ from joader.messages import (
     PROTOCOL,
     AskStatus,
     BatchReady,
-    Body,
-    Environment,
     GiveBack,
     Hello,
-    NeedBody,
     NextBatch,
     Refused,
     Register,
@@ -36,9 +34,8 @@ from joader.messages import (
     ToClient,
     packed,
 )
-from joader.recipe.parts import SharedPart
+from joader.recipe.parts import OwnPart, SharedPart
 from joader.wire import Channel, frame
-from tests.fuzz.talk import Numbers, Telltale
 from tests.processes.conftest import Node
 from tests.processes.jobs import wait_until
 from tests.processes.test_sharing import read
@@ -60,16 +57,13 @@ def enter(node: Node) -> Channel[Any]:
     return Channel(sock, ToClient)
 
 
-def register(folder: Path, recipe: str = "r", rows: int = 20, **more: Any) -> Register:
-    environment = Environment(sys.executable, tuple(filter(None, sys.path)), str(folder))
+def register(recipe: str = "r", rows: int = 20, **more: Any) -> Register:
     fields = {"batch_size": 4, "order": "shared", "seed": 0, "fresh": False} | more
-    return Register("raw", recipe, packed(range(rows)), rows, environment=environment, **fields)
+    return Register("raw", recipe, packed(range(rows)), rows, **fields)
 
 
-def join(channel: Channel[Any], spec: Register, body: bytes) -> None:
+def join(channel: Channel[Any], spec: Register) -> None:
     channel.send(spec)
-    assert channel.receive(20) == NeedBody()
-    channel.send(Body(body))
     assert isinstance(channel.receive(20), Registered)
 
 
@@ -131,23 +125,40 @@ def test_the_socket_is_for_its_user_alone(up: Node) -> None:
     assert up.socket.stat().st_mode & 0o777 == 0o600
 
 
-def test_code_runs_in_workers_and_never_in_the_daemon(up: Node, tmp_path: Path) -> None:
+def test_code_and_samples_of_users_are_loaded_in_their_own_processes_alone(up: Node) -> None:
+    """Under spawn the dataset travels as a pickle, and samples may: never through the daemon."""
+    script = """
+class Telltale:
+    def __init__(self, what):
+        self.what = what
+    def __getstate__(self):
+        return self.__dict__
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        with open(f"loaded-{self.what}", "a") as file:
+            file.write(f"{os.getpid()}\\n")
+
+class Data(Telltale):
+    def __len__(self):
+        return 20
+    def __getitem__(self, row):
+        return Telltale("sample")
+
+if __name__ == "__main__":
+    data = Data("data")
+    loader = joader.DataLoader(
+        data, batch_size=4, num_workers=2, multiprocessing_context="spawn", collate_fn=list
+    )
+    say(sum(len(batch) for batch in loader))
+    say(os.getpid())
+    loader.close()
+"""
     assert up.daemon is not None
-    ran = tmp_path / "ran"
-    channel = enter(up)
-    join(channel, register(tmp_path, own=cloudpickle.dumps(Telltale(ran))), pickled(Telltale(ran)))
-    channel.send(StartPass(1, 0, 1), NextBatch(4))
-    batch = channel.receive(30)
-    assert isinstance(batch, BatchReady)
-    assert batch.failed  # what was unpickled is no dataset
-    channel.close()
-    pids = set(map(int, ran.read_text().split()))
-    assert pids
-    assert pids <= set(up.workers())
-
-
-def pickled(value: object) -> bytes:
-    return cloudpickle.dumps(value)
+    delivered, job = up.job(script).result()
+    assert delivered == 20
+    (nursery,) = {*map(int, (up.folder / "loaded-data").read_text().split())}
+    assert nursery not in (up.daemon.pid, job)
+    assert {*map(int, (up.folder / "loaded-sample").read_text().split())} == {job}
 
 
 def test_silent_and_slow_clients_cost_nothing(up: Node) -> None:
@@ -215,9 +226,9 @@ def test_a_client_that_never_reads_is_not_listened_to(up: Node) -> None:
     deaf.close()
 
 
-def test_batches_that_are_not_read_are_not_owed_without_end(up: Node, tmp_path: Path) -> None:
+def test_batches_that_are_not_read_are_not_owed_without_end(up: Node) -> None:
     channel = enter(up)
-    join(channel, register(tmp_path), pickled(Numbers()))
+    join(channel, register(ticket="of a nursery that never comes"))
     channel.send(StartPass(1, 0, 1))
     with contextlib.suppress(ConnectionLost):
         for _ in range(2000):
@@ -328,7 +339,7 @@ sock.accept()[0].recv(1000)
         shutil.rmtree(folder)
 
 
-def test_the_watched_process_is_the_one_that_connected(up: Node, tmp_path: Path) -> None:
+def test_the_watched_process_is_the_one_that_connected(up: Node) -> None:
     """Who says another's number in its hello is not watched by it."""
     sock = knock(up)
     sock.sendall(frame(Hello(PROTOCOL, 1)))
@@ -336,7 +347,7 @@ def test_the_watched_process_is_the_one_that_connected(up: Node, tmp_path: Path)
     for descriptor in descriptors:
         os.close(descriptor)
     channel: Channel[Any] = Channel(sock, ToClient)
-    join(channel, register(tmp_path), pickled(Numbers()))
+    join(channel, register())
     credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
     assert up.daemon is not None
     assert struct.unpack("3i", credentials)[0] == up.daemon.pid
@@ -363,16 +374,17 @@ def test_who_said_hello_while_the_daemon_was_stopped_is_let_in(node: Node) -> No
     sock.close()
 
 
-def test_a_daemon_that_ends_waits_until_a_job_has_copied_its_batch(
-    up: Node, tmp_path: Path
-) -> None:
+def test_a_daemon_that_ends_waits_until_a_job_has_copied_its_batch(up: Node) -> None:
+    assert up.daemon is not None
+    shared, own = SharedPart(list(range(20)), Steps(())), OwnPart(Steps(()))
+    nursery = Nursery(multiprocessing.get_context("fork"), shared, own, 1)
     channel = enter(up)
-    join(channel, register(tmp_path), pickled(SharedPart(list(range(20)), Steps(()))))
+    join(channel, register(ticket=nursery.ticket, workers=1))
+    nursery.attend(str(up.socket), up.daemon.pid)
     channel.send(StartPass(1, 0, 1), NextBatch(4))
     batch = channel.receive(20)
     assert isinstance(batch, BatchReady)
     assert not batch.failed
-    assert up.daemon is not None
     up.daemon.send_signal(signal.SIGTERM)
     # Its slots would be another's as soon as it counts as gone.
     with pytest.raises(TimeoutError):
@@ -381,3 +393,24 @@ def test_a_daemon_that_ends_waits_until_a_job_has_copied_its_batch(
     with pytest.raises(ConnectionLost):
         channel.receive(20)
     channel.close()
+    nursery.end()
+    assert up.daemon.wait(20) == 0
+
+
+@pytest.mark.parametrize("role", ["nursery", "worker", "emperor"])
+def test_who_has_no_ticket_that_a_job_has_registered_is_turned_away(up: Node, role: str) -> None:
+    """A worker's welcome brings memory that can be written: nobody gets it for the asking."""
+    channel = enter(up)
+    join(channel, register(ticket="secret"))
+    for ticket in ("", "guessed", "secret"):
+        sock = knock(up)
+        sock.sendall(frame(Hello(PROTOCOL, os.getpid(), role, ticket, 0)))
+        data, descriptors, _, _ = socket.recv_fds(sock, 4096, 2)
+        assert not descriptors
+        if role == "nursery" and ticket == "secret":
+            assert b"Welcome" in data
+        else:
+            assert b"Refused" in data
+        sock.close()
+    channel.close()
+    wait_until(lambda: up.status()["jobs"] == [])

@@ -251,9 +251,9 @@ def test_too_few_descriptors_are_said_at_the_start(node: Node) -> None:
     [
         ("--memory=lots", "'lots' is no size; write for example 8GiB"),
         ("--memory=-4GiB", "is no size"),
-        ("--workers=0", "0 workers with 1 threads each; give at least one of both"),
-        ("--workers=-3", "-3 workers"),
-        ("--threads-per-worker=0", "with 0 threads each"),
+        ("--workers=0", "--workers=0 is too few: use 1 or more"),
+        ("--workers=-3", "--workers=-3 is too few: use 1 or more"),
+        ("--threads-per-worker=2", "unrecognized arguments: --threads-per-worker=2"),
         ("--idle=-1", "--idle=-1.0; give seconds, 0 for a daemon that stays"),
     ],
 )

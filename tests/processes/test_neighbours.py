@@ -44,30 +44,30 @@ class Beside:
         assert not self.thread.is_alive()
 
 
-def test_code_that_kills_workers_again_and_again_gets_workers_of_its_own(own_node: Node) -> None:
+def test_code_that_kills_workers_again_and_again_kills_its_own(
+    own_node: Node, tmp_path: Path
+) -> None:
     assert own_node.daemon is not None
     held = Path(f"/proc/{own_node.daemon.pid}/fd")
     assert rows_of(Odd(1, {})) == [0]
+    wait_until(lambda: not own_node.workers())
     before = len(list(held.iterdir()))
     odd = Odd(40, dict.fromkeys(range(0, 40, 7), "exits_at_once"))
     bad = Beside(odd, on_error="skip")
-    assert sorted(rows_of(Odd(250, {-1: "rests_shortly"}))) == list(range(250))
+    assert sorted(rows_of(Odd(250, {-1: "signs"}, str(tmp_path)))) == list(range(250))
     bad.thread.join(60)
     bad.close()
     assert bad.error is None
     assert sorted(bad.rows) == [row for row in range(40) if row % 7]
-    assert "it gets workers of its own" in own_node.log()
-    wait_until(lambda: len(own_node.workers()) == 2)
+    assert len(list(tmp_path.glob("signed-*"))) <= 2  # none of the other's was replaced
+    wait_until(lambda: not own_node.workers())
     wait_until(lambda: len(list(held.iterdir())) <= before)
 
 
-def test_workers_with_several_threads_name_the_row_too(
-    node: Node, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("JOADER_RUNTIME", str(node.run))
-    node.up("64MiB", 1, "--threads-per-worker=3")
+def test_an_only_worker_is_replaced_and_every_bad_row_is_named(own_node: Node) -> None:
     odd = Odd(30, {3: "sleeps", 11: "reads_address_zero", 20: "raises_chained"})
-    with loader(odd, shuffle=True, timeout=6, on_error="skip") as batches:
+    options = {"shuffle": True, "timeout": 6, "on_error": "skip", "num_workers": 1}
+    with loader(odd, **options) as batches:
         rows = sorted(row for _, some in batches for row in some.tolist())
         assert rows == [row for row in range(30) if row not in odd.odd]
         assert batches.stats().skipped == 3
@@ -77,7 +77,7 @@ def test_workers_with_several_threads_name_the_row_too(
 @pytest.mark.slow
 def test_rows_that_hang_hold_nobody_else_up_for_their_whole_timeout(own_node: Node) -> None:
     bad = Beside(Odd(40, {-1: "sleeps"}), timeout=40)
-    wait_until(lambda: own_node.status()["workers"] == 2)
+    wait_until(lambda: len(own_node.workers()) == 2)
     time.sleep(1)  # both workers hang now, with more in hand
     begun = time.monotonic()
     for _ in range(3):
@@ -87,4 +87,4 @@ def test_rows_that_hang_hold_nobody_else_up_for_their_whole_timeout(own_node: No
     bad.thread.join(60)
     assert isinstance(bad.error, RowFailed | TimeoutError)
     bad.close()
-    wait_until(lambda: len(own_node.workers()) == 2)
+    wait_until(lambda: not own_node.workers())

@@ -168,5 +168,5 @@ def test_ranks_take_equal_steps_and_agree_on_their_state(shared_node: Node, on_e
 def test_a_failing_row_of_a_rank_is_named(shared_node: Node) -> None:
     places = {"WORLD_SIZE": "2", "MASTER_ADDR": "here", "MASTER_PORT": "9"}
     jobs = [shared_node.job(RANK, "raise", "[6]", RANK=str(rank), **places) for rank in range(2)]
-    assert "RowFailed: row 6 (position 6) could not be prepared" in jobs[1].error()
+    assert "ValueError: row 6 (position 6) could not be prepared" in jobs[1].error()
     jobs[0].kill()

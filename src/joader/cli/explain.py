@@ -1,6 +1,7 @@
 """`joader explain JOB JOB`: what two jobs share, or what keeps them from it."""
 
 import json
+import os
 import sys
 from itertools import zip_longest
 from typing import Any
@@ -95,9 +96,8 @@ def why_not(
     if same_recipe:
         same = one["content"] == other["content"]
         return "they read different rows of it" if same else _dataset(one, other)
-    for part in ("interpreter", "folder", "path"):
-        mine, its = one["environment"][part], other["environment"][part]
-        if mine != its and not (one["key"] and other["key"]):
+    for part, mine in one["runs"].items():  # empty where a key names the job
+        if mine != (its := other["runs"].get(part, mine)):
             return _environment(part, mine, its)
     if one["key"] != other["key"]:
         named = [f"key={job['key']!r}" if job["key"] else "no key=" for job in (one, other)]
@@ -114,12 +114,14 @@ def why_not(
     return _dataset(one, other)
 
 
-def _environment(part: str, mine: Any, its: Any) -> str:
+def _environment(part: str, mine: str, its: str) -> str:
     words = {"interpreter": "other interpreters", "folder": "other working folders"}
-    if part == "path":
-        mine, its = next((m, i) for m, i in zip_longest(mine, its) if m != i)
+    words["import path"] = "other import paths"
+    if part == "import path":
+        pairs = zip_longest(mine.split(os.pathsep), its.split(os.pathsep))
+        mine, its = next((str(m), str(i)) for m, i in pairs if m != i)
     return (
-        f"{words.get(part, 'other import paths')}: {mine} and {its}. The same code may be another "
+        f"{words.get(part, f'another {part}')}: {mine} and {its}. The same code may be another "
         "there; give both loaders one key= if it is not"
     )
 
