@@ -76,6 +76,30 @@ def _versioned(top: str) -> str | None:
     try:
         return f"{top} {metadata.version(top)}"
     except metadata.PackageNotFoundError:
-        # PIL comes from pillow; reading all installed records takes 0.1 s, once.
-        owners = sorted(set(metadata.packages_distributions().get(top, ())))
+        owners = _owners(top) or sorted(set(metadata.packages_distributions().get(top, ())))
         return ", ".join(f"{owner} {metadata.version(owner)}" for owner in owners) or None
+
+
+def _owners(top: str) -> list[str]:
+    """Return which installed packages brought a module: PIL comes from pillow.
+
+    Their lists of files are searched as they are: to have all of them parsed takes 0.3 s where 60
+    packages are installed, in every job before its first batch.
+    """
+    found = file_of(top)
+    parts = (found or "").split(os.sep)
+    inside = [number for number, part in enumerate(parts) if part in _INSTALLED]
+    if not inside:
+        return []
+    folder = os.sep.join(parts[: inside[-1] + 1])
+    owners = []
+    for name in sorted(os.listdir(folder) if os.path.isdir(folder) else ()):
+        if name.endswith(".dist-info"):
+            try:
+                with open(os.path.join(folder, name, "RECORD"), "rb") as file:
+                    listed = b"\n" + file.read()
+            except OSError:
+                continue
+            if f"\n{top}/".encode() in listed or f"\n{top}.py,".encode() in listed:
+                owners.append(name.partition("-")[0])
+    return owners
