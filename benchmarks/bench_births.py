@@ -1,8 +1,8 @@
-"""What a nursery and a worker that has not worked yet own: memory of their own, and time to be born.
+"""What a nursery and a worker that has not worked yet own of memory, and how soon they are there.
 
-A job that has imported torch and holds `--tuples` (path, label) tuples forks its nursery; workers
-are born for rows that wait at a gate, so that none has worked when it is looked at. Private dirty
-pages are the kernel's (smaps_rollup).
+A job that has imported torch and holds `--tuples` (path, label) tuples forks its nursery. Each
+worker looks at itself in `worker_init_fn`, before its first row. Private dirty pages are the
+kernel's (smaps_rollup).
 
     python benchmarks/bench_births.py --workers 4 --tuples 1000000
 """
@@ -13,15 +13,22 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from harness import machine, report
 
 JOB = """
-import json, os, sys, threading, time
-import numpy as np, torch
+import json, os, sys, time
+import torch
 from joader import DataLoader
+
+def dirty_kb(pid):
+    with open(f"/proc/{pid}/smaps_rollup") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("Private_Dirty"))
+
+def look(worker):
+    with open(sys.argv[1], "a") as file:
+        file.write(f"{dirty_kb(os.getpid())} {dirty_kb(os.getppid())}\\n")
 
 class Rows:
     def __init__(self, count):
@@ -29,31 +36,19 @@ class Rows:
     def __len__(self):
         return len(self.samples)
     def __getitem__(self, row):
-        while os.path.exists(sys.argv[1]):
-            time.sleep(0.05)
+        time.sleep(0.01)
         return row
 
-workers = int(sys.argv[2])
 rows = Rows(int(sys.argv[3]))
 start = time.perf_counter()
-loader = DataLoader(rows, batch_size=64, num_workers=workers, deterministic=True)
+loader = DataLoader(rows, batch_size=64, num_workers=int(sys.argv[2]), worker_init_fn=look)
 made = time.perf_counter()
 batches = iter(loader)
-print(json.dumps({"pid": os.getpid(), "looked_s": made - start, "begun_s": time.perf_counter() - made}), flush=True)
+begun = time.perf_counter()
 next(batches)
-print("done", flush=True)
+first = time.perf_counter()
+print(json.dumps({"made_s": made - start, "begun_s": begun - made, "first_s": first - begun}))
 """
-
-
-def dirty_kb(pid: int) -> int:
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Private_Dirty"):
-            return int(line.split()[1])
-    return 0
-
-
-def children(pid: int) -> list[int]:
-    return [int(w) for w in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def main() -> None:
@@ -62,25 +57,18 @@ def main() -> None:
     parser.add_argument("--tuples", type=int, default=1_000_000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="joader-bench-") as folder:
-        gate = Path(folder) / "gate"
-        gate.touch()
-        command = [sys.executable, "-c", JOB, str(gate), str(options.workers), str(options.tuples)]
+        seen = Path(folder) / "seen"
+        command = [sys.executable, "-c", JOB, str(seen), str(options.workers), str(options.tuples)]
         environment = {**os.environ, "JOADER_RUNTIME": folder, "JOADER_IDLE_S": "1"}
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-        assert process.stdout is not None
-        told = json.loads(process.stdout.readline())
-        time.sleep(1.5)
-        (nursery,) = children(told["pid"])
-        born = children(nursery)
-        row: dict[str, object] = {
-            "tuples": options.tuples,
-            "nursery_kb": dirty_kb(nursery),
-            "worker_kb": [dirty_kb(pid) for pid in born],
-            "looked_s": round(told["looked_s"], 3),
-            "begun_s": round(told["begun_s"], 3),
-        }
-        gate.unlink()
-        process.communicate(timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+        told = {name: round(value, 3) for name, value in json.loads(done.stdout).items()}
+        pairs = [tuple(map(int, line.split())) for line in seen.read_text().splitlines()]
+    row: dict[str, object] = {
+        "tuples": options.tuples,
+        "worker_kb": [worker for worker, _ in pairs],
+        "nursery_kb": max(nursery for _, nursery in pairs),
+        **told,
+    }
     print(row)
     report("births", machine(), (__doc__ or "").split("\n\n")[1], [row])
 
