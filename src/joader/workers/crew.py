@@ -49,7 +49,7 @@ from joader.workers.watch import STUCK_S, Watch
 
 AHEAD = 4
 # Rows that take longer than this are handed out two at a time: one to work on, one to go on with.
-_SLOW_ROW_S = 0.005
+_SLOW_ROW_S = 0.02
 _AHEAD_IF_SLOW = 2
 # Rows of 20 µs are handed out by the dozen: a message a row would cost more than the row.
 AHEAD_S = 0.008
