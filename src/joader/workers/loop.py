@@ -128,10 +128,9 @@ class Worker:
     def _listen(self) -> None:
         while True:
             try:
-                message = self._channel.receive()
-            except ConnectionLost:
+                self.listen_to(self._channel.receive())
+            except ConnectionLost:  # while it waits, or while it answers
                 end_group()
-            self.listen_to(message)
 
     def listen_to(self, message: Any) -> None:
         """Take in one message."""
