@@ -133,7 +133,9 @@ class Nursery:
     def attend(self, path: str, daemon_pid: int) -> None:
         """Have it serve a daemon, if it does not yet."""
         if self._served != daemon_pid:
-            self._control.send(Attend(path, self.ticket))
+            # One that was killed is missed by who waits for its rows, and another is born.
+            with suppress(ConnectionLost):
+                self._control.send(Attend(path, self.ticket))
             self._served = daemon_pid
 
     def end(self) -> None:
