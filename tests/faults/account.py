@@ -7,8 +7,13 @@ from tests.faults.job import JobSpec
 from tests.faults.node import Violation
 
 
-def check(spec: JobSpec, lines: list[dict[str, Any]], *, ended: bool = True) -> int:
-    """See that a job read what it should, as far as it has come; return how many rows."""
+def check(
+    spec: JobSpec, lines: list[dict[str, Any]], *, ended: bool = True, by_itself: bool = True
+) -> int:
+    """See that a job read what it should, as far as it has come; return how many rows.
+
+    `by_itself`: it may have read some without a daemon, if it is allowed to.
+    """
     errors = [line["error"] for line in lines if "error" in line]
     if errors:
         raise Violation(f"{spec.name} failed:\n{errors[-1]}")
@@ -19,6 +24,9 @@ def check(spec: JobSpec, lines: list[dict[str, Any]], *, ended: bool = True) -> 
         _check_pass(spec, epoch, rows, complete)
     if ended and "held_after" not in (lines[-1] if lines else {}):
         raise Violation(f"{spec.name} did not come to its end: {lines[-1:]}")
+    alone = sum(line.get("by_itself", 0) for line in lines)
+    if alone and not by_itself:
+        raise Violation(f"{spec.name} read {alone} rows by itself, and there was a daemon for it")
     for line in lines:
         if "held_after" in line and line["held_before"] != line["held_after"]:
             raise Violation(

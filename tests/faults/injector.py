@@ -1,13 +1,15 @@
 """A fault at one exact step of one process: the n-th time it comes by, the process ends or stops.
 
-A life (life.py) *arms* one fault at a time by writing it to a file that the daemon, its workers and
-the jobs of the life look at. A process of the right role that comes by the step for the n-th time
-*fires*: it notes so in a file, which only one process can make, and then does the fault to itself.
+A life (life.py) *arms* one fault at a time by writing it to a file that the daemon and all
+processes of jobs look at. A process of the right role that comes by the step for the n-th time
+*fires*: it notes so in a file, which only one process can make, and then does the fault to itself,
+or to its job.
 
 Steps are messages, as they are sent and got (`send Cook`, `get Cook`), and what happens between two
-messages (`gather`, `write`, `plan`, `leave`). Each has a *before* and an *after*; what is written
-in one go (a message, a slot) has a *half*, too. The product knows nothing of all this: the classes
-of `joader.wire` and a few functions are wrapped in the processes under test, at their start.
+messages (`gather`, `write`, `plan`, `bear`). Each has a *before* and an *after*; what is written in
+one go (a message, a slot) has a *half*, too. The product knows nothing of all this: the classes of
+`joader.wire` and a few functions are wrapped in the daemon, and in a job before it iterates. A
+job's nursery and workers are forked from it: they inherit the wrapping, and take on a *role*.
 """
 
 import os
@@ -21,6 +23,7 @@ import msgspec
 import numpy as np
 
 from joader import wire
+from tests.faults import family
 
 GROWS_BYTES = 48 * 2**20
 
@@ -30,8 +33,8 @@ class Fault:
     """What happens to whom, when."""
 
     number: int
-    victim: str  # job, worker, daemon
-    kind: str  # kill, stop, oom, term
+    victim: str  # job, nursery, worker, daemon: who comes by the step
+    kind: str  # kill, stop, oom, term; orphan: its job is killed; freeze: all of its job stop
     step: str
     when: str  # before, half, after
     nth: int
@@ -73,10 +76,10 @@ class Armed:
         except OSError:
             return None
 
-    def claim(self, fault: Fault) -> bool:
-        """Note that this process is the one; False if another was first."""
+    def claim(self, fault: Fault, victim: int = 0) -> bool:
+        """Note who is the one, this process or another; False if somebody was first."""
         whole = self._folder / f"fires-{fault.number}-{os.getpid()}"
-        whole.write_text(str(os.getpid()))
+        whole.write_text(str(victim or os.getpid()))
         try:
             os.link(whole, self._folder / f"fired-{fault.number}")
         except FileExistsError:
@@ -86,7 +89,7 @@ class Armed:
         return True
 
     def fired(self, fault: Fault) -> int | None:
-        """Return the process that fired, if one did."""
+        """Return the process that is hit, if one is."""
         try:
             return int((self._folder / f"fired-{fault.number}").read_text())
         except OSError:
@@ -98,10 +101,16 @@ class Injector:
 
     def __init__(self, armed: Armed, role: str, name: str = "") -> None:
         self._armed = armed
-        self._role, self._name = role, name
+        self.role, self._name = role, name
+        self._job = os.getpid()
         self._identity: tuple[int, int] | None = None
         self._fault: Fault | None = None
         self._seen = 0
+
+    def become(self, role: str) -> None:
+        """Be another process of the same job, which was just forked."""
+        self.role, self._identity, self._fault, self._seen = role, None, None, 0
+        family.mark_as(role, self._name)
 
     def at(self, step: str, when: str) -> None:
         """Come by a step."""
@@ -117,7 +126,7 @@ class Injector:
         fault = self._fault
         return (
             fault is not None
-            and (fault.victim, fault.step, fault.when) == (self._role, step, when)
+            and (fault.victim, fault.step, fault.when) == (self.role, step, when)
             and fault.who in ("", self._name)
         )
 
@@ -133,22 +142,15 @@ class Injector:
         """Do the fault to this process, if no other has."""
         fault, self._fault = self._fault, None
         assert fault is not None
-        if not self._armed.claim(fault):
+        if not self._armed.claim(fault, self._job if fault.kind == "orphan" else 0):
             return
-        if fault.kind in ("stop", "term"):
-            os.kill(os.getpid(), signal.SIGSTOP if fault.kind == "stop" else signal.SIGTERM)
-            return
-        if fault.kind == "oom":  # it grows, and the kernel ends it and, of a daemon, all below it
-            held = np.ones(GROWS_BYTES, np.uint8)
-            for pid in _children() if self._role == "daemon" else ():
-                os.kill(pid, signal.SIGKILL)
-            assert held.size
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _children() -> list[int]:
-    pid = os.getpid()
-    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        if fault.kind == "oom":  # it grows, and the kernel ends it
+            assert np.ones(GROWS_BYTES, np.uint8).all()
+        if fault.kind == "orphan":
+            os.kill(self._job, signal.SIGKILL)
+        else:  # who freezes stops; case.py stops the rest of its job
+            how = {"stop": signal.SIGSTOP, "freeze": signal.SIGSTOP, "term": signal.SIGTERM}
+            os.kill(os.getpid(), how.get(fault.kind, signal.SIGKILL))
 
 
 def around(injector: Injector, step: str, owner: Any, name: str) -> None:
@@ -165,7 +167,7 @@ def around(injector: Injector, step: str, owner: Any, name: str) -> None:
 
 
 def in_channels(injector: Injector) -> None:
-    """Come by all that goes through blocking sockets: in jobs and workers."""
+    """Come by all that goes through blocking sockets: in jobs, nurseries and workers."""
     send, receive = wire.Channel.send, wire.Channel.receive
     handling: dict[int, str] = {}  # by channel: what was received last
 
@@ -183,11 +185,11 @@ def in_channels(injector: Injector) -> None:
         for step in steps:
             injector.at(step, "after")
 
-    def faulty_receive(self: wire.Channel[Any], timeout_s: float | None = None) -> Any:
+    def faulty_receive(self: wire.Channel[Any], *arguments: Any, **named: Any) -> Any:
         before = handling.pop(id(self), None)
         if before is not None:
             injector.at(before, "after")
-        message = receive(self, timeout_s)
+        message = receive(self, *arguments, **named)
         handling[id(self)] = f"get {type(message).__name__}"
         injector.at(handling[id(self)], "before")
         return message

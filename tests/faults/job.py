@@ -7,7 +7,9 @@ neither; each line is true whenever the job dies. Every sample is checked for it
 
 import gc
 import json
+import multiprocessing
 import os
+import signal
 import sys
 import time
 import traceback
@@ -18,9 +20,15 @@ from typing import Any
 import numpy as np
 
 import joader
-from joader.client import collating, connection
+from joader.client import births, collating, connection
 from tests.client import torch_stand_in
+from tests.faults import family
 from tests.faults.injector import Armed, Injector, around, in_channels
+from tests.faults.offspring import in_offspring
+
+SLOW_S = 2.5  # a row that takes longer than a daemon waits before it asks for the others back
+CHILD_S = 300.0  # how long a user's child lives if nobody ends it
+REAP_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -41,21 +49,48 @@ class JobSpec:
     cost_s: float = 0.0  # of preparing a row
     fallback: bool = False
     leaves_after: int = 0  # batches, in the middle of a pass; 0: it reads to the end
+    workers: int | None = None  # as torch's num_workers
+    slow_row: int = -1  # takes SLOW_S
+    child: str = ""  # "job", "worker": the user's code forks a process there that outlives it
 
 
 class Numbers:
     """Row i is an array that only row i has, and i itself; of differing lengths where ragged."""
 
-    def __init__(self, length: int, ragged: bool, cost_s: float) -> None:
-        self.length, self.ragged, self.cost_s = length, ragged, cost_s
+    def __init__(self, spec: JobSpec) -> None:
+        self.length, self.ragged, self.cost_s = spec.row_limit, spec.ragged, spec.cost_s
+        self.slow_row, self.child = spec.slow_row, spec.child == "worker"
 
     def __len__(self) -> int:
         return self.length
 
     def __getitem__(self, row: int) -> tuple[Any, int]:
-        if self.cost_s:
-            time.sleep(self.cost_s)
+        if self.child and not _with_child:
+            have_child()
+        if self.cost_s or row == self.slow_row:
+            time.sleep(SLOW_S if row == self.slow_row else self.cost_s)
         return content(row, self.ragged), row
+
+
+# Not in the dataset, which must not change when it is read: the processes that have a child.
+_with_child: list[int] = []
+_injectors: list[Injector] = []
+
+
+def have_child() -> None:
+    """Fork, as user code may: a child that leaves, and in a worker one that stays in its group."""
+    in_worker = family.marked(os.getpid()).startswith("worker")
+    for leaves in (True, False) if in_worker else (True,):
+        if os.fork() == 0:
+            if leaves:
+                os.setsid()
+                family.mark(family.CHILD)
+            signal.alarm(int(CHILD_S))
+            while True:
+                time.sleep(1.0)
+    _with_child.append(os.getpid())
+    for injector in _injectors:
+        injector.at("child", "after")
 
 
 def content(row: int, ragged: bool) -> Any:
@@ -73,7 +108,7 @@ def as_list(samples: list[Any]) -> list[Any]:
 
 def make_loader(spec: JobSpec) -> Any:
     """Return the job's loader; it reads a subset, in which rows may come twice."""
-    dataset = Numbers(spec.row_limit, spec.ragged, spec.cost_s)
+    dataset = Numbers(spec)
     order: dict[str, Any] = {"shuffle": spec.order in ("shared", "seeded")}
     if spec.order == "seeded":
         order |= {"order": "seeded", "seed": 1}
@@ -89,6 +124,7 @@ def make_loader(spec: JobSpec) -> Any:
         deterministic=spec.deterministic,
         as_numpy=True,
         fallback=spec.fallback,
+        **({} if spec.workers is None else {"num_workers": spec.workers}),
     )
 
 
@@ -116,15 +152,21 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def run(spec: JobSpec, log_path: Path, armed: Armed | None) -> None:
+def run(spec: JobSpec, log_path: Path, armed: Armed) -> None:
     """Be the job, from where its log ends; returns when all passes are read, or raises."""
     sys.modules["torch.utils.data.dataset"] = torch_stand_in
-    injector = Injector(armed, "job", spec.name) if armed else None
-    if injector is not None:
-        in_channels(injector)
-        around(injector, "welcome", connection, "_welcome")
-        around(injector, "gather", collating, "copy")
-        around(injector, "leave", connection.Connection, "close")
+    torch_stand_in.Subset.__module__ = "torch.utils.data.dataset"  # as it is known by
+    # A life is spawned, and would have its jobs spawn their nurseries: nothing would be wrapped.
+    multiprocessing.set_start_method("fork", force=True)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    injector = Injector(armed, "job", spec.name)
+    injector.become("job")
+    _injectors[:] = [injector]
+    in_channels(injector)
+    in_offspring(injector)
+    around(injector, "welcome", connection, "welcomed")
+    around(injector, "gather", collating, "copy")
+    around(injector, "leave", connection.Connection, "close")
     states = [line["state"] for line in lines(log_path) if "state" in line]
     log = Log(log_path)
     before = _held()
@@ -139,31 +181,38 @@ def run(spec: JobSpec, log_path: Path, armed: Armed | None) -> None:
     log.note(held_before=before, held_after=_held(), by_itself=by_itself)
 
 
-def _read(spec: JobSpec, loader: Any, first: int, log: Log, injector: Injector | None) -> None:
+def _read(spec: JobSpec, loader: Any, first: int, log: Log, injector: Injector) -> None:
     batches = 0
     for epoch in range(first, spec.passes):
         for batch in loader:
             rows = checked(batch, spec)
             log.note(epoch=epoch, rows=rows, state=loader.state_dict())
             batches += 1
+            if spec.child == "job" and not _with_child:
+                have_child()
             if batches == spec.leaves_after:
                 return
             if spec.pause_s:
                 time.sleep(spec.pause_s)
-        if injector is not None:
-            injector.at("epoch end", "before")
+        injector.at("epoch end", "before")
         log.note(ended=epoch)
-        if injector is not None:
-            injector.at("epoch end", "after")
+        injector.at("epoch end", "after")
 
 
 def _held() -> list[int]:
-    """Return how many descriptors are open, and how many mappings of an arena there are."""
+    """Return how many descriptors are open, and how many mappings of an arena there are.
+
+    A nursery that was told to end keeps a pipe until it is reaped, which takes what it takes.
+    """
+    deadline = time.monotonic() + REAP_S
+    while births._ending and time.monotonic() < deadline:
+        time.sleep(0.01)
+        births._reap()
     maps = Path("/proc/self/maps").read_text().count("joader-arena")
-    return [len(os.listdir("/proc/self/fd")), maps]
+    return [len(os.listdir("/proc/self/fd")) - len(births._ending), maps]
 
 
-def fork(spec: JobSpec, log_path: Path, armed: Armed | None, runtime: Path) -> int:
+def fork(spec: JobSpec, log_path: Path, armed: Armed, runtime: Path) -> int:
     """Start the job in a process of its own, and return its number."""
     pid = os.fork()
     if pid:

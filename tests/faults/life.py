@@ -17,9 +17,10 @@ from pathlib import Path
 from random import Random
 
 from tests.faults.case import Case
+from tests.faults.family import children, state
 from tests.faults.injector import Fault
 from tests.faults.job import JobSpec
-from tests.faults.node import Node, Violation, adopt_orphans, children, state
+from tests.faults.node import Node, Violation, adopt_orphans
 from tests.faults.points import Point, Step, name_of
 
 TRIES = 3  # of a fault that did not come by
@@ -59,14 +60,12 @@ def _live(life: Life, random: Random, points: list[Point], stop_s: float, node: 
     for point in points:
         victim, kind, when, step = point
         fired = False
-        if step.new_daemon:
-            node.down()
         for attempt in range(TRIES):
             number += 1
             nth = 1 if attempt else random.randint(1, step.times)
-            who = "j0" if victim == "job" else ""
+            who = "j0" if victim == "job" or kind in ("orphan", "freeze") else ""
             fault = Fault(number, victim, kind, step.name, when, nth, who)
-            specs = specs_for(random, number, step)
+            specs = specs_for(random, number, step, least=2 if kind == "freeze" else 1)
             supervised = victim == "daemon" and random.random() < SUPERVISED
             case = Case(node, fault, specs, stop_s, supervised)
             try:
@@ -78,37 +77,44 @@ def _live(life: Life, random: Random, points: list[Point], stop_s: float, node: 
                 break
         (life.fired if fired else life.unfired).append(name_of(point))
     node.down()
-    if "Traceback" in node.log.read_text():
-        raise Violation("the daemon or a worker raised")
+    for log in (node.log, node.folder / "jobs.log"):
+        if log.exists() and "Traceback" in log.read_text():
+            raise Violation(f"somebody raised: {log.read_text()[-3000:]}")
     node.wait("no process is left", lambda: not left())
 
 
-def specs_for(random: Random, case: int, step: Step) -> list[JobSpec]:
+def specs_for(random: Random, case: int, step: Step, least: int = 1) -> list[JobSpec]:
     """Return one to three jobs on parts of one dataset, with what the step needs."""
     limit = random.randint(16, 56)
     ragged = step.ragged or random.random() < 0.3
     deterministic = random.random() < 0.3
     cost_s = random.choice([0.0, 0.0, 0.001, 0.003])
+    child = step.child or random.choice(["job", "worker", *[""] * 14])
     made = []
-    for number in range(random.randint(1, 3)):
+    for number in range(random.randint(least, 3)):
         rows = random.sample(range(limit), random.randint(limit // 2, limit))
+        slow_row = rows[0] if step.slow and not number else -1
         if random.random() < 0.1:
             rows += rows[:3]
         made.append(
             JobSpec(
-                f"j{number}",
-                f"case{case}",
-                rows,
-                limit,
-                random.randint(2, 8),
-                random.choice(["shared", "shared", "shared", "seeded", "given", "told"]),
-                random.randint(1, 2),
-                step.own or random.random() < 0.2,
-                ragged,
-                deterministic,
-                random.choice([0.0, 0.0, 0.002, 0.01]),
-                cost_s,
-                random.random() < 0.5,
+                name=f"j{number}",
+                # What one job's dataset does beside is not what another's does.
+                key=f"case{case}" if slow_row < 0 and not child else f"case{case}-{number}",
+                rows=rows,
+                row_limit=limit,
+                batch_size=random.randint(2, 8),
+                order=random.choice(["shared", "shared", "shared", "seeded", "given", "told"]),
+                passes=1 if step.slow else random.randint(1, 2),
+                own=step.own or random.random() < 0.2,
+                ragged=ragged,
+                deterministic=deterministic,
+                pause_s=random.choice([0.0, 0.0, 0.002, 0.01]),
+                cost_s=cost_s,
+                fallback=random.random() < 0.5,
+                workers=random.choice([None, None, 1, 2]),
+                slow_row=slow_row,
+                child=child if not number else "",
             )
         )
     return made

@@ -1,6 +1,8 @@
-"""Every step at which a process can be hit, by who is hit, in the order of a sample's journey.
+"""Every step at which a process can be hit, by who comes by, in the order of a sample's journey.
 
-Where a step needs something of its jobs (an own part, samples of differing sizes) it says so.
+A nursery or worker that comes by is hit itself, or its job is (`orphan`), or all of its job's
+processes are (`freeze`). Where a step needs something of its jobs (an own part, samples of
+differing sizes) it says so.
 """
 
 from dataclasses import dataclass
@@ -8,8 +10,9 @@ from itertools import product
 from random import Random
 
 KINDS = {
-    "job": ("kill", "stop", "oom"),
-    "worker": ("kill", "stop", "oom"),
+    "job": ("kill", "stop", "oom", "freeze"),
+    "nursery": ("kill", "stop", "orphan", "freeze"),
+    "worker": ("kill", "stop", "oom", "orphan", "freeze"),
     "daemon": ("kill", "stop", "oom", "term"),
 }
 ONCE, OFTEN = 1, 8
@@ -24,8 +27,9 @@ class Step:
     times: int = ONCE
     own: bool = False
     ragged: bool = False
+    slow: bool = False  # it needs a row that takes long
+    child: str = ""  # it needs a process that user code has forked: in the job, or in a worker
     whens: tuple[str, ...] = ("before", "after")
-    new_daemon: bool = False  # it comes by only when a daemon is new
 
     def points(self) -> list[tuple["Step", str]]:
         return [(self, when) for when in (*self.whens, *(("half",) if self.halves else ()))]
@@ -35,9 +39,8 @@ STEPS = {
     "job": (
         Step("welcome"),
         Step("send Register", halves=True),
-        Step("get NeedBody"),
-        Step("send Body", halves=True),
         Step("get Registered"),
+        Step("send Attend", halves=True),
         Step("send StartPass", halves=True),
         Step("send NextBatch", halves=True, times=OFTEN),
         Step("get BatchReady", times=OFTEN),
@@ -45,38 +48,56 @@ STEPS = {
         Step("send GiveBack", halves=True, times=OFTEN),
         Step("epoch end"),
         Step("leave"),
+        Step("send Stop", halves=True),
+        Step("child", child="job", whens=("after",)),
+    ),
+    "nursery": (
+        Step("birth"),
+        Step("send Born", halves=True),
+        Step("attend"),
+        Step("hello"),
+        Step("bear", halves=True),
+        Step("reap"),
+        Step("send Ended", halves=True),
+        Step("hang up"),
     ),
     "worker": (
-        Step("start", whens=("before",), new_daemon=True),
-        Step("get RecipeBody"),
+        Step("fork", whens=("after",)),
+        Step("hello"),
         Step("get Cook", times=OFTEN),
         Step("prepare", times=OFTEN),
         Step("send TooBig", halves=True, ragged=True),
         Step("get PutAt", ragged=True),
         Step("write", halves=True, times=OFTEN),
         Step("send Cooked", halves=True, times=OFTEN),
-        Step("get OwnBody", own=True),
         Step("get Finish", own=True, times=OFTEN),
         Step("own part", own=True, times=OFTEN),
+        Step("get HandBack", slow=True),
+        Step("send NotBegun", halves=True, slow=True),
+        Step("child", child="worker", whens=("after",)),
     ),
     "daemon": (
         Step("get Hello", whens=("before",)),
         Step("send Welcome"),
         Step("get Register"),
-        Step("send NeedBody", halves=True),
-        Step("get Body"),
         Step("send Registered", halves=True),
+        Step("attend"),
+        Step("send Bear", halves=True),
+        Step("arrive"),
         Step("get StartPass"),
         Step("get NextBatch", times=OFTEN),
         Step("plan", times=OFTEN),
-        Step("send RecipeBody", halves=True),
         Step("send Cook", halves=True, times=OFTEN),
         Step("get TooBig", ragged=True),
         Step("send PutAt", halves=True, ragged=True),
         Step("get Cooked", times=OFTEN),
         Step("send Finish", halves=True, own=True, times=OFTEN),
+        Step("send HandBack", halves=True, slow=True),
+        Step("get NotBegun", slow=True),
         Step("send BatchReady", halves=True, times=OFTEN),
         Step("get GiveBack", times=OFTEN),
+        Step("get Ended"),
+        Step("lost"),
         Step("leave"),
     ),
 }

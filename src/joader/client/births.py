@@ -27,6 +27,7 @@ from joader.errors import BadMessage, ConnectionLost, JoaderError, NoDaemon
 from joader.messages import Attend, Born, FromChild, Stop, Unborn
 from joader.recipe.parts import OwnPart, SharedPart
 from joader.wire import Channel
+from joader.workers.loop import let_go_of_memory
 from joader.workers.nursery import Childhood, be_nursery
 
 # How long a nursery may take to load the job's code anew: imports from a slow network disk.
@@ -39,6 +40,15 @@ _ending: list[Any] = []  # processes that were told to end, to be reaped
 _open: "weakref.WeakSet[Nursery]" = weakref.WeakSet()
 # Descriptors of the job that no nursery may keep; who has one adds a function that tells it.
 descriptors_to_close: "weakref.WeakSet[Any]" = weakref.WeakSet()
+
+
+def _in_forked_child() -> None:
+    """Leave the memory of daemons to this job: a child of it may outlive all of them."""
+    if descriptors_to_close:
+        let_go_of_memory()
+
+
+os.register_at_fork(after_in_child=_in_forked_child)
 
 
 def context_of(given: Any) -> Any:
@@ -123,7 +133,9 @@ class Nursery:
     def attend(self, path: str, daemon_pid: int) -> None:
         """Have it serve a daemon, if it does not yet."""
         if self._served != daemon_pid:
-            self._control.send(Attend(path, self.ticket))
+            # One that was killed is missed by who waits for its rows, and another is born.
+            with suppress(ConnectionLost):
+                self._control.send(Attend(path, self.ticket))
             self._served = daemon_pid
 
     def end(self) -> None:

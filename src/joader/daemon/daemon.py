@@ -448,6 +448,8 @@ class Daemon:
                     session.send(PlanAhead(session.number, steps, instruction.key))
                 case engine.Refuse():
                     refused = self.sessions.pop(instruction.job, None)
+                    if refused is not None:
+                        self._unread(self.pool.leave(instruction.job, refused.pid))
                     if refused is not None and self._draining:
                         refused.end()  # the next daemon may have what it wants
                     elif refused is not None:

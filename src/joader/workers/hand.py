@@ -111,9 +111,6 @@ class Hand(asyncio.Protocol):
         self._stream: Stream[FromWorker] = Stream(FromWorker)
         self._mail = Mail()
         self._pidfd = -1
-        with suppress(OSError):  # it is gone already, or of another pid namespace
-            self._pidfd = os.pidfd_open(pid)
-            asyncio.get_running_loop().add_reader(self._pidfd, self._died)
 
     # The connection.
 
@@ -121,6 +118,10 @@ class Hand(asyncio.Protocol):
         """Begin to work."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
+        # Not before: who dies before it gets its welcome never has a connection to lose.
+        with suppress(OSError):  # it is gone already, or of another pid namespace
+            self._pidfd = os.pidfd_open(self.pid)
+            asyncio.get_running_loop().add_reader(self._pidfd, self._died)
         self.crew.arrived(self)
 
     def data_received(self, data: bytes) -> None:

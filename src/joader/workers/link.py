@@ -48,13 +48,14 @@ class NurseryLink(asyncio.Protocol):
         self._mail = Mail()
         self._transport: asyncio.Transport | None = None
         self._pidfd = -1
-        with suppress(OSError):
-            self._pidfd = os.pidfd_open(pid)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Be there."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        # Not before: who dies before it gets its welcome never has a connection to lose.
+        with suppress(OSError):
+            self._pidfd = os.pidfd_open(self.pid)
         self._crew.attend(self)
 
     def data_received(self, data: bytes) -> None:

@@ -128,10 +128,9 @@ class Worker:
     def _listen(self) -> None:
         while True:
             try:
-                message = self._channel.receive()
-            except ConnectionLost:
+                self.listen_to(self._channel.receive())
+            except ConnectionLost:  # while it waits, or while it answers
                 end_group()
-            self.listen_to(message)
 
     def listen_to(self, message: Any) -> None:
         """Take in one message."""
@@ -378,6 +377,15 @@ def let_go(channel: Channel[Any]) -> None:
     faulthandler.disable()
     faulthandler.unregister(SIGNAL)
     channel.close()
+    let_go_of_memory()
+
+
+def let_go_of_memory() -> None:
+    """Close descriptors of shared memory, in a process that was forked.
+
+    Python's mmap keeps one for each mapping, also where the mapping itself is not inherited. Who
+    has one keeps the memory, however long its daemon and its job are gone.
+    """
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for descriptor in map(int, os.listdir("/proc/self/fd")):
         with suppress(OSError):

@@ -171,8 +171,7 @@ class Nursery:
 
     def _listen_to_job(self) -> bool:
         try:
-            messages = list(self._control.look_ahead())
-            self._control.look_ahead().clear()
+            messages = _all_of(self._control)
         except JoaderError:
             return False
         for message in messages:
@@ -200,8 +199,7 @@ class Nursery:
 
     def _listen_to_daemon(self, daemon: Channel[Any]) -> None:
         try:
-            messages = list(daemon.look_ahead())
-            daemon.look_ahead().clear()
+            messages = _all_of(daemon)
         except JoaderError:
             messages = [Stop()]
         for message in messages:
@@ -286,6 +284,14 @@ class Nursery:
         worker = Worker(channel, arena, desk, self._childhood.shared, self._childhood.own)
         worker.start_as(number, self._childhood.workers, self._childhood.watch_state)
         worker.serve()
+
+
+def _all_of(channel: Channel[Any]) -> list[Any]:
+    """Take all messages that have come; what comes meanwhile is for the next turn."""
+    ready = channel.look_ahead()
+    messages = list(ready)
+    ready.clear()
+    return messages
 
 
 def _kill(pid: int) -> None:
