@@ -70,6 +70,12 @@ class Node:
         found: list[int] = self.status()["worker_processes"]
         return found
 
+    def signed(self) -> list[tuple[int, int, int]]:
+        """Return all rows that were prepared of a `Signed`: the row, its process, its nursery."""
+        path = self.folder / "signed"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [(int(row), int(pid), int(nursery)) for row, pid, nursery in map(str.split, lines)]
+
     def log(self) -> str:
         return (self.run / "daemon.log").read_text()
 
@@ -103,6 +109,17 @@ def children(pid: int) -> list[int]:
         with suppress(OSError):  # it has just ended
             found += map(int, (thread / "children").read_text().split())
     return found
+
+
+def nurseries(pid: int) -> list[int]:
+    """Return the nurseries of a job, as far as they were forked."""
+    mine = _command(pid)
+    return [child for child in children(pid) if alive(child) and _command(child) == mine]
+
+
+def family(pid: int) -> list[int]:
+    """Return a process and all that come from it."""
+    return [pid, *(one for child in children(pid) for one in family(child))]
 
 
 def forked_here() -> list[int]:

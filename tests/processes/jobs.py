@@ -50,6 +50,14 @@ class Squares:
             os.kill(os.getpid(), 9)
         return np.full((self.side, self.side), row % 251, np.uint8), row
 
+class Signed(Squares):
+    """Each row leaves its number, who prepared it, and whose child that is: a job's nursery."""
+
+    def __getitem__(self, row):
+        with open("signed", "a") as file:
+            file.write(f"{row} {os.getpid()} {os.getppid()}\\n")
+        return super().__getitem__(row)
+
 def check(batch):
     arrays, rows = batch
     assert arrays.dtype == np.uint8 and arrays.shape[0] == len(rows)
