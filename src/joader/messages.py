@@ -20,6 +20,9 @@
     worker  → daemon   Cooked, CookedEach, Spoiled
     daemon  → worker   HandBack         it has worked on something for long: who waits behind it …
     worker  → daemon   NotBegun         … goes to another
+    daemon  → worker   Check            prepare a row that another job has, and compare
+    worker  → daemon   Checked          … byte by byte
+    daemon  → client   Differs          they are not the same, so nothing is shared
     daemon  → client   BatchReady       where the samples of the next batch lie
     client  → daemon   GiveBack         copied: the slots may be used again
     daemon  → client   Refused          why this job cannot be served
@@ -176,6 +179,29 @@ class Finish(msgspec.Struct, frozen=True, tag=True):
     offset: int
     size_bytes: int
     key: int
+
+
+class Check(msgspec.Struct, frozen=True, tag=True):
+    """Prepare a row that is in a slot already, and compare: jobs that share must agree."""
+
+    sample: int
+    row: int
+    offset: int
+    layout: bytes
+    size_bytes: int = 0  # it writes nothing
+
+
+class Checked(msgspec.Struct, frozen=True, tag=True):
+    """Say whether a row came out as it lies in its slot."""
+
+    sample: Natural
+    same: bool
+
+
+class Differs(msgspec.Struct, frozen=True, tag=True):
+    """Tell a client that a row of its recipe comes out otherwise in its workers."""
+
+    row: int
 
 
 class TooBig(msgspec.Struct, frozen=True, tag=True):
@@ -365,9 +391,9 @@ FromClient = (
     | AskExplain
     | Stop
 )
-ToClient = Registered | PlanAhead | BatchReady | Refused | Why | Status | Explained
-ToWorker = Cook | Finish | PutAt | HandBack | Stop
-FromWorker = Cooked | CookedEach | TooBig | Spoiled | NotBegun
+ToClient = Registered | PlanAhead | BatchReady | Differs | Refused | Why | Status | Explained
+ToWorker = Cook | Finish | Check | PutAt | HandBack | Stop
+FromWorker = Cooked | CookedEach | TooBig | Spoiled | Checked | NotBegun
 ToNursery = Bear | Slay | Stop
 FromNursery = Ended | Unborn
 ToChild = Attend | Stop  # from the job to its nursery

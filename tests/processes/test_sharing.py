@@ -197,3 +197,32 @@ def test_the_orders_of_live_jobs_pass_the_statistics_of_the_sampling_room(node: 
         assert rank_p_value(ranks) > ALPHA
         firsts = [(rows[0], 60) for rows in epochs]
         assert rank_p_value(firsts, bins=4) > ALPHA
+
+
+MEETS = """
+class Hidden(Squares):
+    def __getitem__(self, row):
+        return np.array([row + int(open("hidden").read())])
+
+loader = joader.DataLoader(Hidden(60), batch_size=6, deterministic=True, num_workers=1)
+rows = sorted(int(row) for batch in loader for row in batch[:, 0])
+say([rows[0], rows[-1], len(rows), loader.stats().shared])
+"""
+
+
+def test_what_was_prepared_outlives_its_job_and_the_next_run_finds_it(node: Node) -> None:
+    node.up()
+    (node.folder / "hidden").write_text("0")
+    assert node.job(MEETS).result() == [[0, 59, 60, 0]]
+    assert node.job(MEETS).result() == [[0, 59, 60, 60]]
+
+
+def test_jobs_whose_rows_differ_where_nobody_can_see_share_nothing(node: Node) -> None:
+    node.up()
+    (node.folder / "hidden").write_text("0")
+    assert node.job(MEETS).result() == [[0, 59, 60, 0]]
+    (node.folder / "hidden").write_text("1000")  # behind a path: no fingerprint sees it
+    other = node.job(MEETS)
+    out, err = other.process.communicate(timeout=60)
+    assert json.loads(out) == [1000, 1059, 60, 0]
+    assert "comes out otherwise here" in err

@@ -25,6 +25,7 @@ from joader.memory import Arena, Layout
 from joader.messages import (
     PROTOCOL,
     BatchReady,
+    Differs,
     Hello,
     PlanAhead,
     Refused,
@@ -71,7 +72,7 @@ class Connection:
         finally:
             os.close(descriptor)
         self._channel: Channel[Any] = Channel(sock, ToClient)
-        self._batches: deque[BatchReady | PlanAhead] = deque()
+        self._batches: deque[BatchReady | PlanAhead | Differs] = deque()
         self._layouts: dict[int, Layout] = {}
         self._refusal: Refusal | None = None  # to be raised
         self.closed = False
@@ -134,22 +135,23 @@ class Connection:
             if self._refusal is None:
                 raise
 
-    def batch(self, timeout_s: float) -> BatchReady | PlanAhead:
-        """Return the next batch, or what is planned; TimeoutError if nothing comes in time."""
+    def batch(self, timeout_s: float) -> BatchReady | PlanAhead | Differs:
+        """Return the next batch, what is planned, or that there is none to share; TimeoutError if
+        nothing comes in time."""
         if self._batches:
             return self._batches.popleft()
-        answer = self._wait((BatchReady, PlanAhead), timeout_s)
-        assert isinstance(answer, BatchReady | PlanAhead)
+        answer = self._wait((BatchReady, PlanAhead, Differs), timeout_s)
+        assert isinstance(answer, BatchReady | PlanAhead | Differs)
         return answer
 
     def ask(self, question: msgspec.Struct, kind: type[T], timeout_s: float) -> T:
         """Ask something and return the answer; batches that come before it are kept."""
         self._channel.send(question)
         while True:
-            answer = self._wait((BatchReady, PlanAhead, kind), timeout_s)
+            answer = self._wait((BatchReady, PlanAhead, Differs, kind), timeout_s)
             if isinstance(answer, kind):
                 return answer
-            assert isinstance(answer, BatchReady | PlanAhead)
+            assert isinstance(answer, BatchReady | PlanAhead | Differs)
             self._batches.append(answer)
 
     def layouts(self, batch: BatchReady) -> list[Layout]:

@@ -214,6 +214,7 @@ class DataLoader:
         self._counts = Counts()
         self._said: set[str] = set()
         self._keeps_state = False  # its dataset changes when it is read
+        self._differs = False  # its rows are not those of others with an equal recipe
         self._forget_passes()
         if self._inside_reason:
             self._load_inside()
@@ -245,6 +246,7 @@ class DataLoader:
             deterministic=self.deterministic,
             # In the daemon only the order "seeded" keeps a job's random numbers its own.
             private=seeded and given != "seeded",
+            alone=self._differs,
             seed=self.seed,
             drop_last=self.drop_last,
             rank=self._rank,
@@ -617,6 +619,20 @@ class DataLoader:
             "torch does without num_workers; give num_workers= to have worker processes read it"
         )
         self._keeps_state = True
+        self._looker = Looker(self._settings())
+        self._sight, self._nursery = None, None
+        return self._looked().job
+
+    def in_private(self, row: int) -> Job:
+        """Share nothing from now on: what this job prepares is not what others have."""
+        log.warning(
+            "row %d comes out otherwise here than in another job with an equal recipe, so this job "
+            "shares nothing with it: the dataset or prepare= depends on something that joader does "
+            "not see (a file behind a path, a library's state), or is random although it is "
+            "declared deterministic; key= tells jobs apart",
+            row,
+        )
+        self._differs = True
         self._looker = Looker(self._settings())
         self._sight, self._nursery = None, None
         return self._looked().job

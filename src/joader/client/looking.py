@@ -44,6 +44,7 @@ class Settings:
     worker_init_fn: Callable[[int], None] | None
     deterministic: bool
     private: bool  # its random samples are its alone, though the daemon does not draw them
+    alone: bool  # it shares nothing: its rows were seen to differ from others'
     seed: int
     drop_last: bool
     rank: Rank | None
@@ -118,7 +119,7 @@ class Looker:
             opaque=opaque,
             runs={} if its.key else place_in_words(),
         )
-        private = (its.private and not deterministic) or bool(opaque)
+        private = (its.private and not deterministic) or bool(opaque) or its.alone
         job = Job(
             name=its.name,
             recipe=name,

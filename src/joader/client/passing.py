@@ -41,7 +41,7 @@ from joader.errors import (
     Refusal,
     WorldError,
 )
-from joader.messages import AskWhy, BatchReady, GiveBack, PlanAhead, Why, unpacked
+from joader.messages import AskWhy, BatchReady, Differs, GiveBack, PlanAhead, Why, unpacked
 from joader.recipe.parts import KeepsState
 from joader.recipe.randomness import key_of
 from joader.workers.complaint import class_of, complaint, without_class
@@ -332,6 +332,9 @@ class Pass:
                 if isinstance(batch, PlanAhead):
                     self._learn(batch)
                     continue
+                if isinstance(batch, Differs):
+                    self._share_no_more(batch.row)
+                    continue
                 if batch.number == self._number:
                     self._losses = 0
                     return batch
@@ -344,6 +347,12 @@ class Pass:
                 self._note_loss(error)
             except Refusal as error:
                 self._go_on_alone(error)
+
+    def _share_no_more(self, row: int) -> None:
+        """Register anew, under a name that is nobody else's. Nothing was handed out yet."""
+        self.connection.close()
+        self.connection = self._loader.connect_in_private(row)
+        self._begin()
 
     def _learn(self, news: PlanAhead) -> None:
         """Note what a rank's pass reads next, so that it can go on without this daemon."""

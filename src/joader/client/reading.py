@@ -68,6 +68,10 @@ class Loader(Protocol):
         """Bring no workers from now on; return the job as it is then."""
         ...
 
+    def in_private(self, row: int) -> Job:
+        """Share nothing from now on; return the job as it is then."""
+        ...
+
     def collated(self, whole: Slots | Samples, joined: Joining | None) -> Any:
         """Make a batch."""
         ...
@@ -117,6 +121,11 @@ class Reading:
         """Register anew, as a job that reads by itself what nobody has prepared."""
         self._job = self._loader.without_workers()
         self.reads_itself, self.tries_here = True, False
+        return self.connect()
+
+    def connect_in_private(self, row: int) -> Connection | Alone:
+        """Register anew, as a job that shares nothing: a row came out otherwise than others'."""
+        self._job = self._loader.in_private(row)
         return self.connect()
 
     def in_job(self) -> InJob:

@@ -32,9 +32,11 @@ from joader.messages import (
     AskStatus,
     AskWhy,
     BatchReady,
+    Check,
     Cook,
     Cooked,
     CookedEach,
+    Differs,
     Explained,
     Finish,
     GiveBack,
@@ -88,6 +90,7 @@ class Daemon:
             self._from_worker,
             self._lost,
             self._late,
+            self._checked,
             self._limit_of,
             config.worker_growth_bytes,
         )
@@ -274,6 +277,7 @@ class Daemon:
         session.registered(message)
         self.sessions[session.job] = session
         try:
+            is_new = bool(message.ticket) and not self.pool.is_known(message.ticket)
             if message.ticket:
                 self.pool.join(
                     session.job, message.ticket, message.recipe, message.workers, message.lends
@@ -298,6 +302,8 @@ class Daemon:
                     reads_itself=not message.ticket,
                 )
             )
+            if is_new and not message.fresh:
+                self._tell(engine.Inspect(session.job))
         except Exception:
             self.sessions.pop(session.job, None)  # it never joined
             self.pool.leave(session.job, session.pid)
@@ -364,6 +370,18 @@ class Daemon:
     def _late(self, samples: tuple[int, ...]) -> None:
         log.warning("a worker with %d samples does not answer; others do them", len(samples))
         self._tell(engine.Late(samples))
+
+    def _checked(self, job: int, sample: int, same: bool) -> None:
+        """Let a job go on that prepares as others do; tell one that does not."""
+        session = self.sessions.get(job)
+        if session is None:
+            return
+        if same:
+            self._tell(engine.Compared(job, sample))
+            return
+        row = self.engine.row_of(job, sample)
+        log.warning("job %d (%s): row %d differs from what others prepared", job, session.name, row)
+        session.send(Differs(row))
 
     def _limit_of(self, recipe: str, job: int | None) -> float:
         """Return how long a row of a recipe, or an own part of a job, may take: the longest any
@@ -434,6 +452,8 @@ class Daemon:
                             key=key_of(instruction.key, instruction.position, instruction.times),
                         )
                     )
+                case engine.Compare():
+                    self._compare(instruction)
                 case engine.Place() if instruction.offset < 0:
                     self.pool.drop(instruction.sample)
                 case engine.Place():
@@ -470,6 +490,15 @@ class Daemon:
         cook = Cook(order.sample, row, order.offset, order.size_bytes, key)
         if not self.pool.cook(cook, code, order.job):  # who could has just left
             self._unread((order.sample,))
+
+    def _compare(self, order: engine.Compare) -> None:
+        recipe = self.sessions[order.job].recipe
+        code, row = self._pieces.locate(order.recipe, order.row, recipe) or ("", 0)
+        if code != recipe:  # its dataset does not have this piece
+            self._tell(engine.Compared(order.job, order.sample))
+            return
+        layout = self._layouts.of(order.sample)
+        self.pool.check(order.job, Check(order.sample, row, order.offset, layout))
 
     def _deliver(self, delivery: engine.Deliver) -> None:
         session = self.sessions[delivery.job]

@@ -27,9 +27,11 @@ from joader.engine.supply import Supply
 from joader.engine.team import Teams
 from joader.engine.values import (
     Begin,
+    Compared,
     Deliver,
     Event,
     Failed,
+    Inspect,
     Instruction,
     Job,
     Join,
@@ -93,6 +95,8 @@ class Engine:
             Failed: self._failed,
             Lost: self._lost,
             Late: self._late,
+            Inspect: self._inspect,
+            Compared: self._compared,
             Release: self._release,
             TakeBack: self._take_back,
             Leave: self._leave,
@@ -127,6 +131,10 @@ class Engine:
     def rows_of(self, job: Job) -> NDArray[np.uint32]:
         """Return the rows of its recipe that a job reads, by position."""
         return self._reader(job).rows.rows
+
+    def row_of(self, job: Job, sample: int) -> int:
+        """Return the row of a job's recipe that a sample is of."""
+        return sample - self._reader(job).recipe.base
 
     def holds(self, job: Job) -> bool:
         """Tell whether a job has samples that it has not released."""
@@ -334,6 +342,8 @@ class Engine:
     def _leave(self, event: Leave) -> None:
         reader = self._reader(event.job)
         self._supply.give_up_all(reader)
+        for sample in list(reader.inspected):
+            self._supply.compared(reader, sample)
         if reader.in_pass:
             reader.sampler.remove(reader.job)
             self._cache.leave(reader.job)
@@ -364,6 +374,15 @@ class Engine:
 
     def _late(self, event: Late) -> None:
         self._supply.late(event.samples)
+
+    # Jobs of one recipe that first meet.
+
+    def _inspect(self, event: Inspect) -> None:
+        self._supply.inspect(self._reader(event.job))
+
+    def _compared(self, event: Compared) -> None:
+        if event.job in self._readers:
+            self._supply.compared(self._readers[event.job], event.sample)
 
     # What jobs want and give back.
 
@@ -529,7 +548,8 @@ class Engine:
         for it, nobody else asks until it has its batch, and it is refused only if what it wants
         does not fit the empty memory.
         """
-        if self._supply.at_work or any(reader.held_count for reader in self._readers.values()):
+        busy = any(reader.held_count or reader.inspected for reader in self._readers.values())
+        if self._supply.at_work or busy:
             return False
         waiting = [r for r in self._readers.values() if r.wants and not r.reads_itself]
         if not waiting:

@@ -54,6 +54,7 @@ class Reader:
     told: bool = False  # what comes next is told with each want
     reads_for: str = ""  # jobs that read for the same never get a fresh sample twice
     reads_itself: bool = False  # nothing is prepared for it; it never asks
+    inspected: set[int] = field(default_factory=set)  # what its workers have to compare first
     admitted: bool = False  # the size of its samples is known, and its share fits
     in_pass: bool = False
     epoch: int = 0
@@ -193,7 +194,7 @@ class Reader:
         It is less than wanted at the end of a pass, and 0 after it. What is held at a time stays
         within the share: all else can be taken back for others. On demand it is one delivery.
         """
-        if not self.wants:
+        if not self.wants or self.inspected:
             return None
         count = self.wants[0]
         if count > len(self.positions):

@@ -39,6 +39,10 @@ class JobRows:
         if self.numbers.size and np.any(self.numbers != np.arange(rows.size, dtype=np.uint32)):
             self._order = np.argsort(self.numbers, kind="stable").astype(np.uint32)
 
+    def has(self, row: int) -> bool:
+        """Tell whether some position stands for a row."""
+        return bool((self.rows == row).any())
+
     def positions(self, numbers: Array) -> Array:
         """Return the positions of these numbers."""
         if self._order is None:

@@ -27,12 +27,14 @@ from joader.engine.instances import Instances
 from joader.engine.reader import Reader
 from joader.engine.recipes import Recipe
 from joader.engine.sizes import Sizes
-from joader.engine.values import Finish, Forget, Instruction, Job, Place, Prepare
+from joader.engine.values import Compare, Finish, Forget, Instruction, Job, Place, Prepare
 from joader.errors import CacheFull
 
 TRIES = 2
 # Up to so many samples are released one by one: arrays cost more.
 FEW = 4
+# Rows that a job's workers compare before it takes what others have prepared.
+INSPECTED = 3
 # Holds the sources of own parts that are in workers' hands; no job has this number.
 WORKERS = -1
 
@@ -267,6 +269,26 @@ class Supply:
 
     def _is_of(self, sample: int, recipe: Recipe) -> bool:
         return 0 <= self._instances.home(sample) - recipe.base < recipe.row_limit
+
+    def inspect(self, reader: Reader) -> None:
+        """Have a job's workers compare a few rows that are here; the job waits for the outcome."""
+        for sample in self._cache.samples():
+            if len(reader.inspected) == INSPECTED:
+                break
+            recipe, row = reader.recipe, sample - reader.recipe.base
+            ready = sample not in self._underway and not self._instances.is_own(sample)
+            if ready and 0 <= row < recipe.row_limit and reader.rows.has(row):
+                reader.inspected.add(sample)
+        for sample in reader.inspected:
+            self._hold(sample)
+            recipe, offset = reader.recipe, self._cache.place(sample)[0]
+            self._out.append(Compare(reader.job, sample, recipe.name, sample - recipe.base, offset))
+
+    def compared(self, reader: Reader, sample: int) -> None:
+        """Let go of a row that a job's worker has compared."""
+        if sample in reader.inspected:
+            reader.inspected.remove(sample)
+            self._cache.release(WORKERS, sample)
 
     def take_what_is_here(self, reader: Reader, count: int) -> list[int]:
         """Lease what is here of a reader's next samples; return the places of what is not.

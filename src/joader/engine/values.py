@@ -135,6 +135,21 @@ class Late:
 
 
 @dataclass(frozen=True, slots=True)
+class Inspect:
+    """A job's workers are to show that they prepare as others did, before it gets anything."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A job's worker has prepared what is here once more."""
+
+    job: Job
+    sample: int
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """A job has copied these samples out of their slots."""
 
@@ -167,6 +182,8 @@ Event = (
     | Failed
     | Lost
     | Late
+    | Inspect
+    | Compared
     | Release
     | TakeBack
     | Leave
@@ -205,6 +222,17 @@ class Finish(msgspec.Struct, frozen=True):
     times: int
     offset: int = -1
     size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Have a job's worker prepare a row that is here, and compare; answered by `Compared`."""
+
+    job: Job
+    sample: int
+    recipe: str
+    row: int
+    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,4 +290,4 @@ class Forget:
     samples: tuple[int, ...]
 
 
-Instruction = Prepare | Finish | Place | Deliver | Announce | Refuse | Forget
+Instruction = Prepare | Finish | Compare | Place | Deliver | Announce | Refuse | Forget

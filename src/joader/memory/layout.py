@@ -181,3 +181,8 @@ def _node(plain: list[Any]) -> Node:
     if leaf.size_bytes < 0 or (kind in _TYPED and not dtype):
         raise ValueError(f"leaf {plain!r}")
     return leaf
+
+
+def any_objects(layout: Layout) -> bool:
+    """Tell whether a sample holds what has no layout of its own and is pickled."""
+    return any(leaf.kind == "object" for leaf in leaves(layout.root))

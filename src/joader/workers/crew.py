@@ -32,6 +32,8 @@ import msgspec
 from joader.errors import BadMessage
 from joader.messages import (
     Bear,
+    Check,
+    Checked,
     Cook,
     Cooked,
     CookedEach,
@@ -81,6 +83,10 @@ class Owner(Protocol):
 
     def late(self, samples: tuple[int, ...]) -> None:
         """Take note that a worker with these samples does not answer."""
+        ...
+
+    def checked(self, crew: "Crew", sample: int, same: bool) -> None:
+        """Take the outcome of a comparison."""
         ...
 
     def taken_back(self, crew: "Crew", orders: list[Order]) -> None:
@@ -161,6 +167,10 @@ class Crew:
         """Queue a row."""
         self.queue.append(order)
 
+    def check(self, order: Check) -> None:
+        """Queue a comparison, before all else: its job waits for it."""
+        self.queue.appendleft(order)
+
     def finish(self, order: Finish) -> None:
         """Queue an own part, or let it go along with its source."""
         if order.layout:
@@ -209,7 +219,7 @@ class Crew:
     def take_back(self, orders: list[Order]) -> None:
         """Queue orders that were in a worker's hands before all others."""
         for order in reversed(orders):
-            if isinstance(order, Cook) or order.layout:
+            if isinstance(order, Cook | Check) or order.layout:
                 self.queue.appendleft(order)
             else:
                 self.finish(order)
@@ -284,11 +294,20 @@ class Crew:
             self._pool.taken_back(self, orders)
         self._let_leave(hand)
 
+    def checked(self, hand: Hand, message: Checked) -> None:
+        """Note the outcome of a comparison."""
+        if isinstance(hand.busy.get(message.sample), Check):
+            hand.drop(message.sample)
+            self._pool.checked(self, message.sample, message.same)
+
     def reported(self, hand: Hand, message: Report) -> None:
         """Note that a worker has reported, and pass it on."""
         order = hand.busy.get(message.sample)
         if order is None:
             return  # nobody waits for it any more
+        if isinstance(order, Check):  # it cannot be prepared here; who wants it will be told why
+            self.checked(hand, Checked(message.sample, same=True))
+            return
         if isinstance(message, Cooked) and not 0 < message.size_bytes <= order.size_bytes:
             raise BadMessage(f"{message.size_bytes} bytes in a slot of {order.size_bytes}")
         hand.late = False
@@ -453,6 +472,8 @@ class Crew:
         self.hands.remove(hand)
         if not hand.done and not notes and not hand.leaving:
             self._pause()
+        for sample in [s for s, order in hand.busy.items() if isinstance(order, Check)]:
+            self.checked(hand, Checked(sample, same=True))  # nobody knows
         for sample in hand.busy:
             self.note_hand(sample, None)
         for sample, reason in hand.overdue.items():
@@ -490,7 +511,7 @@ class Crew:
     def end(self) -> list[int]:
         """Take nothing more, have all workers end; return the samples that none of them has."""
         self.ended = True
-        gone = [order.sample for order in self.queue]
+        gone = [order.sample for order in self.queue if not isinstance(order, Check)]
         gone += [order.sample for orders in self._held.values() for order in orders]
         self._pool.suspects.difference_update(gone)
         self.queue.clear()

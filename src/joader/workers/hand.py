@@ -19,6 +19,8 @@ from typing import Any, Protocol
 
 from joader.errors import BadMessage
 from joader.messages import (
+    Check,
+    Checked,
     Cook,
     Cooked,
     CookedEach,
@@ -32,7 +34,7 @@ from joader.messages import (
 from joader.wire import Mail, Stream
 from joader.workers.desk import SIGNAL, Desk, Note
 
-Order = Cook | Finish
+Order = Cook | Finish | Check
 Report = Cooked | TooBig | Spoiled
 
 # How long a worker has to say where its code is before it is killed.
@@ -56,6 +58,10 @@ class Owner(Protocol):
 
     def reported_each(self, hand: "Hand", message: CookedEach) -> None:
         """Take a report of several samples."""
+        ...
+
+    def checked(self, hand: "Hand", message: Checked) -> None:
+        """Take the outcome of a comparison."""
         ...
 
     def handed_back(self, hand: "Hand", samples: tuple[int, ...]) -> None:
@@ -135,6 +141,8 @@ class Hand(asyncio.Protocol):
                 elif isinstance(message, NotBegun):
                     self.asked_back = None
                     self.crew.handed_back(self, message.samples)
+                elif isinstance(message, Checked):
+                    self.crew.checked(self, message)
                 else:
                     self.done += 1
                     self.crew.reported(self, message)

@@ -36,9 +36,14 @@ from queue import Empty, SimpleQueue
 from secrets import randbits
 from typing import Any, NoReturn
 
+import numpy as np
+
 from joader.errors import ConnectionLost
 from joader.memory import Arena, Layout, Parcel, pack, read
+from joader.memory.layout import any_objects
 from joader.messages import (
+    Check,
+    Checked,
     Cook,
     Cooked,
     CookedEach,
@@ -62,8 +67,8 @@ RECENT = 256
 # How long a report may wait for the next one.
 REPORT_S = 0.0025
 
-Order = Cook | Finish | PutAt
-Reply = Cooked | TooBig | Spoiled
+Order = Cook | Finish | Check | PutAt
+Reply = Cooked | TooBig | Spoiled | Checked
 NOTHING: Mapping[int, Any] = {}
 
 
@@ -184,7 +189,7 @@ class Worker:
             orders.append(order)
         return orders
 
-    def _answer_in_turn(self, *messages: Cook | Finish) -> None:
+    def _answer_in_turn(self, *messages: Cook | Finish | Check) -> None:
         """Answer what was not handed back meanwhile."""
         read = self._read_together(messages)
         done: list[tuple[Order, Reply]] = []
@@ -221,7 +226,7 @@ class Worker:
                 follower = orders.popleft()
                 done = [(follower, self._reply(follower))]
 
-    def _read_together(self, messages: tuple[Cook | Finish, ...]) -> dict[int, Any]:
+    def _read_together(self, messages: tuple[Cook | Finish | Check, ...]) -> dict[int, Any]:
         """Read the rows of several orders, by sample; none where one of them cannot be read."""
         orders = [message for message in messages if isinstance(message, Cook)]
         if len(orders) < 2:
@@ -245,6 +250,8 @@ class Worker:
                     return self._cook(message, read)
                 case Finish():
                     return self._finish(message)
+                case Check():
+                    return self._check(message)
                 case PutAt():
                     return self._put(message)
         except BaseException as error:  # user code may raise anything, SystemExit included
@@ -256,7 +263,7 @@ class Worker:
 
     def _note(self, order: Order, reply: Reply) -> list[Finish]:
         """Note where a sample lies now, and return the own parts that waited for it."""
-        if isinstance(reply, TooBig) or isinstance(order, Finish):
+        if isinstance(reply, TooBig | Checked) or isinstance(order, Finish | Check):
             return []
         followers = self._followers.pop(order.sample, [])
         self._recent.pop(order.sample, None)
@@ -304,6 +311,21 @@ class Worker:
             self._check_state()
             self._check_state = None  # the first row tells
         return sample
+
+    def _check(self, order: Check) -> Checked:
+        """Compare a row as it comes out here with what another job's worker has made of it.
+
+        Objects are compared only as far as they have a layout: equal ones may be pickled otherwise.
+        """
+        self._get_ready()
+        mine = pack(self._shared.prepare(order.row, None, self._shared_step))
+        if mine.layout.to_bytes() != order.layout:
+            return Checked(order.sample, any_objects(mine.layout))
+        size = mine.layout.size_bytes
+        bytes_here = np.zeros(max(1, size), np.uint8)
+        mine.write(bytes_here)
+        same = np.array_equal(bytes_here[:size], self._arena.slot(order.offset, size))
+        return Checked(order.sample, same or any_objects(mine.layout))
 
     def _finish(self, order: Finish) -> Cooked | TooBig:
         self._get_ready()

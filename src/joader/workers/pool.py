@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from joader.errors import BadMessage
-from joader.messages import Cook, Cooked, CookedEach, Finish, PutAt, Spoiled
+from joader.messages import Check, Cook, Cooked, CookedEach, Finish, PutAt, Spoiled
 from joader.workers.crew import Crew
 from joader.workers.desk import Desk
 from joader.workers.hand import Hand, Order, Report
@@ -40,6 +40,7 @@ class Pool:
         on_report: Callable[[Report | CookedEach], None],
         on_lost: Callable[[tuple[int, ...], str, bool], None],
         on_late: Callable[[tuple[int, ...]], None],
+        on_checked: Callable[[int, int, bool], None],
         limit_of: Limit,
         worker_growth_bytes: int = 0,
     ) -> None:
@@ -52,6 +53,8 @@ class Pool:
         self._on_report = on_report
         self._on_lost = on_lost
         self._on_late = on_late
+        self._on_checked = on_checked
+        self._checks: dict[tuple[str, int], int] = {}  # by ticket and sample: for which job
         self._limit_of = limit_of
         self._growth_bytes = worker_growth_bytes or usual_growth(size)
         self._closing = False
@@ -147,6 +150,22 @@ class Pool:
     def finish(self, order: Finish) -> None:
         """Have a job's own part done."""
         self._crew_of[order.job].finish(order)
+
+    def check(self, job: int, order: Check) -> None:
+        """Have a job's own crew compare a row; the outcome is told once, whatever happens."""
+        crew = self._crew_of[job]
+        self._checks[crew.ticket, order.sample] = job
+        crew.check(order)
+
+    def checked(self, crew: Crew, sample: int, same: bool) -> None:
+        """Pass the outcome of a comparison on."""
+        job = self._checks.pop((crew.ticket, sample), None)
+        if job is not None:
+            self._on_checked(job, sample, same)
+
+    def is_known(self, ticket: str) -> bool:
+        """Tell whether a crew is here already: what its workers prepare was compared."""
+        return ticket in self._crews
 
     def feed(self) -> None:
         """Hand out what has come: to the crews it is for, then to those that have nothing to do."""
