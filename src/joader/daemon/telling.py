@@ -48,7 +48,7 @@ def status(
         "pid": os.getpid(),
         "memory": memory,
         "jobs": jobs,
-        "totals": totals,
+        "totals": {**totals, "wasted": engine.wasted},
     }
 
 

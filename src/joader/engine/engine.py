@@ -162,6 +162,11 @@ class Engine:
         return self._recipes.has(name)
 
     @property
+    def wasted(self) -> int:
+        """How many samples were prepared ahead and went before any job got them."""
+        return self._supply.wasted
+
+    @property
     def used_bytes(self) -> int:
         """Bytes of all samples that are here."""
         return self._cache.used_bytes

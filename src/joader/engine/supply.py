@@ -81,6 +81,7 @@ class Supply:
         self._source: dict[int, int] = {}  # of own parts that are here or on their way
         self._holding = False  # whether WORKERS is known to the cache
         self._used: set[tuple[int, int, int]] = set()  # see _origin_of
+        self.wasted = 0  # samples that were prepared ahead and went before anybody got them
 
     @property
     def at_work(self) -> bool:
@@ -649,5 +650,7 @@ class Supply:
     def _forget_numbers(self, samples: list[int]) -> None:
         for sample in samples:
             self._instances.forget(sample)
-            self._origin.pop(sample, None)
+            origin = self._origin.pop(sample, None)
+            if origin is not None and origin.job is None and sample not in self._source:
+                self.wasted += 1
             self._source.pop(sample, None)
