@@ -651,7 +651,7 @@ class DataLoader:
         if self._rank or not self.fallback:
             raise error
         log.warning(
-            "no daemon serves this job, so it loads by itself, alone and not ahead of time: %s. "
+            "no daemon serves this job, so it loads by itself, as torch's loader would: %s. "
             "No row is lost; the next pass tries the daemon again (`joader status`). "
             "fallback=False raises instead",
             str(error).partition("\n")[0].rstrip(":."),

@@ -18,7 +18,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -30,6 +30,7 @@ from joader.client.connection import Connection
 from joader.client.failures import Mender, failure, good_places
 from joader.client.forms import forms
 from joader.client.in_job import InJob
+from joader.client.in_workers import Failed, InWorkers, Request
 from joader.client.reading import Reading
 from joader.client.source import Drawn, Source
 from joader.daemon.lifecycle import log_path
@@ -79,6 +80,8 @@ class Pass:
         self._number = 0  # of the pass on its connection, once it has begun
         self._mender = Mender(loader.on_error, equal_steps=not loader.goes_on_elsewhere)
         self._in_job: InJob | None = None  # who reads rows here, once there is one to read
+        self._in_workers: InWorkers | None = None  # who reads for it where there is no daemon
+        self._read: dict[int, Any] = {}  # samples of the latest batch, from there
         self._unread: BatchReady | None = None  # a batch that was being read here
         self._wrong = 0  # how many rows of the latest batch failed
         self._given_back = False
@@ -170,6 +173,8 @@ class Pass:
         keys = [key_of(pass_key, p, t) for p, t in zip(positions.tolist(), times, strict=True)]
         failed = dict(self._failed(batch))
         found = samples_of(self.connection.layouts(batch), self.connection.memory, batch)
+        if self._in_workers is not None:
+            found = self._read
         self._unread = batch
         samples: list[Any] = []
         good: list[int] = []
@@ -180,9 +185,12 @@ class Pass:
                 if position in failed and not self._may_try_here(failed[position]):
                     wrong.append((position, failed[position]))
                     continue
+                sample = found.get(place)
+                if isinstance(sample, Failed):
+                    wrong.append((position, sample.reason))
+                    continue
                 try:
                     if place in found:
-                        sample = found[place]
                         if self._loader.reads_itself:  # the own part is done here, too
                             sample = reader.finished(sample, key)
                     else:
@@ -305,10 +313,26 @@ class Pass:
         self._number = self.connection.passes
         begin = self.source.begin(self._number)
         self.connection.send(replace(begin, renew=self._loader.renews))
-        for _ in range(self._ahead):
-            self._ask()
+        if isinstance(self.connection, Alone):
+            self._in_workers = self._loader.in_workers(self._requests(self.connection))
+        if self._in_workers is None:
+            for _ in range(self._ahead):
+                self._ask()
+
+    def _requests(self, alone: Alone) -> Iterator[Request]:
+        """Yield all that is left of the pass, batch by batch, for workers that are told ahead."""
+        while (request := self.source.ask()) is not None:
+            alone.send(request)
+            batch = alone.batch(0.0)
+            told = unpacked(request.positions or batch.positions)
+            times = unpacked(request.times).tolist() if request.times else [0] * told.size
+            key, _ = self.source.randomness(batch)
+            keys = [key_of(key, p, t) for p, t in zip(told.tolist(), times, strict=True)]
+            yield batch, list(zip(self._loader.rows_at(told).tolist(), keys, strict=True))
 
     def _ask(self) -> None:
+        if self._in_workers is not None:
+            return  # they are told by themselves
         request = self.source.ask()
         if request is None:
             return
@@ -321,6 +345,9 @@ class Pass:
 
     def _batch(self) -> BatchReady:
         """Return the next batch of this pass, from another daemon if need be."""
+        if self._in_workers is not None:
+            ready, self._read = self._in_workers.next()
+            return ready
         deadline = time.monotonic() + self._loader.timeout_s
         self._patient, self._granted = 0, False
         while True:

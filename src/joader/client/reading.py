@@ -5,15 +5,18 @@ began with, also when it has to register with another daemon. What it leaves is 
 the loader still reads the same.
 """
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from joader.client import torch_loader
 from joader.client.alone import Alone
 from joader.client.collating import Samples, Slots
 from joader.client.connection import Connection
 from joader.client.in_job import InJob
+from joader.client.in_workers import InWorkers, Request
 from joader.client.job import Job
 from joader.client.joining import Joining
 from joader.errors import WorldError
@@ -131,6 +134,13 @@ class Reading:
     def in_job(self) -> InJob:
         """Return who reads rows in this process."""
         return self._job.in_job(seeded=self._loader.seeded)
+
+    def in_workers(self, requests: Iterator[Request]) -> InWorkers | None:
+        """Return torch's workers for a pass without a daemon, if the user gave any."""
+        lending = self._job.lending
+        if lending is None or not lending.workers or torch_loader.loaded() is None:
+            return None
+        return InWorkers(self._job, requests, self.timeout_s)
 
     def keep(self, connection: Connection | Alone) -> None:
         """Keep a connection for the next pass, if that has the same rows."""
