@@ -259,12 +259,12 @@ class Machine(RuleBasedStateMachine):
         assert not engine._readers
         assert not supply._underway
         assert not supply._unplaced
+        assert not supply._source
         assert not supply._again
         assert self.world.ready == set(self.world.slots) == set(supply._origin)
         supply.drop()
         assert engine.used_bytes == 0
         assert not supply._origin
-        assert not supply._source
         assert not len(supply._instances)
 
 

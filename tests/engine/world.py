@@ -88,6 +88,9 @@ class World:
 
     def tell(self, event: Event) -> list[Instruction]:
         instructions = self.engine.handle(event)
+        if isinstance(event, Join):
+            self.recipe_of[event.job] = event.recipe
+            self.random |= {event.recipe} if event.fresh else set()
         self.log.append((event, instructions))
         for instruction in instructions:
             self.carry_out(instruction)
@@ -203,9 +206,6 @@ class World:
         self.rows[join.job] = join.rows
         self.got[join.job], self.failed[join.job], self.held[join.job] = [], [], []
         self.wants[join.job], self.absent[join.job] = [], []
-        self.recipe_of[join.job] = join.recipe
-        if join.fresh:
-            self.random.add(join.recipe)
         self.tell(join)
 
     def begin(self, job: int, epoch: int = 0, done: np.ndarray = NOTHING) -> None:  # type: ignore[type-arg]
