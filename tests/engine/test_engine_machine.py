@@ -55,6 +55,8 @@ class Machine(RuleBasedStateMachine):
         order=st.sampled_from(["shared", "shared", "seeded", "given"]),
         fresh=st.booleans(),
         own=st.booleans(),
+        itself=st.integers(0, 3),
+        whom=st.sampled_from(["", "", "one", "other"]),
         begin=st.booleans(),
     )
     def join(
@@ -65,6 +67,8 @@ class Machine(RuleBasedStateMachine):
         order: str,
         fresh: bool,
         own: bool,
+        itself: int,
+        whom: str,
         begin: bool,
     ) -> None:
         limit = LIMITS[recipe]
@@ -72,7 +76,21 @@ class Machine(RuleBasedStateMachine):
         job = self.next_job
         self.next_job += 1
         own = (own or self.own_parts) and not self.on_demand  # the simulator has no own parts
-        self.world.join(Join(job, recipe, given, limit, batch, order, job % 3, fresh, own))
+        self.world.join(
+            Join(
+                job=job,
+                recipe=recipe,
+                rows=given,
+                row_limit=limit,
+                batch_size=batch,
+                order=order,
+                seed=job % 3,
+                fresh=fresh,
+                own=own,
+                reads_for=whom,
+                reads_itself=not itself and not self.on_demand,
+            )
+        )
         if begin and job in self.world.jobs:
             self.world.begin(job)
 
@@ -129,11 +147,23 @@ class Machine(RuleBasedStateMachine):
         in_hand = [*self.world.to_do, *self.world.sized]
         self.world.lose({in_hand[pick % len(in_hand)] for pick in picks})
 
+    @precondition(lambda self: self.world.to_do)
+    @rule(picks=st.lists(PICK, min_size=1, max_size=4))
+    def late(self, picks: list[int]) -> None:
+        in_hand = [*self.world.to_do, *self.world.sized]
+        self.world.late({in_hand[pick % len(in_hand)] for pick in picks})
+
     @rule()
     def settle(self) -> None:
         """Once all workers finish and all jobs release, nobody waits."""
+        self.world.wake()
         self.world.settle()
         assert not any(self.world.wants.values())
+
+    @precondition(lambda self: self.world.late_ones)
+    @rule()
+    def settle_without_the_late(self) -> None:
+        self.world.settle()
 
     # What always holds.
 
@@ -181,7 +211,15 @@ class Machine(RuleBasedStateMachine):
     def every_delivery_is_a_hit_or_a_preparation(self) -> None:
         jobs = [self.world.engine.stats(job) for job in self.world.jobs]
         assert all(s.delivered == s.hits + s.prepared and s.shared <= s.hits for s in jobs)
-        assert sum(s.prepared for s in jobs) <= self.world.prepared
+        by_themselves = sum(len(self.world.absent[job]) for job in self.world.jobs)
+        assert sum(s.prepared for s in jobs) <= self.world.prepared + by_themselves
+
+    @invariant()
+    def nothing_is_prepared_for_jobs_that_read_themselves(self) -> None:
+        themselves = {job for job, spec in self.world.jobs.items() if spec.reads_itself}
+        assert not themselves & {order.job for order in self.world.to_do.values()}
+        for job in themselves:
+            assert not self.world.wants[job] or self.world.held[job]
 
     def a_job(self, pick: int) -> int:
         return list(self.world.jobs)[pick % len(self.world.jobs)]
@@ -215,17 +253,19 @@ class Machine(RuleBasedStateMachine):
             assert sorted(self.world.got[job]) == list(range(self.world.rows[job].size))
 
     def nothing_is_left(self) -> None:
-        engine = self.world.engine
+        """See that nobody uses what is left, which deterministic recipes had prepared."""
+        engine, supply = self.world.engine, self.world.engine._supply
+        assert engine.pinned_bytes == 0
+        assert not engine._readers
+        assert not supply._underway
+        assert not supply._unplaced
+        assert not supply._source
+        assert not supply._again
+        assert self.world.ready == set(self.world.slots) == set(supply._origin)
+        supply.drop()
         assert engine.used_bytes == 0
-        held = engine._supply
-        assert not (engine._readers)
-        assert not (len(engine._recipes))
-        assert not (self.world.slots)
-        assert not (held._underway)
-        assert not (held._unplaced)
-        assert not (held._origin)
-        assert not (held._source)
-        assert not (len(held._instances))
+        assert not supply._origin
+        assert not len(supply._instances)
 
 
 class EqualSizes(Machine):
@@ -238,6 +278,7 @@ class EqualSizes(Machine):
     @rule(pick=PICK)
     def one_reads_on_while_all_others_stop(self, pick: int) -> None:
         job = list(self.world.left)[pick % len(self.world.left)]
+        self.world.wake()
         for _ in range(3):
             if job in self.world.jobs:
                 self.world.want(job, self.world.jobs[job].batch_size, self.now)

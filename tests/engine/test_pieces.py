@@ -24,8 +24,9 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.pieces = Pieces()
         self.jobs: list[tuple[str, str, list[str], np.ndarray, np.ndarray]] = []
-        self.names: set[str] = set()
+        self.known: set[str] = set()  # to the engine, which may know a recipe without jobs
         self.gone: set[str] = set()
+        self.held: dict[tuple[str, int], tuple[str, int]] = {}  # by recipe and row
 
     @rule(
         ground=st.sampled_from(["one", "two"]),
@@ -40,7 +41,7 @@ class Machine(RuleBasedStateMachine):
         numbered = self.pieces.join(ground, code, [(n, SIZES[n]) for n in names], rows)
         assert numbered.recipe not in self.gone
         assert not rows.size or int(numbered.rows.max()) < numbered.row_limit
-        self.names.add(numbered.recipe)
+        self.known.add(numbered.recipe)
         self.jobs.append((numbered.recipe, code, names, rows, numbered.rows))
 
     @rule(data=st.data())
@@ -49,18 +50,24 @@ class Machine(RuleBasedStateMachine):
             number = data.draw(st.integers(0, len(self.jobs) - 1))
             recipe, code, *_ = self.jobs.pop(number)
             self.pieces.leave(recipe, code)
-            if not any(job[0] == recipe for job in self.jobs):
-                self.gone.add(recipe)
+
+    @rule(data=st.data())
+    def the_engine_forgets(self, data: st.DataObject) -> None:
+        idle = sorted(self.known - {job[0] for job in self.jobs})
+        gone = set(data.draw(st.lists(st.sampled_from(idle)))) if idle else set()
+        self.known -= gone
+        self.gone |= gone
+        self.held = {place: what for place, what in self.held.items() if place[0] not in gone}
+        self.pieces.forget_all_but(self.known.__contains__)
 
     @invariant()
     def rows_of_a_recipe_hold_what_they_should(self) -> None:
-        held: dict[tuple[str, int], tuple[str, int]] = {}
         named: dict[tuple[str, str, int], int] = {}
         codes = {code: names for _, code, names, _, _ in self.jobs}
         for recipe, code, names, rows, numbers in self.jobs:
             for row, number in zip(rows.tolist(), numbers.tolist(), strict=True):
                 what = contents(names)[row]
-                assert held.setdefault((recipe, number), what) == what
+                assert self.held.setdefault((recipe, number), what) == what
                 assert named.setdefault((recipe, *what), number) == number  # shared
                 found = self.pieces.locate(recipe, number)
                 assert found is not None
@@ -69,7 +76,7 @@ class Machine(RuleBasedStateMachine):
                 assert own is not None
                 assert own[0] == code
                 assert contents(names)[own[1]] == what
-        assert len({recipe for recipe, *_ in self.jobs}) == len(self.pieces)
+        assert len(self.pieces) == len(self.known)
         for ground in ("one", "two"):  # all of a ground fit into one recipe here
             assert len({job[0] for job in self.jobs if job[1].startswith(ground)}) <= 1
 
@@ -91,6 +98,24 @@ def test_a_piece_that_nobody_has_any_more_cannot_be_located() -> None:
     pieces.leave(first.recipe, "one")
     assert pieces.locate(first.recipe, int(first.rows[0])) is None
     assert pieces.locate(first.recipe, int(second.rows[0])) == ("two", 0)
+
+
+def test_a_piece_keeps_its_rows_while_the_engine_knows_the_recipe_and_no_longer() -> None:
+    pieces = Pieces()
+    rows = np.arange(2)
+    pieces.join("g", "one", [("a", 2)], rows)
+    before = pieces.join("g", "two", [("b", 2)], rows)
+    pieces.leave(before.recipe, "one")
+    pieces.leave(before.recipe, "two")
+    pieces.forget_all_but(lambda name: True)
+    again = pieces.join("g", "two", [("b", 2)], rows)
+    assert (again.recipe, again.rows.tolist()) == (before.recipe, [2, 3])
+    pieces.forget_all_but(lambda name: False)  # not those that jobs read
+    pieces.leave(again.recipe, "two")
+    pieces.forget_all_but(lambda name: False)
+    anew = pieces.join("g", "two", [("b", 2)], rows)
+    assert anew.recipe != before.recipe
+    assert anew.rows.tolist() == [0, 1]
 
 
 def test_what_does_not_fit_gets_a_recipe_of_its_own() -> None:

@@ -213,7 +213,7 @@ def test_ranks_that_disagree_are_told_so() -> None:
     assert len(on.read(0, 4)) == 4
 
 
-def test_two_teams_in_step_prepare_each_row_once_and_leave_nothing() -> None:
+def test_two_teams_in_step_prepare_each_row_once_and_leave_nothing_in_use() -> None:
     on = Ranks()
     for team in ("a", "b"):
         for number in (0, 1):
@@ -231,7 +231,7 @@ def test_two_teams_in_step_prepare_each_row_once_and_leave_nothing() -> None:
         assert len(on.came[job]) == 6
         on.held.pop(job)
         on.leave(job)
-    assert on.engine.used_bytes == 0
+    assert on.engine.pinned_bytes == 0
     assert len(on.engine._recipes) == 0
 
 

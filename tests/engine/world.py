@@ -1,11 +1,13 @@
 """A world for the engine: carries its instructions out on paper, and watches that they are sane.
 
 Workers finish in any order the test chooses; slots are really written (with the sample's name), so
-that a delivery from a slot somebody else wrote to is noticed.
+that a delivery from a slot somebody else wrote to is noticed. A *late* worker does not answer: its
+slots are its own until it does, or is dead.
 """
 
 from collections.abc import Callable, Iterable
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -20,6 +22,7 @@ from joader.engine.values import (
     Forget,
     Instruction,
     Join,
+    Late,
     Leave,
     Lost,
     Place,
@@ -36,8 +39,20 @@ from joader.sampling import SeededSampler
 NOTHING = np.empty(0, np.int64)
 
 
+class Made(NamedTuple):
+    """What lies in a slot."""
+
+    recipe: str
+    row: int
+    serial: int  # which preparation it is, or was made of
+    start: tuple[int, int, int]  # where its random numbers start
+    owner: int | None  # the job it is made for, if it is for one alone
+
+
 class World:
     """An engine, its workers and its jobs, all on paper."""
+
+    starts_differ = False  # whether nobody may get two fresh samples that start from one place
 
     def __init__(
         self, capacity_bytes: int, size_of: Callable[[int], int], limits: Limits | None = None
@@ -49,9 +64,11 @@ class World:
         self.to_do: dict[int, Prepare | Finish] = {}
         self.sized: dict[int, Prepare | Finish] = {}  # workers that wait for a slot
         self.slots: dict[int, tuple[int, int]] = {}  # sample -> offset, size
-        # offset -> recipe, row, which preparation, and for which job if it is made for one alone
-        self.bytes: dict[int, tuple[str, int, int, int | None]] = {}
+        self.late_ones: set[int] = set()  # in the hands of workers that do not answer
+        self.bytes: dict[int, Made] = {}  # by offset
+        self.ready: set[int] = set()  # samples that are whole
         self.jobs: dict[int, Join] = {}
+        self.recipe_of: dict[int, str] = {}  # also of jobs that have left
         self.rows: dict[int, np.ndarray] = {}  # type: ignore[type-arg]
         self.order: dict[int, list[int]] = {}  # of the pass, where the job's order is its own
         self.left: dict[int, set[int]] = {}  # positions of the pass that were not delivered
@@ -59,19 +76,37 @@ class World:
         self.failed: dict[int, list[int]] = {}
         self.held: dict[int, list[np.ndarray]] = {}  # type: ignore[type-arg]
         self.wants: dict[int, list[int]] = {}
-        self.had: dict[int, set[int]] = {}  # preparations that jobs with fresh samples had
+        self.absent: dict[int, list[int]] = {}  # positions that a job reads by itself
+        # Fresh preparations, and where they start, that jobs had, by whom they read for
+        self.had: dict[str, set[int]] = {}
+        self.starts: dict[str, set[tuple[int, int, int]]] = {}
+        self.random: set[str] = set()  # recipes with random code, until nobody uses them
         self.refused: dict[int, str] = {}
         self.prepared = 0
         self.log: list[tuple[Event, list[Instruction]]] = []
-        self._serial = count()
+        self._serial, self._keys = count(), count(1)
 
     def tell(self, event: Event) -> list[Instruction]:
         instructions = self.engine.handle(event)
+        if isinstance(event, Join):
+            self.recipe_of[event.job] = event.recipe
+            self.random |= {event.recipe} if event.fresh else set()
         self.log.append((event, instructions))
         for instruction in instructions:
             self.carry_out(instruction)
         assert self.engine.pinned_bytes <= self.engine.used_bytes <= self.capacity
+        self.check_what_stays()
         return instructions
+
+    def check_what_stays(self) -> None:
+        """See that what random code prepared is gone with its last job; all else may stay."""
+        here = {self.bytes[self.slots[sample][0]].recipe for sample in self.ready}
+        orders = (*self.to_do.values(), *self.sized.values())
+        used = {job.recipe for job in self.jobs.values()}
+        used |= {self.recipe_of[order.job] for order in orders}
+        assert not (here & self.random) - used
+        assert all(map(self.engine.has_recipe, here))
+        self.random &= used
 
     def carry_out(self, instruction: Instruction) -> None:
         match instruction:
@@ -97,6 +132,7 @@ class World:
             case Forget():
                 for sample in instruction.samples:
                     assert sample not in self.to_do
+                    self.ready.remove(sample)
                     assert not any(sample in batch for held in self.held.values() for batch in held)
                     self.slots.pop(sample)
 
@@ -113,19 +149,27 @@ class World:
         spec = self.jobs[job]
         positions = delivery.positions.tolist()
         bad = [position for position, _ in delivery.failed]
+        missing = [positions[place] for place in delivery.absent]
+        assert spec.reads_itself or not missing
+        self.check_that_nobody_has(spec, missing)
         for position, sample, offset in zip(
-            [position for position in positions if position not in bad],
+            [position for position in positions if position not in (*bad, *missing)],
             delivery.samples.tolist(),
             delivery.offsets.tolist(),
             strict=True,
         ):
             assert self.slots[sample][0] == offset
-            recipe, row, serial, owner = self.bytes[offset]
-            assert (recipe, row) == (spec.recipe, spec.rows[position])
-            assert owner == (job if spec.own else None)
+            assert sample in self.ready
+            made = self.bytes[offset]
+            assert (made.recipe, made.row) == (spec.recipe, spec.rows[position])
+            assert made.owner == (job if spec.own and not spec.reads_itself else None)
             if spec.fresh:
-                assert serial not in self.had[job]
-                self.had[job].add(serial)
+                had, starts = self.had_by(job)
+                assert made.serial not in had
+                assert made.start not in starts or not self.starts_differ
+                had.add(made.serial)
+                starts.add(made.start)
+        self.absent[job] += missing
         wanted = self.wants[job].pop(0)
         assert len(set(positions)) == len(positions) == min(wanted, len(self.left[job]))
         assert set(positions) <= self.left[job]
@@ -141,18 +185,34 @@ class World:
         if delivery.samples.size:
             self.held[job].append(delivery.samples)
 
+    def had_by(self, job: int) -> tuple[set[int], set[tuple[int, int, int]]]:
+        """Return what those had that a job reads for, and where that started."""
+        whom = self.jobs[job].reads_for or f"job {job}"
+        return self.had.setdefault(whom, set()), self.starts.setdefault(whom, set())
+
+    def check_that_nobody_has(self, spec: Join, positions: list[int]) -> None:
+        """See that what a job is to read by itself is not here in a form it may have."""
+        if spec.fresh and (spec.order == "seeded" or spec.reads_for):
+            return  # its random numbers are its own; another of its loader may have asked for it
+        base = self.engine._readers[spec.job].recipe.base
+        for position in positions:
+            sample = base + int(spec.rows[position])
+            if sample in self.ready:
+                assert spec.fresh
+                assert self.bytes[self.slots[sample][0]].serial in self.had_by(spec.job)[0]
+
     def join(self, join: Join) -> None:
         self.jobs[join.job] = join
         self.rows[join.job] = join.rows
         self.got[join.job], self.failed[join.job], self.held[join.job] = [], [], []
-        self.wants[join.job], self.had[join.job] = [], set()
+        self.wants[join.job], self.absent[join.job] = [], []
         self.tell(join)
 
     def begin(self, job: int, epoch: int = 0, done: np.ndarray = NOTHING) -> None:  # type: ignore[type-arg]
         self.got[job], self.failed[job], self.wants[job] = done.tolist(), [], []
         self.left[job] = set(range(self.rows[job].size)) - set(done.tolist())
         self.order[job] = [p for p in self.own_order(job, epoch) if p in self.left[job]]
-        self.tell(Begin(job, epoch, done))
+        self.tell(Begin(job, epoch, done, key=next(self._keys)))
 
     def own_order(self, job: int, epoch: int) -> list[int]:
         """Return the positions in the order of a whole pass, if it does not depend on others."""
@@ -194,8 +254,9 @@ class World:
                 return
             order = self.to_do[sample]
         del self.to_do[sample]
+        self.late_ones.discard(sample)
         made = self.made_by(order)
-        size = self.size_of(made[1] + (made[3] is not None))
+        size = self.size_of(made.row + (made.owner is not None))
         if order.offset < 0 or size > order.size_bytes:
             self.slots.pop(sample, None)
             self.sized[sample] = order
@@ -205,16 +266,18 @@ class World:
         else:
             self.bytes[order.offset] = made
             self.slots[sample] = (order.offset, -(-size // 64) * 64)
+            self.ready.add(sample)
             self.prepared += isinstance(order, Prepare)
             self.tell(Prepared(sample, size))
 
-    def made_by(self, order: Prepare | Finish) -> tuple[str, int, int, int | None]:
+    def made_by(self, order: Prepare | Finish) -> Made:
         """Return what a worker makes of an order."""
         if isinstance(order, Prepare):
-            return order.recipe, order.row, next(self._serial), None
-        recipe, row, serial, owner = self.bytes[self.slots[order.source][0]]
-        assert owner is None
-        return recipe, row, serial, order.job
+            start = (order.key, order.position, order.times)
+            return Made(order.recipe, order.row, next(self._serial), start, None)
+        source = self.bytes[self.slots[order.source][0]]
+        assert source.owner is None
+        return source._replace(owner=order.job)
 
     def in_hand(self, sample: int) -> bool:
         return sample in self.to_do or sample in self.sized
@@ -229,6 +292,7 @@ class World:
             self.to_do.pop(one, None)
             self.sized.pop(one, None)
             self.slots.pop(one, None)
+            self.late_ones.discard(one)
         return gone
 
     def fail(self, sample: int) -> None:
@@ -242,17 +306,28 @@ class World:
             gone |= dict.fromkeys(self.drop_with_followers(sample))
         self.tell(Lost(tuple(gone), "worker died"))
 
+    def late(self, samples: Iterable[int]) -> None:
+        """Let a worker with these samples in hand answer no more, until it is let finish."""
+        given = tuple(samples)
+        self.late_ones |= set(given)
+        self.tell(Late(given))
+
+    def wake(self) -> None:
+        """Let late workers answer again."""
+        self.late_ones.clear()
+
     def work(self) -> None:
-        """Let all workers finish."""
+        """Let all workers finish that are not late."""
         while ready := [sample for sample in self.to_do if not self.blocked(sample)]:
             for sample in ready:
                 if sample in self.to_do and not self.blocked(sample):
                     self.finish(sample)
 
     def blocked(self, sample: int) -> bool:
-        """Tell whether a worker can do nothing about a sample before its source has a slot."""
+        """Tell whether its worker is late, or waits for a slot for the source of the sample."""
         order = self.to_do[sample]
-        return isinstance(order, Finish) and order.source in self.sized
+        waits_for = order.source if isinstance(order, Finish) else -1
+        return waits_for in self.sized or bool({sample, waits_for} & self.late_ones)
 
     def settle(self) -> None:
         """Let all workers finish and all jobs release, until nothing moves."""

@@ -9,6 +9,7 @@ that were admitted before is refused with the bytes needed, as soon as the size 
 known. An event that raises changes nothing.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from heapq import heapify, heappop, heapreplace
 from typing import Any
@@ -351,6 +352,8 @@ class Engine:
             self._supply.compared(reader, sample)
         if reader.in_pass:
             reader.sampler.remove(reader.job)
+            # What is its alone nobody else could use: it would only lie there.
+            self._supply.release(reader.job, list(Counter(reader.held).elements()))
             self._cache.leave(reader.job)
         del self._readers[reader.job]
         reader.recipe.readers -= 1

@@ -67,6 +67,7 @@ class Recipes:
                 f"recipe {name!r} is of a dataset of {recipe.row_limit} rows for the jobs that "
                 f"read it, and of {row_limit} for this one; give them different keys"
             )
+        self._open[name] = self._open.pop(name)  # the latest is the last
         return recipe
 
     def has(self, name: str) -> bool:

@@ -1,0 +1,165 @@
+"""Recipes that stay open after their last job: what was prepared serves the next."""
+
+import numpy as np
+import pytest
+
+from joader.engine.recipes import MOST_KEPT
+from joader.engine.values import Forget, Join, Leave
+from joader.errors import BadArgument
+from tests.engine.world import World
+
+ROWS = 40
+
+
+def world(slots: int = 400) -> World:
+    return World(slots * 128, lambda row: 100)
+
+
+def read(on: World, job: int, recipe: str = "photos", **more: object) -> None:
+    """Let a job join, and read a pass."""
+    more.setdefault("row_limit", ROWS)
+    on.join(Join(job, recipe, np.arange(ROWS), batch_size=4, **more))  # type: ignore[arg-type]
+    on.begin(job)
+    while job in on.jobs and on.left[job]:
+        on.want(job, 4)
+        on.settle()
+
+
+def test_a_second_job_finds_what_the_first_left() -> None:
+    on = world()
+    read(on, 1)
+    on.leave(1)
+    assert on.engine.has_recipe("photos")
+    read(on, 2)
+    assert on.prepared == ROWS
+    assert on.engine.stats(2).hits == ROWS
+
+
+def test_a_job_that_reads_by_itself_finds_it_too() -> None:
+    on = world()
+    read(on, 1)
+    on.leave(1)
+    read(on, 2, reads_itself=True)
+    assert on.absent[2] == []
+
+
+def test_nothing_is_left_of_random_code() -> None:
+    on = world()
+    read(on, 1)
+    read(on, 2, fresh=True)
+    on.leave(2)
+    assert on.engine.used_bytes > 0
+    on.leave(1)
+    assert on.engine.used_bytes == 0
+    assert not on.engine.has_recipe("photos")
+
+
+def test_a_recipe_of_which_nothing_is_here_is_closed_with_its_last_job() -> None:
+    on = world()
+    on.join(Join(1, "photos", np.arange(ROWS), ROWS, 4))
+    on.leave(1)
+    assert not on.engine.has_recipe("photos")
+
+
+def test_what_is_left_is_given_up_before_anything_that_is_needed() -> None:
+    on = world(slots=70)
+    read(on, 1)
+    on.leave(1)
+    left = set(on.slots)
+    for job in (2, 3):
+        on.join(Join(job, "sounds", np.arange(ROWS), ROWS, 4, order="given"))
+        on.begin(job)
+    while on.left[2]:  # the other needs all of it later
+        on.want(2, 4)
+        on.settle()
+    forgotten = {s for _, said in on.log for i in said if isinstance(i, Forget) for s in i.samples}
+    assert forgotten
+    assert forgotten <= left
+    while on.left[3]:
+        on.want(3, 4)
+        on.settle()
+    assert on.prepared == 2 * ROWS
+
+
+def test_what_is_left_keeps_nobody_out() -> None:
+    on = world(slots=48)
+    read(on, 1)
+    on.leave(1)
+    on.join(Join(2, "sounds", np.arange(ROWS), ROWS, 24))  # its share is all there is
+    on.begin(2)
+    while on.left[2]:
+        on.want(2, 24)
+        on.settle()
+    assert on.refused == {}
+
+
+def test_of_recipes_without_jobs_the_latest_stay() -> None:
+    on = world(slots=ROWS * (MOST_KEPT + 4))
+    for number in range(MOST_KEPT + 3):
+        read(on, number, f"recipe {number}")
+        on.leave(number)
+    here = [n for n in range(MOST_KEPT + 3) if on.engine.has_recipe(f"recipe {n}")]
+    assert len(here) == MOST_KEPT
+    assert here == list(range(3, MOST_KEPT + 3))
+    assert len(on.slots) == ROWS * MOST_KEPT
+
+
+def test_a_recipe_that_was_read_again_is_among_the_latest() -> None:
+    on = world(slots=ROWS * (MOST_KEPT + 4))
+    for number in range(MOST_KEPT):
+        read(on, number, f"recipe {number}")
+        on.leave(number)
+    read(on, 100, "recipe 0")
+    on.leave(100)
+    read(on, 101, "another")
+    on.leave(101)
+    assert on.engine.has_recipe("recipe 0")
+    assert not on.engine.has_recipe("recipe 1")
+
+
+def test_a_recipe_that_is_kept_counts_as_one_of_so_many_rows() -> None:
+    on = world()
+    read(on, 1)
+    on.leave(1)
+    with pytest.raises(BadArgument, match="give them different keys"):
+        on.engine.handle(Join(2, "photos", np.arange(ROWS), ROWS + 1, 4))
+
+
+def test_what_a_worker_finishes_after_the_last_job_has_left_is_kept_too() -> None:
+    on = world()
+    on.join(Join(1, "photos", np.arange(ROWS), ROWS, 4))
+    on.begin(1)
+    on.want(1, 4)
+    on.finish(next(iter(on.to_do)))
+    on.leave(1)
+    assert on.to_do
+    on.settle()
+    assert on.ready
+    assert on.engine.has_recipe("photos")
+    assert on.engine.pinned_bytes == 0
+
+
+def test_what_was_made_for_a_job_alone_goes_with_it() -> None:
+    on = world()
+    on.join(Join(1, "photos", np.arange(ROWS), ROWS, 4, own=True))
+    on.begin(1)
+    on.want(1, 4)
+    on.work()
+    assert on.held[1]
+    on.leave(1)
+    on.settle()
+    alone = [s for s in on.slots if on.bytes[on.slots[s][0]].owner is not None]
+    assert alone == []
+    assert on.engine.has_recipe("photos")
+
+
+def test_leaving_while_samples_are_held_leaves_no_lease() -> None:
+    on = world()
+    on.join(Join(1, "photos", np.arange(ROWS), ROWS, 4))
+    on.begin(1)
+    on.want(1, 4)
+    on.work()
+    assert on.held[1]
+    on.forget_job(1)
+    on.tell(Leave(1))
+    assert on.engine.pinned_bytes == 0
