@@ -58,7 +58,7 @@ class Idiom:
     apart: bool = False
     any_order: bool = False
     slow: bool = False
-    timeout_s: float = 45.0
+    timeout_s: float = 90.0
     prepare: Callable[[Path], None] | None = None
     scripts: Path = SCRIPTS
 
@@ -69,7 +69,8 @@ class Job:
     def __init__(self, idiom: Idiom, run: Run, start: str, sides: str, folder: Path) -> None:
         self.mark = uuid.uuid4().hex
         self.socket = folder / "run" / "daemon.sock"
-        self.deadline = time.monotonic() + idiom.timeout_s * (3 if start == "spawn" else 1)
+        # The time only bounds a failure; spawned workers import torch, each of them.
+        self.deadline = time.monotonic() + idiom.timeout_s * (4 if start == "spawn" else 1)
         self.out, self.err = (folder / f"{self.mark}.{name}" for name in ("out", "err"))
         script, stdin = idiom.scripts / (idiom.script or idiom.name), run.stdin
         if not script.is_dir():

@@ -47,7 +47,6 @@ def main(DataLoader):
     attempt("no rows, shuffled", lambda: batches(DataLoader(Rows(0), shuffle=True)))
     attempt("a list", lambda: batches(DataLoader([3, 4, 5], batch_size=2, num_workers=1)))
     attempt("a range", lambda: batches(DataLoader(range(4), 3, False)))
-    attempt("text", lambda: batches(DataLoader("abc", 2)))
     attempt("a tensor", lambda: batches(DataLoader(torch.arange(4.0), 3, False, None, None, 1)))
     attempt("nothing", lambda: batches(DataLoader(None)))
     attempt("an integer", lambda: batches(DataLoader(5, num_workers=1)))
