@@ -15,7 +15,7 @@ FORK = ("fork",)
 
 
 def framework(name: str, *packages: str, starts: tuple[str, ...] = FORK, apart: bool = False):
-    idiom = Idiom(name, starts, timeout_s=120, apart=apart, scripts=SCRIPTS)
+    idiom = Idiom(name, starts, timeout_s=240, apart=apart, scripts=SCRIPTS)
     missing = [package for package in packages if importlib.util.find_spec(package) is None]
     reason = f"{', '.join(missing)} not installed: make test-frameworks"
     marks = [pytest.mark.skipif(bool(missing), reason=reason)]

@@ -5,7 +5,7 @@ from loaders import attempt, run
 from torch.utils.data import Dataset, default_collate
 
 NAMES = (
-    *("batch_size", "num_workers", "pin_memory", "drop_last", "timeout", "prefetch_factor"),
+    *("batch_size", "num_workers", "pin_memory", "drop_last", "prefetch_factor"),
     *("persistent_workers", "worker_init_fn", "generator", "multiprocessing_context", "in_order"),
 )
 
@@ -19,7 +19,6 @@ class Rows(Dataset):
 
 
 def main(DataLoader):
-    print("a torch loader", issubclass(DataLoader, torch.utils.data.DataLoader))
     for arguments in (
         {},
         {"batch_size": 2, "num_workers": 2, "drop_last": True, "shuffle": True},
@@ -29,7 +28,7 @@ def main(DataLoader):
     ):
         loader = DataLoader(Rows(), **arguments)
         print(arguments, isinstance(loader, torch.utils.data.DataLoader))
-        print({name: getattr(loader, name) for name in NAMES})
+        print({name: getattr(loader, name) for name in NAMES}, float(loader.timeout))
         print(type(loader.sampler).__name__, type(loader.batch_sampler).__name__, len(loader))
         print(loader.collate_fn is default_collate, type(loader.dataset).__name__)
         for name in ("batch_size", "sampler", "drop_last", "dataset"):

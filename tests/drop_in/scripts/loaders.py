@@ -117,8 +117,8 @@ def meet(point: str, others: int = 1) -> None:
     folder = Path(os.environ["MEETING"]) / f"{os.environ['SIDE']}-{point}"
     folder.mkdir(exist_ok=True)
     (folder / str(os.getpid())).touch()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while len(list(folder.iterdir())) <= others:
         if time.monotonic() > deadline:
-            raise TimeoutError(f"nobody else came to {point} in 30 s")
+            raise TimeoutError(f"nobody else came to {point} in 60 s")
         time.sleep(0.005)

@@ -46,14 +46,6 @@ async def under_asyncio(loader):
     return seen, rows(loader)
 
 
-def two_loaders_in_threads(DataLoader, workers):
-    def read(_):
-        return rows(DataLoader(Rows(), batch_size=4, num_workers=workers))
-
-    with ThreadPoolExecutor(2) as executor:
-        return list(executor.map(read, range(2)))
-
-
 def shared_iterator(DataLoader):
     """Several threads, one iterator: all rows once, or an error, and either at once."""
     workers = 0 if DataLoader is torch.utils.data.DataLoader else 2
@@ -85,7 +77,6 @@ def main(DataLoader):
         print(begun_in_a_thread(loader))
         print(prefetched_by_a_thread(loader))
         print(asyncio.run(under_asyncio(loader)))
-        print(two_loaders_in_threads(DataLoader, workers))
     print(shared_iterator(DataLoader))
 
 
