@@ -378,10 +378,10 @@ class Engine:
         self._supply.failed(event.sample, event.reason)
 
     def _lost(self, event: Lost) -> None:
-        self._supply.lost(event.samples, event.reason, event.blamed)
+        self._supply.lost(event.samples, event.reason, event.blamed, event.avoid)
 
     def _late(self, event: Late) -> None:
-        self._supply.late(event.samples)
+        self._supply.late(event.samples, event.jobs)
 
     # Jobs of one recipe that first meet.
 
