@@ -368,8 +368,9 @@ class Daemon:
         self._tell(engine.Lost(samples, reason, blamed))
 
     def _late(self, samples: tuple[int, ...], queued: tuple[int, ...], jobs: set[int]) -> None:
-        log.warning("a worker with %d samples does not answer; others do them", len(samples))
-        self._tell(engine.Late(samples, tuple(jobs)))
+        if samples:
+            log.warning("a worker with %d samples does not answer; others do them", len(samples))
+            self._tell(engine.Late(samples, tuple(jobs)))
         if queued:
             reason = "its workers do not answer"
             self._tell(engine.Lost(queued, reason, blamed=False, avoid=tuple(jobs)))

@@ -456,6 +456,8 @@ class Crew:
             elif self._watch.has_grown(hand) or (not hand.busy and now - hand.latest > IDLE_S):
                 hand.leaving = True
                 self._let_leave(hand)
+        if self.queue and self.hands and (queued := self._given_up()):
+            self._pool.late(self, (), queued)  # what has come since they were late
 
     def _given_up(self) -> tuple[int, ...]:
         """Take the rows off the queue if no worker answers any more; return their samples.
