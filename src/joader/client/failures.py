@@ -115,7 +115,8 @@ def failure(row: int, position: int, step: str, cause: Exception | str) -> Excep
     if kind is not RowFailed and not issubclass(RowFailed, kind):
         try:
             both: Any = type(kind.__name__, (RowFailed, kind), {"__module__": kind.__module__})
-            failed = both.__new__(both, text)  # not by __init__, which may want anything
+            # Not by __init__, which may want anything. OSError and others are made by their own.
+            failed = both.__base__.__new__(both, text)
             failed.args = (text,)
         except TypeError:  # classes whose instances cannot be one
             failed = RowFailed(text)
@@ -131,7 +132,10 @@ def _original(kind: type[Exception], reason: str) -> Exception | None:
     try:
         told = kind(without_class(reason))
     except Exception:  # a class of the user's that wants other arguments
-        told = kind.__new__(kind, without_class(reason))
+        try:
+            told = kind.__new__(kind, without_class(reason))
+        except Exception:  # as an ExceptionGroup does
+            return None
     return told if isinstance(told, Exception) else None
 
 
