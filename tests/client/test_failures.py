@@ -1,14 +1,17 @@
 """What is made of a batch in which rows failed."""
 
 import logging
+from traceback import format_exception
 
 import numpy as np
 import pytest
 
-from joader.client.collating import Slots
-from joader.client.failures import MOST_NAMED, Mender, good_places, nearest
+from joader.client.collating import Samples, Slots
+from joader.client.failures import MOST_NAMED, Mender, failure, good_places, nearest
+from joader.errors import JoaderError, RowFailed, UserError
 from joader.memory import pack, read
 from joader.messages import BatchReady, packed
+from joader.workers.complaint import complaint
 
 
 def batch_of(*values: int | None) -> tuple[BatchReady, Slots]:
@@ -90,3 +93,146 @@ def test_the_log_names_a_few_rows_and_stays_readable(caplog: pytest.LogCaptureFi
     assert "row 0 (position 0)" in caplog.messages[0]
     assert caplog.messages[0].endswith("is left out: ValueError: broken")
     assert "only counted" in caplog.messages[-1]
+
+
+# What is raised for a row.
+
+
+class Wants(Exception):
+    """Cannot be made of a text."""
+
+    def __init__(self, code: int, *, where: str) -> None:
+        super().__init__(code, where)
+        self.code = code
+
+
+class Slotted(Exception):
+    __slots__ = ("detail",)
+
+
+class Final(BaseException):
+    """No Exception."""
+
+
+def raised(error: Exception) -> Exception:
+    try:
+        raise error
+    except Exception as caught:
+        return caught
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("broken"),
+        KeyError("missing"),
+        FileNotFoundError(2, "No such file", "/a/b"),
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"),
+        Wants(3, where="here"),
+        Slotted("x"),
+        MemoryError("no room"),
+        StopIteration(3),
+        ExceptionGroup("both", [ValueError("a"), KeyError("b")]),
+        TimeoutError("slow"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize("told", [False, True], ids=["here", "by a worker"])
+def test_a_row_fails_with_what_the_users_code_raised(error: Exception, told: bool) -> None:
+    caught = raised(error)
+    cause = complaint(caught, "reading the row", __file__) if told else caught
+    failed = failure(7, 9, "reading the row", cause)
+    assert isinstance(failed, RowFailed)
+    assert isinstance(failed, type(error)) or isinstance(error, ExceptionGroup)
+    if not isinstance(error, ExceptionGroup):
+        assert type(failed).__name__ == type(error).__name__
+        assert type(failed).__module__ == type(error).__module__
+    assert str(failed.args[0]).startswith("row 7 (position 9) could not be prepared:\n")
+    assert "raised builtins" not in failed.args[0]
+    assert isinstance(failed.__cause__, type(error)) or isinstance(error, ExceptionGroup)
+    if not told:
+        assert failed.__cause__ is caught
+    with pytest.raises(RowFailed):
+        raise failed
+
+
+@pytest.mark.parametrize("told", [False, True], ids=["here", "by a worker"])
+def test_who_catches_the_original_class_or_ours_catches_it(told: bool) -> None:
+    caught = raised(FileNotFoundError(2, "No such file", "/a/b"))
+    cause = complaint(caught, "reading the row", __file__) if told else caught
+    for kind in (RowFailed, FileNotFoundError, OSError, UserError, JoaderError):
+        with pytest.raises(kind):
+            raise failure(7, 9, "step", cause)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "the worker that prepared it died (signal 9), 2 times",
+        "raised no_such_module:Error\nreading the row failed in worker process 3:\nError: x\n",
+        "raised builtins:SystemExit\nreading the row failed in worker process 3:\n",
+        "raised joader.errors:RowFailed\nreading the row failed\n",
+        "",
+    ],
+)
+def test_a_reason_whose_class_is_not_known_here_is_a_plain_failure(reason: str) -> None:
+    failed = failure(1, 2, "", reason)
+    assert type(failed) is RowFailed
+    assert failed.__cause__ is None
+    assert "raised " not in str(failed)
+
+
+def test_what_was_a_failure_already_stays_one() -> None:
+    failed = failure(1, 2, "step", raised(RowFailed("inner")))
+    assert type(failed) is RowFailed
+    assert isinstance(failed.__cause__, RowFailed)
+
+
+def test_a_failure_can_be_shown() -> None:
+    for error in (KeyError("missing"), Wants(3, where="here"), OSError(2, "No such file", "/a/b")):
+        for cause in (raised(error), complaint(raised(error), "step", __file__)):
+            shown = "".join(format_exception(failure(7, 9, "step", cause)))
+            assert type(error).__name__ in shown
+            assert "row 7 (position 9)" in shown
+
+
+# Batches of objects.
+
+
+def objects(*values: object) -> tuple[Samples, list[int], int]:
+    """Return a batch of objects; those that are None failed."""
+    good = [place for place, value in enumerate(values) if value is not None]
+    return Samples([values[place] for place in good], np.array(good)), good, len(values)
+
+
+def test_batches_of_objects_are_mended_as_those_of_slots_are() -> None:
+    skips = Mender("skip", equal_steps=False)
+    assert skips.mended_samples(*objects("a", None, "b")).samples == ["a", "b"]  # type: ignore[union-attr]
+    assert skips.mended_samples(*objects(None, None)) is None
+    replaces = Mender("replace", equal_steps=False)
+    assert replaces.mended_samples(*objects(None, None)) is None
+    mended = replaces.mended_samples(*objects(None, "a", None, "b"))
+    assert mended is not None
+    assert mended.samples == ["a", "a", "a", "b"]
+    assert mended.rows.tolist() == [1, 1, 1, 3]
+    again = replaces.mended_samples(*objects(None, None))
+    assert again is not None
+    assert again.samples == ["b", "b"]
+
+
+def test_a_batch_of_objects_is_filled_from_the_slots_before_it() -> None:
+    mender = Mender("replace", equal_steps=False)
+    mender.mended(*batch_of(5, 6))
+    filled = mender.mended_samples(*objects(None, None))
+    assert filled is not None
+    assert filled.samples == [6, 6]
+
+
+def test_the_log_does_not_show_how_a_class_travels(caplog: pytest.LogCaptureFixture) -> None:
+    mender = Mender("skip", equal_steps=False)
+    reason = complaint(raised(ValueError("broken")), "reading the row", __file__)
+    with caplog.at_level(logging.WARNING, "joader"):
+        mender.name(3, 3, reason)
+        mender.name(4, 4, "raised builtins:ValueError\n")
+    assert caplog.messages[0].endswith("is left out: ValueError: broken")
+    assert caplog.messages[1].endswith("no reason is known")

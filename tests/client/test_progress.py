@@ -12,15 +12,23 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from joader.client.identity import Identity
+from joader.client.identity import NOT_COMPARABLE, Identity
 from joader.client.progress import Progress, restored
 from joader.errors import BadArgument
+from joader.recipe.fingerprint import look
+from joader.recipe.fingerprint.shorthand import MOST_LINES
 
 STATES = Path(__file__).parent / "states"
 
 
 def named(length: int) -> Identity:
-    return Identity(None, "print", np.arange(length))
+    return Identity("print", [], np.arange(length))
+
+
+def seen(thing: object, rows: int = 5) -> Identity:
+    """Return what is seen of a dataset."""
+    sight = look(thing, max_lines=MOST_LINES)
+    return Identity(sight.name, sight.outline, np.arange(rows))
 
 
 @given(st.integers(0, 300), st.data())
@@ -126,7 +134,7 @@ class Shifted(Scaled):
 
 
 def state_of(thing: object, rows: int = 5) -> dict[str, Any]:
-    identity = Identity(thing, None, np.arange(rows))
+    identity = seen(thing, rows)
     state: dict[str, Any] = json.loads(json.dumps(Progress(rows, 0).state(identity, 0, "shared")))
     return state
 
@@ -143,9 +151,9 @@ def state_of(thing: object, rows: int = 5) -> dict[str, Any]:
 def test_a_state_says_what_has_changed_in_the_dataset(now: object, words: str) -> None:
     state = state_of(Scaled(3))
     assert len(state["outline"]) < 4100
-    assert restored(state, Identity(Scaled(3), None, np.arange(5))).epoch == 0
+    assert restored(state, seen(Scaled(3))).epoch == 0
     with pytest.raises(BadArgument, match=words):
-        restored(state, Identity(now, None, np.arange(5)))
+        restored(state, seen(now))
 
 
 def test_a_state_keeps_no_values_of_the_dataset() -> None:
@@ -160,19 +168,28 @@ def test_a_state_of_a_large_dataset_stays_small_and_says_where_to_look() -> None
     state = state_of(Scaled(3, many=many))
     assert len(json.dumps(state)) < 5000
     with pytest.raises(BadArgument, match="of another dataset"):
-        restored(state, Identity(Scaled(3, many={**many, "name 7": {}}), None, np.arange(5)))
+        restored(state, seen(Scaled(3, many={**many, "name 7": {}})))
 
 
 def test_a_dataset_that_is_named_again_goes_on_from_the_state() -> None:
     state = state_of(Scaled(3))
-    assert restored(state, Identity(Scaled(4), state["fingerprint"], np.arange(5))).epoch == 0
+    assert restored(state, Identity(state["fingerprint"], [], np.arange(5))).epoch == 0
+
+
+def test_what_cannot_be_compared_goes_on_from_any_state_of_so_many_rows() -> None:
+    state = state_of(Scaled(3))
+    assert restored(state, Identity(NOT_COMPARABLE, [], np.arange(5))).epoch == 0
+    opaque = Progress(5, 7).state(Identity(NOT_COMPARABLE, [], np.arange(5)), 0, "shared")
+    assert restored(opaque, seen(Scaled(4))).epoch == 7
+    with pytest.raises(BadArgument, match="of a dataset of 5 positions"):
+        restored(opaque, seen(Scaled(4), rows=6))
 
 
 @pytest.mark.parametrize("name", ["drawn", "told"])
 def test_states_of_this_version_stay_readable(name: str) -> None:
     """Files written by version 1 of the format: readable for as long as STATE_VERSION counts on."""
     state = json.loads((STATES / f"version-1-{name}.json").read_text())
-    identity = Identity(None, "squares", np.arange(100))
+    identity = Identity("squares", [], np.arange(100))
     progress = restored(state, identity)
     if name == "drawn":
         assert (progress.epoch, progress.key, state["order"]) == (2, 1234567890123456789, "seeded")

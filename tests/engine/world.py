@@ -151,7 +151,6 @@ class World:
         bad = [position for position, _ in delivery.failed]
         missing = [positions[place] for place in delivery.absent]
         assert spec.reads_itself or not missing
-        self.check_that_nobody_has(spec, missing)
         for position, sample, offset in zip(
             [position for position in positions if position not in (*bad, *missing)],
             delivery.samples.tolist(),
@@ -169,6 +168,7 @@ class World:
                 assert made.start not in starts or not self.starts_differ
                 had.add(made.serial)
                 starts.add(made.start)
+        self.check_that_nobody_has(spec, missing)
         self.absent[job] += missing
         wanted = self.wants[job].pop(0)
         assert len(set(positions)) == len(positions) == min(wanted, len(self.left[job]))

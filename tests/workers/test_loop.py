@@ -1,18 +1,18 @@
 """One worker, in this process, at a real socket and arena: what it is told and what it reports."""
 
-import pickle
 import socket
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from joader.errors import ConnectionLost
 from joader.images import RandomHorizontalFlip, Steps
 from joader.memory import Arena
 from joader.messages import (
@@ -23,10 +23,9 @@ from joader.messages import (
     FromWorker,
     HandBack,
     NotBegun,
-    OwnBody,
     PutAt,
-    RecipeBody,
     Spoiled,
+    Stop,
     TooBig,
     ToWorker,
 )
@@ -37,6 +36,7 @@ from joader.wire import Channel
 from joader.workers import loop
 from joader.workers.desk import Desk
 from joader.workers.loop import Worker
+from tests.processes.jobs import wait_until
 
 
 class Counted:
@@ -51,22 +51,24 @@ class Counted:
         return np.full((8, 8, 3), row, np.uint8), row
 
 
+FLIPS = OwnPart(Steps([RandomHorizontalFlip()]))
+NOTHING = OwnPart(Steps(()))
+
+
 class Bench:
-    """The worker and the daemon's end of its socket."""
+    """A worker and the daemon's end of its socket."""
 
     def __init__(self, folder: Path) -> None:
-        ours, theirs = socket.socketpair()
         self.log = folder / "reads"
         self.arena = Arena(1 << 16)
+        self.desk = Desk()
+        ours, theirs = socket.socketpair()
         self.channel: Channel[Any] = Channel(ours, FromWorker)
         self.theirs: Channel[Any] = Channel(theirs, ToWorker)
-        self.desk = Desk()
-        self.worker = Worker(self.theirs, self.arena, self.desk, 0, 1)
-        self.learn(RecipeBody("r", pickle.dumps(SharedPart(Counted(self.log), Steps(())))))
 
-    def learn(self, message: RecipeBody | OwnBody) -> None:
-        name = message.recipe if isinstance(message, RecipeBody) else message.job
-        self.worker._learn(name, message.body)
+    def worker(self, dataset: Any = None, own: OwnPart = NOTHING) -> Worker:
+        shared = SharedPart(dataset or Counted(self.log), Steps(()))
+        return Worker(self.theirs, self.arena, self.desk, shared, own)
 
     def reads(self) -> list[int]:
         return [int(line) for line in self.log.read_text().split()]
@@ -83,10 +85,19 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made.arena.close()
 
 
+def do(worker: Worker, *messages: Any) -> None:
+    """Have a worker take messages in, and do what they say."""
+    for message in messages:
+        worker.listen_to(message)
+    while not worker._orders.empty() or worker._next:
+        worker.work()
+
+
 def test_a_sample_that_does_not_fit_its_slot_is_not_prepared_again(bench: Bench) -> None:
-    bench.worker.answer(Cook(1, "r", 5, 0, 64, 0))
+    worker = bench.worker()
+    do(worker, Cook(1, 5, 0, 64, 0))
     size = bench.channel.receive(5).size_bytes
-    bench.worker.answer(PutAt(1, 128, size))
+    do(worker, PutAt(1, 128, size))
     placed = bench.channel.receive(5)
     assert isinstance(placed, Cooked)
     assert placed.size_bytes == size
@@ -96,18 +107,84 @@ def test_a_sample_that_does_not_fit_its_slot_is_not_prepared_again(bench: Bench)
 
 
 def test_built_in_own_parts_are_reported_with_their_source(bench: Bench) -> None:
-    own = pickle.dumps(OwnPart(Steps([RandomHorizontalFlip()])))
-    bench.desk.begin(0, b"loading")
-    for job in (1, 2):
-        bench.learn(OwnBody(job, own))
-        bench.worker._load(job)
-    bench.worker._followers[1] = [Finish(2, 1, 1, -1, b"", 1024, 512, 7)]
-    bench.worker._followers[1] += [Finish(3, 2, 1, -1, b"", 2048, 64, 7)]
-    bench.worker.answer(Cook(1, "r", 5, 0, 512, 0))
+    worker = bench.worker(own=FLIPS)
+    first = Finish(2, 1, 1, -1, b"", 1024, 512, 7)
+    second = Finish(3, 2, 1, -1, b"", 2048, 64, 7)
+    do(worker, Cook(1, 5, 0, 512, 0), first, second)
     data = bench.channel.socket.recv(1 << 16)  # one write
     reports = list(bench.channel._stream.feed(data))
     assert [report.sample for report in reports] == [1, 2, 3]
     assert [type(report) for report in reports] == [Cooked, Cooked, TooBig]
+
+
+def test_an_own_part_whose_source_has_failed_is_not_done(bench: Bench) -> None:
+    class Broken(Counted):
+        def __getitem__(self, row: int) -> Any:
+            raise ValueError("no such row")
+
+    worker = bench.worker(Broken(bench.log), FLIPS)
+    do(worker, Cook(1, 5, 0, 512, 0), Finish(2, 1, 1, -1, b"", 1024, 512, 7))
+    bench.theirs.close()
+    assert isinstance(bench.channel.receive(5), Spoiled)
+    with pytest.raises(ConnectionLost):
+        bench.channel.receive(5)
+
+
+def test_what_is_raised_is_told_with_its_class_whatever_it_is(bench: Bench) -> None:
+    class Odd(BaseException):
+        def __str__(self) -> str:
+            raise RuntimeError("not even its text can be had")
+
+    class Broken(Counted):
+        def __getitem__(self, row: int) -> Any:
+            if row == 0:
+                raise Odd
+            sys.exit(3) if row == 1 else {}["a"]
+
+    worker = bench.worker(Broken(bench.log))
+    do(worker, *(Cook(row, row, 0, 512, 0) for row in range(3)))
+    firsts = [bench.channel.receive(5).reason.splitlines()[0] for _ in range(3)]
+    assert firsts[1:] == ["raised builtins:SystemExit", "raised builtins:KeyError"]
+    assert firsts[0].endswith("Odd")
+
+
+def test_a_worker_gets_ready_once_right_before_its_first_row(bench: Bench) -> None:
+    begun: list[int] = []
+    worker = bench.worker()
+    worker._shared.worker_init_fn = begun.append
+    worker.start_as(3, 8)
+    assert begun == []
+    do(worker, Cook(1, 5, 0, 512, 0), Cook(2, 6, 512, 512, 0))
+    assert begun == [3]
+    assert worker._shared.worker["num_workers"] == 8
+
+
+def test_a_worker_that_cannot_get_ready_says_so_for_each_row(bench: Bench) -> None:
+    def refuses(number: int) -> None:
+        raise OSError("no license server")
+
+    worker = bench.worker()
+    worker._shared.worker_init_fn = refuses
+    worker.start_as(0, 1)
+    do(worker, Cook(1, 5, 0, 512, 0), Cook(2, 6, 512, 512, 0))
+    for _ in range(2):
+        report = bench.channel.receive(5)
+        assert isinstance(report, Spoiled)
+        assert "no license server" in report.reason
+        assert "worker_init_fn" in report.reason
+
+
+def test_user_code_starts_from_the_key_of_each_row(bench: Bench) -> None:
+    class Chance(Counted):
+        def __getitem__(self, row: int) -> Any:
+            return np.random.random(4)  # noqa: NPY002 (as users write)
+
+    worker = bench.worker(Chance(bench.log))
+    do(worker, *(Cook(n, 0, 64 * n, 64, key) for n, key in enumerate((7, 7, 8))))
+    for _ in range(3):
+        bench.channel.receive(5)
+    drawn = bench.arena.view.view(np.float64)
+    assert drawn[:4].tolist() == drawn[8:12].tolist() != drawn[16:20].tolist()
 
 
 class Slow(Counted):
@@ -119,41 +196,75 @@ class Slow(Counted):
         return super().__getitem__(row)
 
 
-def served(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> threading.Thread:
-    monkeypatch.setattr(loop, "_end", sys.exit)  # the thread, not this process
+def listening_to(worker: Worker) -> threading.Thread:
+    """Return a thread that listens for a worker until that is to end."""
 
-    def serve() -> None:
+    def listen() -> None:
         with suppress(SystemExit):
-            bench.worker.serve(1)
+            worker._listen()
 
-    serving = threading.Thread(target=serve, daemon=True)
-    serving.start()
-    return serving
+    thread = threading.Thread(target=listen, daemon=True)
+    thread.start()
+    return thread
+
+
+@contextmanager
+def served(bench: Bench, worker: Worker, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let a worker serve until the connection ends."""
+    monkeypatch.setattr(loop, "end_group", sys.exit)  # the thread, not this process
+    listening = listening_to(worker)
+    enough = threading.Event()
+
+    def work() -> None:
+        while not enough.is_set():
+            worker.work()
+
+    working = threading.Thread(target=work, daemon=True)
+    working.start()
+    yield
+    enough.set()
+    bench.channel.send(Cook(99, 9, 0, 512, 0))  # wakes it, and is its last
+    working.join(10)
+    bench.channel.close()
+    listening.join(10)
+    assert not working.is_alive()
+    assert not listening.is_alive()
 
 
 def test_a_dropped_sample_does_not_take_the_next_of_its_number_with_it(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its number may be given to an own part that is done before what was queued behind it."""
-    serving = served(bench, monkeypatch)
-    shared = pickle.dumps(SharedPart(Slow(bench.log), Steps(())))
-    own = pickle.dumps(OwnPart(Steps([RandomHorizontalFlip()])))
-    bench.channel.send(RecipeBody("slow", shared), OwnBody(1, own), Cook(9, "r", 5, -1, 0, 0))
-    assert isinstance(bench.channel.receive(5), TooBig)
-    bench.channel.send(Cook(1, "slow", 0, 0, 512, 0), PutAt(9, -1, 0))
-    bench.channel.send(Finish(9, 1, 1, -1, b"", -1, 0, 7), Cook(2, "r", 6, 1024, 512, 0))
-    bench.log.with_name("go").touch()
-    reports = [bench.channel.receive(5) for _ in range(3)]
-    assert [(type(report), report.sample) for report in reports] == [
-        (Cooked, 1),
-        (TooBig, 9),
-        (Cooked, 2),
-    ]
-    bench.channel.send(PutAt(9, 2048, 512))
-    placed = bench.channel.receive(5)
-    bench.channel.close()
-    serving.join(5)
-    assert isinstance(placed, Cooked)
+    with served(bench, bench.worker(Slow(bench.log), FLIPS), monkeypatch):
+        bench.channel.send(Cook(9, 5, -1, 0, 0))
+        assert isinstance(bench.channel.receive(5), TooBig)
+        bench.channel.send(Cook(1, 0, 0, 512, 0), PutAt(9, -1, 0))
+        bench.channel.send(Finish(9, 1, 1, -1, b"", -1, 0, 7), Cook(2, 6, 1024, 512, 0))
+        bench.log.with_name("go").touch()
+        reports = [bench.channel.receive(5) for _ in range(3)]
+        assert [(type(report), report.sample) for report in reports] == [
+            (Cooked, 1),
+            (TooBig, 9),
+            (Cooked, 2),
+        ]
+        bench.channel.send(PutAt(9, 2048, 512))
+        assert isinstance(bench.channel.receive(5), Cooked)
+
+
+def test_a_worker_in_the_middle_of_a_row_ends_when_it_is_told_to(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = bench.worker(Slow(bench.log))
+    ended: list[bool] = []
+
+    def end() -> None:
+        ended.append(True)
+        sys.exit()
+
+    monkeypatch.setattr(loop, "end_group", end)
+    bench.channel.send(Cook(1, 0, 0, 512, 0), Stop())
+    listening_to(worker).join(10)
+    assert ended
 
 
 class Stored(Storage):
@@ -181,37 +292,40 @@ def test_stored_rows_that_come_together_are_read_and_reported_together(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop, "REPORT_S", 60.0)
-    serving = served(bench, monkeypatch)
-    bench.channel.send(RecipeBody("s", pickle.dumps(SharedPart(Stored(bench.log), Steps(())))))
-    bench.channel.send(Cook(0, "s", 0, 0, 64, 0))  # from now on it is known to be stored rows
-    assert isinstance(bench.channel.receive(5), Cooked)
-    bench.channel.send(*(Cook(row, "s", row, 64 * row, 64, 0) for row in (4, 5, 6)))
+    worker = bench.worker(Stored(bench.log))
+    do(worker, *(Cook(row, row, 64 * row, 64, 0) for row in (4, 5, 6)))
     together = bench.channel.receive(5)
     assert isinstance(together, CookedEach)
     assert together.samples == (4, 5, 6)
-    bench.channel.send(*(Cook(row, "s", row, 64 * row, 64, 0) for row in (7, 3, 8)))
+    do(worker, *(Cook(row, row, 64 * row, 64, 0) for row in (7, 3, 8)))
     reports = [bench.channel.receive(5) for _ in range(3)]
     assert [type(report) for report in reports] == [Cooked, Spoiled, Cooked]
     assert "the disk is bad here" in reports[1].reason
-    bench.channel.close()
-    serving.join(5)
-    assert bench.log.read_text().split() == ["0", "4,5,6", "7,3,8", "7", "3", "8"]
+    assert bench.log.read_text().split() == ["4,5,6", "7,3,8", "7", "3", "8"]
     assert bench.arena.view.view(np.int64)[:72:8].tolist() == [0, 0, 0, 0, 40, 50, 60, 70, 80]
 
 
 def test_rows_that_were_read_together_are_handed_back_if_they_are_not_begun(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    serving = served(bench, monkeypatch)
-    bench.channel.send(RecipeBody("s", pickle.dumps(SharedPart(Stored(bench.log), Steps(())))))
-    bench.channel.send(Cook(0, "s", 0, 0, 64, 0))
-    assert isinstance(bench.channel.receive(5), Cooked)
-    bench.channel.send(*(Cook(row, "s", row, 64 * row, 64, 0) for row in (1, 2)), HandBack())
-    back = bench.channel.receive(5)
-    assert isinstance(back, NotBegun)
-    assert sorted(back.samples) == [1, 2]
-    bench.log.with_name("go").touch()
-    bench.channel.send(Cook(9, "s", 9, 0, 64, 0))
-    assert bench.channel.receive(5).sample == 9
-    bench.channel.close()
-    serving.join(5)
+    with served(bench, bench.worker(Stored(bench.log)), monkeypatch):
+        bench.channel.send(*(Cook(row, row, 64 * row, 64, 0) for row in (1, 2)), HandBack())
+        back = bench.channel.receive(5)
+        assert isinstance(back, NotBegun)
+        assert sorted(back.samples) == [1, 2]
+        bench.log.with_name("go").touch()
+        bench.channel.send(Cook(8, 8, 0, 64, 0))
+        assert bench.channel.receive(5).sample == 8
+
+
+def test_own_parts_go_back_with_the_row_they_wait_for(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(bench, bench.worker(Slow(bench.log), FLIPS), monkeypatch):
+        bench.channel.send(Cook(1, 0, 0, 512, 0), Cook(2, 6, 512, 512, 0))
+        bench.channel.send(Finish(3, 1, 2, -1, b"", 1024, 512, 7))
+        wait_until(lambda: bool(bench.desk.notes()))  # it works on the first
+        bench.channel.send(HandBack())
+        assert sorted(bench.channel.receive(5).samples) == [2, 3]
+        bench.log.with_name("go").touch()
+        assert bench.channel.receive(5).sample == 1

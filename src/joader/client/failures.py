@@ -117,7 +117,8 @@ def failure(row: int, position: int, step: str, cause: Exception | str) -> Excep
     if not issubclass(RowFailed, kind) and not issubclass(kind, StopIteration | RowFailed):
         with suppress(TypeError):  # classes whose instances cannot be one
             both: Any = type(kind.__name__, (RowFailed, kind), {"__module__": kind.__module__})
-            failed = kind.__new__(both, text)  # not by __init__, which may want anything
+            # Not by __init__, which may want anything. OSError and others are made by their own.
+            failed = both.__base__.__new__(both, text)
             failed.args = (text,)
     failed.__cause__ = cause if isinstance(cause, Exception) else _original(kind, reason)
     return failed
@@ -131,7 +132,10 @@ def _original(kind: type[Exception], reason: str) -> Exception | None:
     try:
         told = kind(without_class(reason))
     except Exception:  # a class of the user's that wants other arguments
-        told = kind.__new__(kind, without_class(reason))
+        try:
+            told = kind.__new__(kind, without_class(reason))
+        except Exception:  # as an ExceptionGroup does
+            return None
     return told if isinstance(told, Exception) else None
 
 

@@ -1,0 +1,419 @@
+"""Who prepares what: the job's own workers first, others that have nothing to do, no more births
+than cores."""
+
+import asyncio
+
+import pytest
+
+from joader.errors import BadMessage
+from joader.messages import Bear, Cook, Finish, Slay, Spoiled, Stop
+from joader.workers.pool import GRACE_S
+from tests.workers.floor import LAYOUT, SLOT_BYTES, Floor, on_floor
+
+
+@on_floor
+async def test_a_row_goes_to_the_crew_of_the_job_that_needs_it(floor: Floor) -> None:
+    tickets = [floor.join(job) for job in (1, 2)]
+    floor.cook(2, 7)
+    await floor.settle()
+    assert floor.of(tickets[0]) == []
+    (worker,) = floor.of(tickets[1])
+    assert worker.has == [7]
+
+
+@on_floor
+async def test_a_crew_that_is_idle_helps_one_that_has_more_than_it_can_take(floor: Floor) -> None:
+    busy, idle = floor.join(1, workers=1), floor.join(2, workers=1)
+    floor.cook(2, 100)
+    await floor.settle()
+    (helper,) = floor.of(idle)
+    helper.report(100)
+    floor.cook(1, *range(10))
+    await floor.settle()
+    (own,) = floor.of(busy)
+    assert own.has
+    assert helper.has
+    assert set(own.has).isdisjoint(helper.has)
+
+
+@on_floor
+async def test_who_has_something_in_hand_helps_nobody(floor: Floor) -> None:
+    busy, other = floor.join(1, workers=1), floor.join(2, workers=1)
+    floor.cook(2, 100)
+    await floor.settle()
+    (helper,) = floor.of(other)
+    floor.cook(1, *range(10))
+    await floor.settle()
+    assert helper.has == [100]
+    helper.report(100)
+    await floor.settle()
+    assert helper.has
+    assert set(helper.has) <= set(range(10))
+    assert floor.of(busy)
+
+
+@on_floor
+async def test_a_crew_with_rows_of_its_own_to_do_helps_nobody(floor: Floor) -> None:
+    floor.join(1, workers=1)
+    other = floor.join(2, workers=1)
+    floor.cook(1, *range(10))
+    floor.cook(2, *range(100, 110))
+    await floor.settle()
+    (worker,) = floor.of(other)
+    for _ in range(10):
+        assert set(worker.has) <= set(range(100, 110))
+        worker.report(worker.has[0])
+        if not worker.has:
+            break
+    await floor.settle()
+    assert set(worker.has) <= set(range(10))  # now it does
+
+
+@pytest.mark.parametrize(("code", "lends"), [("other", True), ("code", False)])
+@on_floor
+async def test_who_has_other_code_or_keeps_its_workers_helps_nobody(
+    floor: Floor, code: str, lends: bool
+) -> None:
+    floor.join(1, workers=1)
+    idle = floor.join(2, code=code, workers=1, lends=lends)
+    floor.cook(2, 100, code=code)
+    await floor.settle()
+    (worker,) = floor.of(idle)
+    worker.report(100)
+    floor.cook(1, *range(10))
+    await floor.settle()
+    assert worker.has == []
+
+
+@on_floor
+async def test_a_crew_that_keeps_its_workers_is_helped_by_others(floor: Floor) -> None:
+    floor.join(1, workers=1, lends=False)
+    idle = floor.join(2, workers=1)
+    floor.cook(2, 100)
+    await floor.settle()
+    (worker,) = floor.of(idle)
+    worker.report(100)
+    floor.cook(1, *range(10))
+    await floor.settle()
+    assert worker.has
+
+
+@on_floor
+async def test_a_job_without_workers_is_served_by_who_has_its_code(floor: Floor) -> None:
+    ticket = floor.join(1)
+    floor.cook(99, 5)
+    await floor.settle()
+    assert floor.of(ticket)[0].has == [5]
+
+
+@on_floor
+async def test_a_row_that_nobody_has_the_code_for_is_refused(floor: Floor) -> None:
+    floor.join(1, code="other")
+    assert not floor.pool.cook(Cook(1, 1, 0, 64, 0), "code", 2)
+
+
+@on_floor
+async def test_a_crew_whose_jobs_have_left_is_asked_for_nothing(floor: Floor) -> None:
+    floor.join(1)
+    floor.pool.leave(1, 1)
+    assert not floor.pool.cook(Cook(1, 1, 0, 64, 0), "code", 2)
+
+
+# Births.
+
+
+@on_floor
+async def test_no_more_are_born_than_the_machine_has_cores(floor: Floor) -> None:
+    ticket = floor.join(1)
+    floor.cook(1, *range(100))
+    await floor.settle()
+    assert sorted(worker.number for worker in floor.of(ticket)) == [0, 1, 2, 3]
+
+
+@on_floor
+async def test_no_more_are_born_than_there_is_to_do(floor: Floor) -> None:
+    ticket = floor.join(1)
+    floor.cook(1, 1, 2)
+    await floor.settle()
+    assert len(floor.of(ticket)) == 2
+
+
+@pytest.mark.parametrize("workers", [1, 2, 7])
+@on_floor
+async def test_no_more_are_born_than_the_loader_lends_however_many_cores(
+    floor: Floor, workers: int
+) -> None:
+    ticket = floor.join(1, workers=workers)
+    floor.cook(1, *range(100))
+    await floor.settle()
+    assert len(floor.of(ticket)) == workers
+
+
+@on_floor
+async def test_of_equal_jobs_together_there_are_as_many_as_cores_and_of_each_one(
+    floor: Floor,
+) -> None:
+    tickets = [floor.join(job) for job in range(6)]
+    for job in range(6):
+        floor.cook(job, *range(100 * job, 100 * job + 50))
+        await floor.settle()
+    counts = [len(floor.of(ticket)) for ticket in tickets]
+    assert counts[0] == 4
+    assert all(count >= 1 for count in counts)
+    assert sum(counts) <= 4 + 5
+
+
+@on_floor
+async def test_jobs_with_different_code_have_their_shares_of_the_cores(floor: Floor) -> None:
+    tickets = [floor.join(job, code=f"code {job}") for job in range(2)]
+    for job in range(2):
+        floor.cook(job, *range(100 * job, 100 * job + 50), code=f"code {job}")
+    await floor.settle()
+    assert [len(floor.of(ticket)) for ticket in tickets] == [2, 2]
+
+
+@on_floor
+async def test_who_keeps_its_workers_takes_none_of_the_room_of_others(floor: Floor) -> None:
+    own = floor.join(1, workers=4, lends=False)
+    floor.cook(1, *range(50))
+    await floor.settle()
+    ticket = floor.join(2)
+    floor.cook(2, *range(100, 150))
+    await floor.settle()
+    assert len(floor.of(own)) == 4
+    assert len(floor.of(ticket)) == 4
+
+
+@on_floor
+async def test_nothing_is_born_before_the_nursery_is_here(floor: Floor) -> None:
+    floor.pool.join(1, "ticket", "code", 0, True)
+    floor.cook(1, 1)
+    await floor.settle()
+    assert not floor.pool.expects("ticket", 0)
+    assert "not been born yet" in floor.pool.whereabouts(1)
+    floor.join(1, ticket="ticket")
+    await floor.settle()
+    assert floor.of("ticket")[0].has == [1]
+
+
+@on_floor
+async def test_only_workers_that_were_asked_for_are_expected(floor: Floor) -> None:
+    ticket = floor.join(1)
+    floor.cook(1, 1)
+    assert floor.pool.expects(ticket, 0)
+    assert not floor.pool.expects(ticket, 1)
+    assert not floor.pool.expects("another", 0)
+    await floor.settle()
+    assert not floor.pool.expects(ticket, 0)  # it has come
+
+
+# Coming and going.
+
+
+@on_floor
+async def test_one_nursery_serves_all_passes_of_a_loader_and_no_two_recipes(floor: Floor) -> None:
+    floor.join(1, ticket="loader")
+    floor.join(2, ticket="loader")
+    with pytest.raises(BadMessage, match="two recipes"):
+        floor.pool.join(3, "loader", "other", 0, True)
+    assert floor.pool.leave(1, 1) == ()
+    floor.cook(2, 5)
+    await floor.settle()
+    assert floor.of("loader")[0].has == [5]
+
+
+@on_floor
+async def test_what_no_worker_of_a_job_that_leaves_has_is_told_and_what_one_has_is_finished(
+    floor: Floor,
+) -> None:
+    ticket = floor.join(1, workers=1)
+    floor.cook(1, *range(10))
+    await floor.settle()
+    (worker,) = floor.of(ticket)
+    in_hand = worker.has
+    gone = floor.pool.leave(1, 1)
+    assert sorted([*gone, *in_hand]) == list(range(10))
+    worker.report(*in_hand)
+    await floor.settle()
+    assert [report.sample for report in floor.reports] == in_hand
+    assert worker in floor.told_to_stop()
+    assert floor.lost == []
+
+
+@on_floor
+async def test_workers_of_a_job_that_is_gone_get_a_moment_and_no_longer(floor: Floor) -> None:
+    ticket = floor.join(1, workers=1)
+    floor.cook(1, 1, 2)
+    await floor.settle()
+    (worker,) = floor.of(ticket)
+    floor.pool.leave(1, 1)
+    await floor.later(GRACE_S / 2)
+    assert worker.alive
+    await floor.later(GRACE_S)
+    assert not worker.alive
+    assert floor.nurseries[ticket].wire.closed
+    ((lost, _, blamed),) = floor.lost
+    assert sorted(lost) == [1, 2]
+    assert not blamed
+    with pytest.raises(BadMessage, match="not here any more"):
+        floor.pool.attend(ticket, 1)
+
+
+@on_floor
+async def test_a_loader_that_comes_back_in_time_keeps_its_nursery(floor: Floor) -> None:
+    ticket = floor.join(1)
+    floor.cook(1, 1)
+    await floor.settle()
+    floor.of(ticket)[0].report(1)
+    floor.pool.leave(1, 1)
+    floor.join(2, ticket=ticket)
+    await floor.later(2 * GRACE_S)
+    assert not floor.nurseries[ticket].wire.closed
+    floor.cook(2, 5)
+    await floor.settle()
+    assert 5 in floor.has()
+
+
+@on_floor
+async def test_who_helped_a_job_that_left_goes_on(floor: Floor) -> None:
+    floor.join(1, workers=1)
+    idle = floor.join(2, workers=1)
+    floor.cook(2, 100)
+    await floor.settle()
+    (helper,) = floor.of(idle)
+    helper.report(100)
+    floor.cook(1, *range(10))
+    await floor.settle()
+    taken = helper.has
+    assert taken
+    gone = floor.pool.leave(1, 1)
+    assert not set(gone) & set(taken)
+    await floor.later(2 * GRACE_S)
+    assert helper.alive
+    helper.report(*taken)
+    assert {report.sample for report in floor.reports} >= set(taken)
+
+
+@on_floor
+async def test_the_pool_closes_by_asking_and_then_by_killing(floor: Floor) -> None:
+    ticket = floor.join(1, workers=2)
+    floor.cook(1, 1, 2, 3)
+    await floor.settle()
+    idle, busy = floor.of(ticket)
+    idle.report(*idle.has)
+    closing = floor.pool.close()
+    assert await _finished(floor, closing)
+    await floor.settle()
+    assert Stop in idle.told
+    assert [m for m in floor.nurseries[ticket].wire.said if isinstance(m, Slay)]
+    assert floor.nurseries[ticket].wire.closed
+    assert floor.lost == []  # nobody is to be told any more
+    assert not busy.alive
+
+
+async def _finished(floor: Floor, story: object) -> bool:
+    task = asyncio.ensure_future(story)  # type: ignore[arg-type]
+    for _ in range(40):
+        floor.clock.now += 0.1
+        await floor.turn()
+    return task.done()
+
+
+# Own parts.
+
+
+def own_part(sample: int, source: int, layout: bytes = b"", job: int = 1) -> Finish:
+    return Finish(sample, job, source, -1, layout, sample * SLOT_BYTES, SLOT_BYTES, 0)
+
+
+@on_floor
+async def test_an_own_part_goes_along_with_its_source(floor: Floor) -> None:
+    ticket = floor.join(1, workers=2)
+    floor.cook(1, 1, 2, 3)
+    await floor.settle()
+    floor.pool.finish(own_part(13, 3))
+    floor.pool.feed()
+    (worker,) = (worker for worker in floor.of(ticket) if 3 in worker.has)
+    assert worker.has == [3, 13]
+
+
+@on_floor
+async def test_an_own_part_of_what_waits_is_held_until_it_is_handed_out(floor: Floor) -> None:
+    ticket = floor.join(1, workers=1)
+    floor.cook(1, 1, 2, 3)
+    await floor.settle()
+    (worker,) = floor.of(ticket)
+    floor.pool.finish(own_part(13, 3))
+    assert "shared part" in floor.pool.whereabouts(13)
+    worker.report(1)
+    await floor.settle()
+    assert worker.has == [2, 3, 13]
+
+
+@on_floor
+async def test_an_own_part_of_what_a_helper_prepares_is_done_at_home_and_first(
+    floor: Floor,
+) -> None:
+    home, idle = floor.join(1, workers=1), floor.join(2, workers=1)
+    floor.cook(2, 100)
+    await floor.settle()
+    (helper,) = floor.of(idle)
+    helper.report(100)
+    floor.cook(1, *range(10))
+    await floor.settle()
+    (own,) = floor.of(home)
+    source = helper.has[0]
+    floor.pool.finish(own_part(50, source))
+    helper.report(source)
+    own.report(own.has[0])
+    await floor.settle()
+    assert 50 in own.has
+    (order,) = [order for order in own.wire.said if order.sample == 50]
+    assert order.layout == LAYOUT
+    assert order.source_offset == source * SLOT_BYTES
+
+
+@on_floor
+async def test_an_own_part_never_goes_to_another_crew(floor: Floor) -> None:
+    floor.join(1, workers=1)
+    idle = floor.join(2, workers=1)
+    floor.cook(2, 100)
+    await floor.settle()
+    (helper,) = floor.of(idle)
+    helper.report(100)
+    for sample in range(10):
+        floor.pool.finish(own_part(50 + sample, 999, LAYOUT))
+    floor.pool.feed()
+    await floor.settle()
+    assert helper.has == []
+
+
+@on_floor
+async def test_what_is_held_for_a_row_that_fails_is_dropped(floor: Floor) -> None:
+    home, idle = floor.join(1, workers=1), floor.join(2, workers=1)
+    floor.cook(2, 100)
+    await floor.settle()
+    (helper,) = floor.of(idle)
+    helper.report(100)
+    floor.cook(1, *range(10))
+    await floor.settle()
+    source = helper.has[0]
+    floor.pool.finish(own_part(50, source))
+    helper.say(Spoiled(source, "bad row"))
+    for worker in (helper, *floor.of(home)):
+        for _ in range(20):
+            worker.report(*worker.has)
+            await floor.settle()
+    assert 50 not in {report.sample for report in floor.reports}
+    assert floor.pool.whereabouts(50) == "is in no worker's hands"
+
+
+@on_floor
+async def test_the_nursery_is_asked_by_numbers_that_nobody_has(floor: Floor) -> None:
+    ticket = floor.join(1, workers=3)
+    floor.cook(1, *range(20))
+    await floor.settle()
+    floor.of(ticket)[1].die()
+    await floor.later(1.5)
+    asked = [m.number for m in floor.nurseries[ticket].wire.said if isinstance(m, Bear)]
+    assert asked == [0, 1, 2, 1]
