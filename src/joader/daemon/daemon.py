@@ -367,13 +367,9 @@ class Daemon:
         log.warning("%d samples lost: %s", len(samples), reason)
         self._tell(engine.Lost(samples, reason, blamed))
 
-    def _late(self, samples: tuple[int, ...], queued: tuple[int, ...], jobs: set[int]) -> None:
-        if samples:
-            log.warning("a worker with %d samples does not answer; others do them", len(samples))
-            self._tell(engine.Late(samples, tuple(jobs)))
-        if queued:
-            reason = "its workers do not answer"
-            self._tell(engine.Lost(queued, reason, blamed=False, avoid=tuple(jobs)))
+    def _late(self, samples: tuple[int, ...]) -> None:
+        log.warning("a worker with %d samples does not answer; others do them", len(samples))
+        self._tell(engine.Late(samples))
 
     def _checked(self, job: int, sample: int, same: bool) -> None:
         """Let a job go on that prepares as others do; tell one that does not."""

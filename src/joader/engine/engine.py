@@ -378,10 +378,10 @@ class Engine:
         self._supply.failed(event.sample, event.reason)
 
     def _lost(self, event: Lost) -> None:
-        self._supply.lost(event.samples, event.reason, event.blamed, event.avoid)
+        self._supply.lost(event.samples, event.reason, event.blamed)
 
     def _late(self, event: Late) -> None:
-        self._supply.late(event.samples, event.jobs)
+        self._supply.late(event.samples)
 
     # Jobs of one recipe that first meet.
 

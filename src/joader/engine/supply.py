@@ -61,8 +61,6 @@ class _Preparation:
     waiting: dict[tuple[Job, int], Reader] = field(default_factory=dict)
     followers: dict[int, None] = field(default_factory=dict)  # own parts, in order
     tries: int = 1
-    moved: bool = False  # another worker has it too, as the first does not answer
-    late: bool = False  # the worker that has it does not answer
 
 
 class Supply:
@@ -375,16 +373,10 @@ class Supply:
         for follower in list(preparation.followers):
             self.failed(follower, reason)
 
-    def lost(
-        self,
-        samples: tuple[int, ...],
-        reason: str,
-        blamed: bool = True,
-        avoid: tuple[Job, ...] = (),
-    ) -> None:
+    def lost(self, samples: tuple[int, ...], reason: str, blamed: bool = True) -> None:
         """Note that samples went with their worker: they are prepared again if they have a try.
 
-        It costs a try only where they may be the cause. `avoid`: whose workers cannot do them now.
+        It costs a try only where they may be the cause.
         """
         for sample in sorted(samples, key=self.is_own):  # sources first: what fails takes followers
             preparation = self._underway.get(sample)
@@ -395,11 +387,10 @@ class Supply:
                 self.failed(sample, "\n".join([f"{what}, {TRIES} times", *where]))
             else:
                 preparation.tries += blamed
-                preparation.job = _another(preparation, avoid)
                 self._unplaced.pop(sample, None)
                 self._again[sample] = reason
 
-    def late(self, samples: tuple[int, ...], jobs: tuple[Job, ...] = ()) -> None:
+    def late(self, samples: tuple[int, ...]) -> None:
         """Have what others wait for prepared once more, in another slot.
 
         The slot of a late worker stays its own until it reports or is dead: it may be stopped in
@@ -411,13 +402,11 @@ class Supply:
             is_own = preparation is None or preparation.source is not None
             if preparation is None or is_own or sample in self._unplaced:
                 continue  # an own part can be done by nobody else
-            preparation.late = not preparation.moved
-            # Once: a row that holds the interpreter for long would go from worker to worker.
-            if preparation.waiting and not preparation.moved:
-                self._move_to_another(sample, preparation, _another(preparation, jobs))
+            if preparation.waiting:
+                self._move_to_another(sample, preparation)
 
-    def _move_to_another(self, sample: int, preparation: _Preparation, job: Job) -> None:
-        """Let who waits for a sample wait for another preparation of the row, for this job."""
+    def _move_to_another(self, sample: int, preparation: _Preparation) -> None:
+        """Let who waits for a sample wait for another preparation of the same row."""
         extra = self._instances.add_extra(self._instances.home(sample))
         size_bytes = preparation.sizes.slot_bytes
         if size_bytes and self._reserve(extra, size_bytes, reclaim=True) is None:
@@ -426,19 +415,18 @@ class Supply:
         again = _Preparation(
             preparation.recipe,
             preparation.row,
-            job,
+            preparation.job,
             preparation.origin,
             preparation.sizes,
             waiting=preparation.waiting,
-            moved=True,
         )
         preparation.waiting = {}
-        for (who, position), reader in again.waiting.items():
+        for (job, position), reader in again.waiting.items():
             reader.samples[reader.positions.index(position)] = extra
             if self._cache.has(sample):
-                self._cache.release(who, sample)
+                self._cache.release(job, sample)
             if self._cache.has(extra):
-                self._cache.lease(who, extra)
+                self._cache.lease(job, extra)
             if reader.fresh:
                 self._instances.take(reader.reads_for, extra)
         self._underway[extra] = again
@@ -529,26 +517,10 @@ class Supply:
     def _have_one(self, reader: Reader, position: int, home: int) -> int | None:
         """Have a sample of a row here or on its way that the reader may get, and return it."""
         sample = self._instance(reader, home) if reader.fresh else home
-        sample = self._not_late(reader, sample, home)
         if self._have(reader, sample, position, home):
             return sample
         self._instances.forget(sample)  # a number that was to be its
         return None
-
-    def _not_late(self, reader: Reader, sample: int, home: int) -> int:
-        """Return a sample of the row for which nobody has to wait for a worker that is late."""
-        if not self._is_late(sample):
-            return sample
-        for other in self._instances.all_of(home):
-            known = other in self._underway or self._cache.has(other)
-            had = reader.fresh and self._instances.has_had(reader.reads_for, other)
-            if known and not had and not self._is_late(other):
-                return other
-        return self._instances.add_extra(home)
-
-    def _is_late(self, sample: int) -> bool:
-        preparation = self._underway.get(sample)
-        return preparation is not None and preparation.late
 
     def _have(self, reader: Reader, sample: int, position: int, home: int) -> bool:
         """Have a sample here or on its way; False where there is no room."""
@@ -599,7 +571,7 @@ class Supply:
 
     def _say(self, sample: int, preparation: _Preparation) -> None:
         offset, size_bytes = self._cache.place(sample) if self._cache.has(sample) else (-1, 0)
-        job, preparation.late = preparation.job, False
+        job = preparation.job
         if job not in self._readers and preparation.waiting:  # it has left; another waits
             job = preparation.job = next(iter(preparation.waiting))[0]
         who, source = (job, *preparation.origin), preparation.source
@@ -682,9 +654,3 @@ class Supply:
             if origin is not None and origin.job is None and sample not in self._source:
                 self.wasted += 1
             self._source.pop(sample, None)
-
-
-def _another(preparation: _Preparation, avoid: tuple[Job, ...]) -> Job:
-    """Return for whom to prepare, rather not for some: whose workers are asked first."""
-    waiting = (job for job, _ in preparation.waiting if job not in avoid)
-    return next(waiting, preparation.job) if preparation.job in avoid else preparation.job

@@ -125,15 +125,13 @@ class Lost:
     samples: tuple[int, ...]
     reason: str
     blamed: bool = True
-    avoid: tuple[Job, ...] = ()  # whose workers cannot do them now, if those of another can
 
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """A worker of these jobs does not answer; it may still write to the slots of these samples."""
+    """The worker that has these samples does not answer, and may still write to their slots."""
 
     samples: tuple[int, ...]
-    jobs: tuple[Job, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,9 +81,8 @@ class Owner(Protocol):
         """Take note that samples went with their worker."""
         ...
 
-    def late(self, crew: "Crew", samples: tuple[int, ...], queued: tuple[int, ...]) -> None:
-        """Take note that a worker with these samples does not answer; if none of its crew does,
-        what is queued there is for others, too."""
+    def late(self, samples: tuple[int, ...]) -> None:
+        """Take note that a worker with these samples does not answer."""
         ...
 
     def checked(self, crew: "Crew", sample: int, same: bool) -> None:
@@ -450,26 +449,12 @@ class Crew:
         for hand in [hand for hand in self.hands if not hand.leaving]:
             if self._watch.is_late(hand) and not hand.late:
                 hand.late = True
-                self._pool.late(self, tuple(hand.busy), self._given_up())
+                self._pool.late(tuple(hand.busy))
             elif self._watch.is_stuck(hand):
                 hand.ask_back()
             elif self._watch.has_grown(hand) or (not hand.busy and now - hand.latest > IDLE_S):
                 hand.leaving = True
                 self._let_leave(hand)
-        if self.queue and self.hands and (queued := self._given_up()):
-            self._pool.late(self, (), queued)  # what has come since they were late
-
-    def _given_up(self) -> tuple[int, ...]:
-        """Take the rows off the queue if no worker answers any more; return their samples.
-
-        Who stopped them has stopped the nursery as well, as a rule, so none will be born either.
-        """
-        if any(not hand.late for hand in self.hands):
-            return ()
-        rows = [order for order in self.queue if isinstance(order, Cook)]
-        for order in rows:
-            self.queue.remove(order)
-        return tuple(order.sample for order in rows)
 
     def renew(self) -> None:
         """Let all workers end when they have done what they have."""

@@ -39,7 +39,7 @@ class Pool:
         size: int,
         on_report: Callable[[Report | CookedEach], None],
         on_lost: Callable[[tuple[int, ...], str, bool], None],
-        on_late: Callable[[tuple[int, ...], tuple[int, ...], set[int]], None],
+        on_late: Callable[[tuple[int, ...]], None],
         on_checked: Callable[[int, int, bool], None],
         limit_of: Limit,
         worker_growth_bytes: int = 0,
@@ -251,9 +251,9 @@ class Pool:
         if not self._closing:
             self._on_lost(samples, reason, blamed)
 
-    def late(self, crew: Crew, samples: tuple[int, ...], queued: tuple[int, ...]) -> None:
-        """Pass on what a worker has that does not answer, and what waits for such workers."""
-        self._on_late(samples, queued, crew.jobs)
+    def late(self, samples: tuple[int, ...]) -> None:
+        """Pass on what a worker has that does not answer."""
+        self._on_late(samples)
 
     def taken_back(self, crew: Crew, orders: list[Order]) -> None:
         """Queue what a worker has not begun again, with the crew that was to do it."""
