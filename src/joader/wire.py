@@ -23,6 +23,7 @@ from joader.messages import Hello, Refused, Welcome
 T = TypeVar("T")
 _LENGTH_BYTES = 4
 _WELCOME_BYTES = 1 << 20
+_MOST_POLL_MS = 2**31 - 1  # 24 days; poll takes no more
 # A pass over 2**27 positions that is almost done is 1 GiB of positions; beyond that it is no
 # message.
 MOST_BYTES = 1 << 30
@@ -183,7 +184,7 @@ class Channel(Generic[T]):
         look = select.poll()
         look.register(self.socket, select.POLLIN)
         look.register(watched, select.POLLIN)
-        ready = dict(look.poll(None if timeout_s is None else timeout_s * 1000))
+        ready = dict(look.poll(None if timeout_s is None else min(timeout_s * 1000, _MOST_POLL_MS)))
         if not ready:
             raise TimeoutError("nothing has come yet")
         if self.socket.fileno() not in ready:

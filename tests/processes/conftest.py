@@ -95,11 +95,16 @@ class Node:
             assert not self.socket.exists()
             assert "Traceback" not in self.log(), self.log()
         gc.collect()  # loaders of the test itself, that a cycle keeps
-        wait_until(lambda: not self.processes() and not forked_here())
+        wait_until(lambda: not self.processes())
+        wait_until(lambda: not forked_here())
 
     def processes(self) -> list[int]:
-        """Return all that was started here: daemons, jobs, and whatever those have started."""
-        return processes_with(f"{self.folder}/", environment=True)
+        """Return all that was started here: daemons, jobs, and whatever those have started.
+
+        Not the process that Python starts beside the test's own once it spawns another.
+        """
+        found = processes_with(f"{self.folder}/", environment=True)
+        return [pid for pid in found if b"multiprocessing.resource_tracker" not in _command(pid)]
 
 
 def children(pid: int) -> list[int]:

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.processes.conftest import Node
 from tests.processes.jobs import wait_until
 from tests.processes.test_sharing import read
@@ -74,7 +76,7 @@ loader.close()
         )
         found.append(node.job(script, PYTHONDONTWRITEBYTECODE="1").result()[0])
     assert found == [[0, 1, 2, 3], [0, 1000, 2000, 3000]]
-    assert node.status()["workers"] == 2
+    wait_until(lambda: node.workers() == [])
 
 
 def test_slow_rows_of_a_job_that_is_gone_do_not_block_the_next(node: Node) -> None:
@@ -94,17 +96,23 @@ def test_status_keeps_the_figures_of_jobs_that_have_ended(node: Node) -> None:
     assert totals["delivered"] == totals["prepared"] + totals["hits"] == 50
 
 
-def test_what_cannot_travel_is_said_with_a_way_out(node: Node) -> None:
+def test_what_cannot_travel_is_read_by_forked_workers_and_refused_as_by_torch_elsewhere(
+    node: Node,
+) -> None:
     node.up()
     script = """
-data = Squares(4)
-data.file = open(sys.argv[0], "rb")
-for batch in joader.DataLoader(data, batch_size=2, key="k"):
-    pass
+if __name__ == "__main__":
+    data = Squares(4)
+    data.file = open(sys.argv[0], "rb")
+    options = json.loads(sys.argv[1])
+    loader = joader.DataLoader(data, batch_size=2, **options)
+    say([row for batch in loader for row in check(batch)])
 """
-    error = node.job(script).error()
-    assert "BadArgument: the dataset cannot be sent to the worker processes" in error
-    assert "__getstate__" in error
+    for options in ({}, {"num_workers": 0}, {"num_workers": 2}, {"num_workers": 2, "key": "k"}):
+        assert node.job(script, json.dumps(options)).result() == [[0, 1, 2, 3]]
+    options = {"num_workers": 2, "multiprocessing_context": "spawn"}
+    assert "TypeError: cannot pickle '_io.Buf" in node.job(script, json.dumps(options)).error()
+    wait_until(lambda: node.workers() == [])
 
 
 def test_arguments_of_torchs_loader_are_taken_without_torch(node: Node) -> None:
@@ -155,21 +163,26 @@ second.close()
     assert node.job(script).result() == [2]
 
 
-def test_a_pass_that_failed_is_over(node: Node) -> None:
+@pytest.mark.parametrize("options", [{}, {"num_workers": 0}, {"num_workers": 2}])
+def test_an_iterator_whose_batch_failed_goes_on_with_the_next_as_torch_does(
+    node: Node, options: dict[str, int]
+) -> None:
     node.up()
     script = """
-loader = joader.DataLoader(Squares(20, bad={5: "raise"}), batch_size=4)
+data = Squares(20, bad={5: "raise"})
+loader = joader.DataLoader(data, batch_size=4, **json.loads(sys.argv[1]))
 it, rows = iter(loader), []
 try:
     for batch in it:
         rows += check(batch)
 except RuntimeError as error:
     say(str(error)[:5])
-say([rows, list(it)])
+say([rows, [row for batch in it for row in check(batch)]])
+say(loader.state_dict()["epoch"])
 """
-    word, (rows, rest) = node.job(script).result()
-    assert (word, rows, rest) == ("row 5", [0, 1, 2, 3], [])
-    assert json.dumps(rest) == "[]"
+    word, (rows, rest), epoch = node.job(script, json.dumps(options)).result()
+    assert (word, rows, rest) == ("row 5", [0, 1, 2, 3], list(range(8, 20)))
+    assert epoch == 1
 
 
 def test_a_job_that_is_refused_leaves_nothing_in_the_daemon(node: Node) -> None:

@@ -126,10 +126,18 @@ def test_what_torch_cannot_collate_raises_what_torch_raises(make: Any, error: st
 
 
 def test_what_cannot_be_pickled_is_named_with_its_row() -> None:
-    loader = joader.DataLoader(Made(lambda row: lambda: row), 2, collate_fn=list)
+    loader = joader.DataLoader(Made(lambda row: lambda: row), 2, num_workers=1, collate_fn=list)
     with pytest.raises(RowFailed, match="which cannot be handed to another process"):
         list(loader)
     loader.close()
+
+
+@pytest.mark.parametrize("options", [{}, {"num_workers": 0}])
+def test_what_cannot_be_pickled_is_made_in_the_job_where_nobody_asked_for_workers(
+    options: dict[str, int],
+) -> None:
+    with joader.DataLoader(Made(lambda row: lambda: row), 2, collate_fn=list, **options) as loader:
+        assert [made() for batch in loader for made in batch] == [0, 1, 2, 3]
 
 
 def test_a_collate_fn_gets_the_samples_of_a_batch_or_a_single_one() -> None:
@@ -181,15 +189,27 @@ class Drawn(Made):
         return torch.rand(()), -1 if info is None else info.id
 
 
-def test_a_job_that_loads_by_itself_keeps_its_random_numbers() -> None:
-    torch.manual_seed(3)
-    untouched = torch.rand(2)
-    torch.manual_seed(3)
-    loader = joader.DataLoader(Drawn(len), 3, address="/nowhere/daemon.sock")
-    numbers, workers = (torch.cat(parts) for parts in zip(*loader, strict=True))
-    assert torch.equal(torch.rand(2), untouched)
-    assert len(numbers.unique()) == len(numbers)
-    assert (workers == 0).all()
+@pytest.mark.parametrize("workers", [None, 0, 2])
+def test_a_job_that_loads_by_itself_draws_random_numbers_as_with_torch(workers: int | None) -> None:
+    """With num_workers=0 from the job's own generators, with workers from others.
+
+    Without a number they are in a worker's place, as they would be with a daemon.
+    """
+
+    def drawn(kind: Any, **options: Any) -> list[torch.Tensor]:
+        torch.manual_seed(3)
+        loader = kind(Drawn(len), 3, **options)
+        numbers, ids = (torch.cat(parts) for parts in zip(*loader, strict=True))
+        assert len(numbers.unique()) == len(numbers)
+        return [numbers, ids, torch.rand(2)]
+
+    options = {} if workers is None else {"num_workers": workers}
+    ours = drawn(joader.DataLoader, address="/nowhere/daemon.sock", **options)
+    its = drawn(torch_data.DataLoader, num_workers=2 if workers is None else workers)
+    if workers == 0:
+        assert torch.equal(ours[0], its[0])
+    assert set(ours[1].tolist()) == {None: {0}, 0: {-1}, 2: {0, 1}}[workers]
+    assert torch.equal(ours[2], its[2])
     assert torch_data.get_worker_info() is None
 
 

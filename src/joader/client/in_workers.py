@@ -7,6 +7,7 @@ start, and give samples as objects. So batches are those that the job would read
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from secrets import randbits
 from typing import Any
 
 from joader.client import torch_loader
@@ -54,6 +55,8 @@ class InWorkers:
             collate_fn=list,
             worker_init_fn=job.shared.worker_init_fn,
             multiprocessing_context=job.lending.context,
+            # The job's own generator was drawn from for this pass already (torch_loader.advance).
+            generator=torch.Generator().manual_seed(randbits(63)),
             timeout=timeout_s,
         )
         self._batches = iter(loader)

@@ -94,7 +94,7 @@ class _Found:
     ) -> tuple[str, _Target] | None:
         """Return where a chain of attributes begins, if this step begins one."""
         # Python 3.13 loads two locals in one step: the second is what attributes are read from.
-        name = step.argval[-1] if isinstance(step.argval, tuple) else step.argval
+        name = step.argval[-1] if isinstance(step.argval, tuple) and step.argval else step.argval
         if step.opname in _GLOBALS:
             # In the body of a class a name may be its own or a global.
             target = known.get(name) if step.opname != "LOAD_GLOBAL" else None
