@@ -362,7 +362,6 @@ class Daemon:
         self._tell(engine.Lost(samples, reason, blamed))
 
     def _late(self, samples: tuple[int, ...]) -> None:
-        log.warning("a worker with %d samples does not answer; others do them", len(samples))
         self._tell(engine.Late(samples))
 
     def _limit_of(self, recipe: str, job: int | None) -> float:

@@ -377,13 +377,20 @@ class Supply:
         for sample in samples:
             preparation = self._underway.get(sample)
             is_own = preparation is None or preparation.source is not None
-            if preparation is None or is_own or sample in self._unplaced:
+            if preparation is None or is_own or sample in self._again:
                 continue  # an own part can be done by nobody else
-            if preparation.waiting:
-                self._move_to_another(sample, preparation)
+            # Own parts that the worker has not got are told anew, whatever they are made of now.
+            own = [one for one in preparation.followers if one not in samples]
+            self._again |= dict.fromkeys(own, "nobody waits for it")
+            wanted = preparation.waiting or any(map(self._wanted, own))
+            if wanted and sample not in self._unplaced:
+                self._move_to_another(sample, preparation, own)
 
-    def _move_to_another(self, sample: int, preparation: _Preparation) -> None:
-        """Let who waits for a sample wait for another preparation of the same row."""
+    def _move_to_another(self, sample: int, preparation: _Preparation, own: list[int]) -> None:
+        """Let who waits for a sample wait for another preparation of the same row.
+
+        So do these own parts, which are made of that one then.
+        """
         extra = self._instances.add_extra(self._instances.home(sample))
         size_bytes = preparation.sizes.slot_bytes
         if size_bytes and self._reserve(extra, size_bytes, reclaim=True) is None:
@@ -406,9 +413,26 @@ class Supply:
                 self._cache.lease(job, extra)
             if reader.fresh:
                 self._instances.take(reader.reads_for, extra)
+        for follower in own:
+            self._follow(follower, preparation, sample, again, extra)
         self._underway[extra] = again
         again.recipe.underway += 1
         self._say(extra, again)
+
+    def _follow(
+        self, own: int, old: _Preparation, source: int, new: _Preparation, extra: int
+    ) -> None:
+        """Let an own part be made of another preparation of its row."""
+        del old.followers[own]
+        new.followers[own] = None
+        self._underway[own].source = self._source[own] = extra
+        if self._cache.has(source):
+            self._cache.release(WORKERS, source)
+        if self._cache.has(extra):
+            self._hold(extra)
+        for reader in self._underway[own].waiting.values():
+            if reader.fresh:
+                self._instances.take(reader.reads_for, extra)
 
     def prepare_again(self) -> None:
         """Say once more what was lost, if somebody still waits: who did may have left meanwhile."""

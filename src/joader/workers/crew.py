@@ -188,6 +188,10 @@ class Crew:
                     hand.drop(order.sample)
                     self._pool.suspects.discard(order.sample)
 
+    def let_go(self, source: int) -> None:
+        """Forget own parts that wait for a source: they are told anew."""
+        self._held.pop(source, None)
+
     def drop(self, sample: int) -> None:
         """Forget a sample that its worker was told to drop, and what waits for it."""
         hand = self._hand_of.get(sample)
@@ -428,14 +432,26 @@ class Crew:
         self._born = {n: since for n, since in self._born.items() if now - since < _BIRTH_S}
         self._watch.give_up_overdue(self.hands)
         for hand in [hand for hand in self.hands if not hand.leaving]:
-            if self._watch.is_late(hand) and not hand.late:
-                hand.late = True
-                self._pool.late(tuple(hand.busy))
+            if self._watch.is_late(hand):
+                self._note_late(hand)
             elif self._watch.is_stuck(hand):
                 hand.ask_back()
             elif self._watch.has_grown(hand) or (not hand.busy and now - hand.latest > IDLE_S):
                 hand.leaving = True
                 self._let_leave(hand)
+
+    def _note_late(self, hand: Hand) -> None:
+        """Have others do what a worker has that does not answer.
+
+        Not once only: who asks for one of its rows later, or had no room for another, waits, too.
+        """
+        if not hand.late:
+            log.warning(
+                "worker %d does not answer; others do the %d samples that it has",
+                *(hand.pid, len(hand.busy)),
+            )
+        hand.late = True
+        self._pool.late(tuple(hand.busy))
 
     def renew(self) -> None:
         """Let all workers end when they have done what they have."""

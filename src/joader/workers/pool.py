@@ -234,6 +234,9 @@ class Pool:
 
     def late(self, samples: tuple[int, ...]) -> None:
         """Pass on what a worker has that does not answer."""
+        for crew in self._crews.values():
+            for sample in samples:
+                crew.let_go(sample)
         self._on_late(samples)
 
     def taken_back(self, crew: Crew, orders: list[Order]) -> None:
