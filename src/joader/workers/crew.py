@@ -122,6 +122,7 @@ class Crew:
         self._hand_of: dict[int, Hand] = {}  # by sample
         self._born: dict[int, float] = {}  # numbers of those on their way, and since when
         self._not_before = 0.0  # when the next may be born
+        self._in_vain: float | None = None  # since when rows wait here and nobody takes them
         self._seconds, self._reports = 1.0, 1.0  # of late; at first rows are not known to be quick
 
     # Who has what.
@@ -217,6 +218,17 @@ class Crew:
                 self.queue.appendleft(order)
             else:
                 self.finish(order)
+
+    @property
+    def waits_in_vain(self) -> bool:
+        """Whether rows have waited here for a while, and no worker is here that takes any."""
+        return self._in_vain is not None and time.monotonic() - self._in_vain > STUCK_S
+
+    def surrender(self) -> list[Cook]:
+        """Give up the rows that wait here, for others to do; own parts stay."""
+        rows = [order for order in self.queue if isinstance(order, Cook)]
+        self.queue = deque(order for order in self.queue if not isinstance(order, Cook))
+        return rows
 
     # Work out.
 
@@ -439,6 +451,10 @@ class Crew:
             elif self._watch.has_grown(hand) or (not hand.busy and now - hand.latest > IDLE_S):
                 hand.leaving = True
                 self._let_leave(hand)
+        if not self.queue or any(not (hand.leaving or hand.late) for hand in self.hands):
+            self._in_vain = None
+        elif self._in_vain is None:
+            self._in_vain = now
 
     def _note_late(self, hand: Hand) -> None:
         """Have others do what a worker has that does not answer.

@@ -255,6 +255,26 @@ class Pool:
         self._watching = asyncio.get_running_loop().call_later(WATCH_S, self._watch)
         for crew in list(self._crews.values()):
             crew.watch()
+        self._relieve()
+
+    def _relieve(self) -> None:
+        """Let others do rows that wait for workers of a job that is stopped, or slow to be born.
+
+        All may wait for one of them: the first sample of a recipe tells how large samples are.
+        """
+        stalled = [crew for crew in self._crews.values() if crew.waits_in_vain]
+        for crew in stalled:
+            able = [
+                one
+                for one in self._crews.values()
+                if one.code == crew.code and one.jobs and one.nursery and one not in stalled
+            ]
+            if able:
+                other = min(able, key=lambda one: len(one.queue))
+                for order in crew.surrender():
+                    other.cook(order)
+        if stalled:
+            self.feed()
 
 
 def usual_growth(workers: int) -> int:
