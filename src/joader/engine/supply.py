@@ -74,6 +74,7 @@ class Supply:
         self._underway: dict[int, _Preparation] = {}
         self._unplaced: dict[int, int] = {}  # size in bytes
         self._again: dict[int, str] = {}  # lost with their worker, and what to say of them
+        self._late: set[int] = set()  # in the hands of workers that do not answer
         self._instances = Instances()
         self._origin: dict[int, _Origin] = {}  # of samples that are here
         self._source: dict[int, int] = {}  # of own parts that are here or on their way
@@ -326,6 +327,7 @@ class Supply:
     def sized(self, sample: int, size_bytes: int) -> Recipe:
         """Note that a sample needs another slot than it has; return its recipe."""
         preparation = self._underway[sample]
+        self._late.discard(sample)
         self._abandon(sample, preparation)
         if size_bytes > self._cache.capacity_bytes:
             reason = f"the sample has {size_bytes} bytes and the budget is "
@@ -365,6 +367,7 @@ class Supply:
             else:
                 preparation.tries += blamed
                 self._unplaced.pop(sample, None)
+                self._late.discard(sample)
                 self._again[sample] = reason
 
     def late(self, samples: tuple[int, ...]) -> None:
@@ -379,6 +382,7 @@ class Supply:
             is_own = preparation is None or preparation.source is not None
             if preparation is None or is_own or sample in self._again:
                 continue  # an own part can be done by nobody else
+            self._late.add(sample)
             # Own parts that the worker has not got are told anew, whatever they are made of now.
             own = [one for one in preparation.followers if one not in samples]
             self._again |= dict.fromkeys(own, "nobody waits for it")
@@ -474,6 +478,7 @@ class Supply:
         preparation = self._underway.pop(sample)
         self._unplaced.pop(sample, None)
         self._again.pop(sample, None)
+        self._late.discard(sample)
         preparation.recipe.underway -= 1
         return preparation
 
@@ -532,7 +537,7 @@ class Supply:
         if size_bytes:
             if not self._room_for(reader, sample, size_bytes) and not self._may_go_without(reader):
                 return False
-        elif recipe.underway:
+        elif recipe.underway and self._will_tell_size(recipe):
             return False  # the first sample tells the size
         row, origin = home - recipe.base, self._origin_of(reader, position)
         preparation = _Preparation(recipe, row, reader.job, origin, recipe.sizes)
@@ -540,6 +545,13 @@ class Supply:
         recipe.underway += 1
         self._say(sample, preparation)
         return True
+
+    def _will_tell_size(self, recipe: Recipe) -> bool:
+        """Tell whether a sample of a recipe is on its way, but for those of who does not answer."""
+        return not self._late or any(
+            underway.recipe is recipe and not {sample, underway.source} & self._late
+            for sample, underway in self._underway.items()
+        )
 
     def _origin_of(self, reader: Reader, position: int) -> tuple[int, int, int]:
         """Return where random numbers start; never twice from one place, for what is fresh.
