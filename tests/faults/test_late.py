@@ -128,7 +128,9 @@ def test_whatever_happens_meanwhile_each_position_comes_once(seed: int) -> None:
 
 def act(on: Stalled, random: Random) -> None:
     jobs, ready = list(on.jobs), [sample for sample in on.to_do if not on.blocked(sample)]
-    match random.choice(["want", "want", "finish", "finish", "release", "stall", "watch"] * 3 + RARE):
+    match random.choice(
+        ["want", "want", "finish", "finish", "release", "stall", "watch"] * 3 + RARE
+    ):
         case "want" if jobs:
             job = random.choice(jobs)
             if on.left[job] and len(on.wants[job]) < 2 and not on.wants[job]:
