@@ -1,4 +1,4 @@
-"""The engine on paper, with workers that do not answer: others do their rows, and nobody is lost."""
+"""The engine on paper, with workers that do not answer: others do their rows, none is lost."""
 
 from random import Random
 
@@ -9,6 +9,8 @@ from joader.engine.values import Finish, Join, Late, Prepare
 from tests.engine.world import World
 
 ROWS = 24
+OFTEN = ["want", "want", "finish", "finish", "release", "stall", "watch"]
+RARE = ["wake", "lose", "leave"]
 
 
 class Stalled(World):
@@ -128,9 +130,7 @@ def test_whatever_happens_meanwhile_each_position_comes_once(seed: int) -> None:
 
 def act(on: Stalled, random: Random) -> None:
     jobs, ready = list(on.jobs), [sample for sample in on.to_do if not on.blocked(sample)]
-    match random.choice(
-        ["want", "want", "finish", "finish", "release", "stall", "watch"] * 3 + RARE
-    ):
+    match random.choice(OFTEN * 3 + RARE):
         case "want" if jobs:
             job = random.choice(jobs)
             if on.left[job] and len(on.wants[job]) < 2 and not on.wants[job]:
@@ -149,9 +149,6 @@ def act(on: Stalled, random: Random) -> None:
             on.lose(random.sample(sorted(on.to_do), 1))
         case "leave" if len(jobs) > 1:
             on.leave(random.choice(jobs))
-
-
-RARE = ["wake", "lose", "leave"]
 
 
 def end(on: Stalled) -> None:
