@@ -160,6 +160,31 @@ def test_a_job_that_is_refused_leaves_with_its_crew() -> None:
     asyncio.run(main())
 
 
+def test_a_daemon_that_ends_does_not_wait_for_workers_that_cannot_come_any_more() -> None:
+    class Waiting:
+        """A session that was promised a batch."""
+
+        job, owed, ended = 1, 1, False
+
+        def end(self) -> None:
+            self.ended = True
+
+    async def main() -> None:
+        daemon = Daemon(DaemonConfig(memory_bytes=1 << 20, workers=1))
+        session: Any = Waiting()
+        daemon.pool.join(1, "ticket", "code", 1, lends=True)
+        daemon._end_if_drained(session)
+        assert not session.ended
+        daemon._draining = True
+        daemon._end_if_drained(session)
+        assert session.ended
+        daemon.stop.set()
+        await daemon.pool.close()
+        daemon.arena.close()
+
+    asyncio.run(main())
+
+
 def test_rows_of_a_job_that_is_stopped_are_done_by_the_workers_of_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -154,8 +154,11 @@ class Daemon:
                 self.stop.set()
 
     def _end_if_drained(self, session: Session) -> None:
-        holds = session.job is not None and self.engine.holds(session.job)
-        if self._draining and not session.owed and not holds:
+        if not self._draining or session.job is None:
+            return
+        # Who has no workers gets none any more: they would not find the door.
+        waits = session.owed and self.pool.has_workers(session.job)
+        if not waits and not self.engine.holds(session.job):
             session.end()
 
     def _end_sessions(self) -> None:

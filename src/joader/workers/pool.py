@@ -64,6 +64,12 @@ class Pool:
         """Return the worker processes."""
         return [hand.pid for crew in self._crews.values() for hand in crew.hands]
 
+    def has_workers(self, job: int) -> bool:
+        """Tell whether workers are here that can prepare what a job waits for."""
+        crew = self._crew_of.get(job)
+        able = [one for one in self._crews.values() if crew and one.code == crew.code]
+        return crew is None or any(not hand.leaving for one in able for hand in one.hands)
+
     # Who comes and goes.
 
     def join(self, job: int, ticket: str, code: str, workers: int, lends: bool) -> None:
