@@ -340,6 +340,7 @@ class Attend(msgspec.Struct, frozen=True, tag=True):
 
     path: str
     ticket: str
+    daemon: int = 0  # its process: another may listen at the same path
 
 
 class Born(msgspec.Struct, frozen=True, tag=True):

@@ -100,9 +100,13 @@ class Case:
                 self._node.wait("a job freezes", self._is_frozen)
 
     def _is_frozen(self) -> bool:
-        """Stop all processes of the job that is hit; it may have forked meanwhile."""
+        """Stop all processes of the job that is hit; it may have forked meanwhile.
+
+        Who came by the step stops by itself: stopped twice, it would stop again once it goes on.
+        """
         pids = family.found(*family.ROLES, job=self._fault.who)
-        family.signal_all([pid for pid in pids if state(pid) != "T"], signal.SIGSTOP)
+        running = [pid for pid in pids if state(pid) != "T" and pid != self._victim]
+        family.signal_all(running, signal.SIGSTOP)
         return all(state(pid) in "TZX" for pid in pids)
 
     def _tend(self) -> None:

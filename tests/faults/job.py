@@ -29,6 +29,7 @@ from tests.faults.offspring import in_offspring
 SLOW_S = 2.5  # a row that takes longer than a daemon waits before it asks for the others back
 CHILD_S = 300.0  # how long a user's child lives if nobody ends it
 REAP_S = 1.0
+TIMEOUT_S = 75.0  # then a job says what it waits for, and has failed
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ def make_loader(spec: JobSpec) -> Any:
         collate_fn=as_list if spec.ragged else None,
         deterministic=spec.deterministic,
         as_numpy=True,
+        timeout=TIMEOUT_S,
         fallback=spec.fallback,
         **({} if spec.workers is None else {"num_workers": spec.workers}),
     )
@@ -202,14 +204,14 @@ def _read(spec: JobSpec, loader: Any, first: int, log: Log, injector: Injector) 
 def _held() -> list[int]:
     """Return how many descriptors are open, and how many mappings of an arena there are.
 
-    A nursery that was told to end keeps a pipe until it is reaped, which takes what it takes.
+    A nursery that was told to end has two until it is reaped, which takes what it takes.
     """
     deadline = time.monotonic() + REAP_S
     while births._ending and time.monotonic() < deadline:
         time.sleep(0.01)
         births._reap()
     maps = Path("/proc/self/maps").read_text().count("joader-arena")
-    return [len(os.listdir("/proc/self/fd")) - len(births._ending), maps]
+    return [len(os.listdir("/proc/self/fd")) - 2 * len(births._ending), maps]
 
 
 def fork(spec: JobSpec, log_path: Path, armed: Armed, runtime: Path) -> int:

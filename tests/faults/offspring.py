@@ -7,6 +7,7 @@ before it iterates, and asks for the role of the process that comes by.
 import os
 from typing import Any
 
+from joader import wire
 from joader.client import births
 from joader.memory import Parcel
 from joader.recipe.parts import OwnPart, SharedPart
@@ -21,6 +22,7 @@ def in_offspring(injector: Injector) -> None:
     for step, method in (("attend", "_attend"), ("reap", "_reap"), ("hang up", "_leave_daemon")):
         around(injector, step, nursery.Nursery, method)
     around(injector, "hello", nursery, "welcomed")
+    _in_hello(injector)
     around(injector, "prepare", SharedPart, "prepare")
     around(injector, "own part", OwnPart, "finish")
 
@@ -60,6 +62,17 @@ def _in_births(injector: Injector) -> None:
     nursery.Nursery._bear = faulty_bear  # type: ignore[method-assign]
     nursery.Nursery._be_worker = faulty_worker  # type: ignore[assignment,method-assign]
     os.fork = faulty_fork
+
+
+def _in_hello(injector: Injector) -> None:
+    """Come by between a hello and the answer to it."""
+    exactly = wire._exactly
+
+    def faulty_exactly(*arguments: Any) -> Any:
+        injector.at("welcome" if injector.role == "job" else "hello", "half")
+        return exactly(*arguments)
+
+    wire._exactly = faulty_exactly
 
 
 def _in_writing(injector: Injector) -> None:

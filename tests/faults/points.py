@@ -37,7 +37,7 @@ class Step:
 
 STEPS = {
     "job": (
-        Step("welcome"),
+        Step("welcome", halves=True),
         Step("send Register", halves=True),
         Step("get Registered"),
         Step("send Attend", halves=True),
@@ -55,7 +55,7 @@ STEPS = {
         Step("birth"),
         Step("send Born", halves=True),
         Step("attend"),
-        Step("hello"),
+        Step("hello", halves=True),
         Step("bear", halves=True),
         Step("reap"),
         Step("send Ended", halves=True),
@@ -63,7 +63,7 @@ STEPS = {
     ),
     "worker": (
         Step("fork", whens=("after",)),
-        Step("hello"),
+        Step("hello", halves=True),
         Step("get Cook", times=OFTEN),
         Step("prepare", times=OFTEN),
         Step("send TooBig", halves=True, ragged=True),

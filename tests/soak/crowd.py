@@ -9,9 +9,12 @@ from contextlib import suppress
 from random import Random
 from typing import Any
 
+from tests.faults import family
 from tests.faults.account import check
+from tests.faults.family import state
+from tests.faults.injector import Armed
 from tests.faults.job import JobSpec, fork, lines
-from tests.faults.node import Node, Violation, state
+from tests.faults.node import Node, Violation
 
 SILENCE_S = 90.0  # a job that reads nothing for so long hangs
 RECIPES = 6
@@ -36,8 +39,13 @@ class Member:
         self._wanted = Counter(spec.rows)
 
     def start(self) -> None:
-        self.pid = fork(self.spec, self.log, None, self._node.folder)
+        # No fault is ever armed there: what is done to a soak is done from outside.
+        self.pid = fork(self.spec, self.log, Armed(self._node.folder), self._node.folder)
         self.heard = time.monotonic()
+
+    def processes(self) -> list[int]:
+        """Return what there is of the job: itself, nurseries, workers."""
+        return family.found(*family.ROLES, job=self.spec.name)
 
     def listen(self) -> None:
         """Take in what it has noted since: no row more often than it should come."""
@@ -118,6 +126,7 @@ class Crowd:
             own=random.random() < 0.15,
             pause_s=random.choice([0.0, 0.002, 0.01, 0.03]),
             fallback=random.random() < 0.3,
+            workers=random.choice([None, None, 1, 2]),
             leaves_after=random.randint(1, 30) if random.random() < 0.2 else 0,
             **recipe,
         )
@@ -149,7 +158,7 @@ class Crowd:
                 self.resume(member)
 
     def _ended(self, member: Member, how: int) -> None:
-        member.pid, member.stopped_until = 0, 0.0
+        member.pid = 0
         member.listen()
         if os.WIFSIGNALED(how) and os.WTERMSIG(how) == signal.SIGKILL and member.back_at:
             if self._random.random() < 0.2:  # it never comes back
@@ -165,6 +174,8 @@ class Crowd:
 
     def _remove(self, member: Member) -> None:
         self.members.remove(member)
+        if member.stopped_until:  # what was stopped with it may not see that it is gone
+            self.resume(member)
         self._rows_of_gone += member.rows
         self.counts["rows loaded by jobs themselves"] += member.by_itself
         member.log.unlink(missing_ok=True)
@@ -178,14 +189,16 @@ class Crowd:
             os.kill(member.pid, signal.SIGKILL)
             self.counts["jobs killed"] += 1
 
-    def stop(self) -> None:
-        """Stop a job for a while."""
+    def stop(self, *, frozen: bool = False) -> None:
+        """Stop a job for a while, its own process or all of them."""
         running = [member for member in self.alive if not member.stopped_until]
         if running:
             member = self._random.choice(running)
             member.stopped_until = time.monotonic() + self._random.uniform(0.2, 6.0)
             os.kill(member.pid, signal.SIGSTOP)
-            self.counts["jobs stopped"] += 1
+            if frozen:
+                family.signal_all(member.processes(), signal.SIGSTOP)
+            self.counts["jobs frozen" if frozen else "jobs stopped"] += 1
 
     def resume(self, member: Member) -> None:
         member.stopped_until = 0.0
@@ -193,3 +206,4 @@ class Crowd:
         if member.pid and state(member.pid) not in "ZX":
             with suppress(ProcessLookupError):
                 os.kill(member.pid, signal.SIGCONT)
+        family.signal_all(member.processes(), signal.SIGCONT)

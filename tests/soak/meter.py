@@ -5,11 +5,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tests.faults.node import PER_WORKER, Node, Violation, descriptors
+from tests.faults.node import Node, Violation, descriptors
 
 GROWTH_BYTES = 24 * 2**20  # of a daemon's own memory, from its first minute to its last
 WARM_UP_S = 20.0
-PER_JOB = 2  # descriptors: a socket, and a pidfd
+# Descriptors: a socket and a pidfd for a job, and as many for its nursery; for a worker also its
+# desk, of which Python's mmap has one more.
+PER_JOB, PER_WORKER = 4, 4
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,9 @@ class Meter:
         self.samples.append(sample)
         if not sample.pinned_bytes <= sample.used_bytes <= memory["budget_bytes"]:
             raise Violation(f"the daemon's memory is beyond its budget: {memory}")
-        # Some more jobs may be at the door, or just gone.
-        most = (
-            self._node.fresh.total()
-            + sum(PER_WORKER.values()) * status["workers"]
-            + PER_JOB * (jobs + 32)
-        )
+        # Some more may be at the door, or just gone.
+        most = self._node.fresh.total()
+        most += PER_WORKER * (status["workers"] + 32) + PER_JOB * (jobs + 32)
         if sample.descriptors > most:
             raise Violation(f"{jobs} jobs, and the daemon has descriptors {dict(held)}")
         return sample

@@ -1,7 +1,8 @@
 """Let jobs come, leave, die and go on for minutes, and see that no promise breaks: `make soak`.
 
-One to thirty-two jobs read parts of a few datasets at random speeds. Jobs and workers are killed
-and stopped, the daemon is killed or ended and started again. What each job reads is accounted for
+One to thirty-two jobs read parts of a few datasets at random speeds. Jobs, their nurseries and
+workers are killed and stopped, a job's own process or all of them; the daemon is killed or ended
+and started again. What each job reads is accounted for
 while it reads; every now and then all jobs are let finish, and the daemon must hold nothing then.
 """
 
@@ -20,16 +21,10 @@ from random import Random
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from tests.faults import family
+from tests.faults.family import state
 from tests.faults.life import end_all, left
-from tests.faults.node import (
-    Node,
-    Violation,
-    adopt_orphans,
-    children,
-    command,
-    descriptors,
-    state,
-)
+from tests.faults.node import Node, Violation, adopt_orphans, descriptors
 from tests.soak.crowd import Crowd
 from tests.soak.meter import Meter
 from tests.soak.report import figures, write
@@ -40,6 +35,9 @@ MOST_JOBS = 32
 EVERY_S = {
     "kill job": 1.5,
     "stop job": 4.0,
+    "freeze job": 10.0,
+    "kill nursery": 6.0,
+    "stop nursery": 8.0,
     "kill worker": 20.0,
     "stop worker": 15.0,
     "daemon": 50.0,
@@ -60,7 +58,7 @@ class Soak:
         self.born = time.monotonic()
         self._target = 4
         self._due = dict.fromkeys(("target", "sample", "quiet", *EVERY_S), 0.0)
-        self._stopped: dict[int, float] = {}  # workers, and until when
+        self._stopped: dict[int, float] = {}  # workers and nurseries, and until when
 
     def start_daemon(self) -> None:
         self.node.start()
@@ -73,7 +71,7 @@ class Soak:
     def step(self, *, quiet: bool = False) -> None:
         """Do what is due; with `quiet` nothing is done to anybody."""
         self.crowd.tend()
-        self._resume_workers()
+        self._resume_stopped()
         daemon = self.node.daemon
         if daemon is None or daemon.poll() is not None:
             raise Violation(f"the daemon ended by itself: {daemon and daemon.returncode}")
@@ -102,27 +100,33 @@ class Soak:
                 self.crowd.kill()
             case "stop job":
                 self.crowd.stop()
+            case "freeze job":
+                self.crowd.stop(frozen=True)
             case "kill worker":
-                self._signal_worker(signal.SIGKILL)
+                self._signal("worker", signal.SIGKILL)
             case "stop worker":
-                self._signal_worker(signal.SIGSTOP)
+                self._signal("worker", signal.SIGSTOP)
+            case "kill nursery":
+                self._signal("nursery", signal.SIGKILL)
+            case "stop nursery":
+                self._signal("nursery", signal.SIGSTOP)
             case "daemon":
                 self.restart_daemon(self.random.choice([signal.SIGKILL, signal.SIGTERM]))
 
-    def _signal_worker(self, number: int) -> None:
-        assert self.node.daemon is not None
-        # A daemon waits for a child until that runs its own program; we must not stop it before.
-        workers = [pid for pid in children(self.node.daemon.pid) if "workers.loop" in command(pid)]
-        if not workers:
+    def _signal(self, role: str, number: int) -> None:
+        """Kill or stop one of the processes that jobs have borne."""
+        pids = family.found(role)
+        if not pids:
             return
-        pid = self.random.choice(workers)
+        pid = self.random.choice(pids)
         if number == signal.SIGSTOP:
             self._stopped[pid] = time.monotonic() + self.random.uniform(0.2, 4.0)
         with suppress(ProcessLookupError):
             os.kill(pid, number)
-            self.counts["workers stopped" if number == signal.SIGSTOP else "workers killed"] += 1
+            many = {"worker": "workers", "nursery": "nurseries"}[role]
+            self.counts[f"{many} {'stopped' if number == signal.SIGSTOP else 'killed'}"] += 1
 
-    def _resume_workers(self, *, all_of_them: bool = False) -> None:
+    def _resume_stopped(self, *, all_of_them: bool = False) -> None:
         for pid, until in list(self._stopped.items()):
             if all_of_them or time.monotonic() >= until:
                 del self._stopped[pid]
@@ -133,7 +137,7 @@ class Soak:
     def restart_daemon(self, number: int) -> None:
         """End the daemon, with or without warning; nobody is forked while the lock is held."""
         assert self.node.daemon is not None
-        self._resume_workers(all_of_them=True)
+        self._resume_stopped(all_of_them=True)
         with self.node.lock():
             self.node.daemon.send_signal(number)
             deadline = time.monotonic() + 30.0
@@ -158,8 +162,10 @@ class Soak:
         while self.crowd.members:
             self.step(quiet=True)
             time.sleep(0.01)
-        self._resume_workers(all_of_them=True)
+        self._resume_stopped(all_of_them=True)
+        self.node.keeps = True
         self.node.check_idle()
+        self.node.wait("nothing is left of jobs", lambda: not family.found(*family.ROLES))
         self.counts["came to rest"] += 1
         self._due["quiet"] = time.monotonic() + QUIET_S
 
@@ -167,8 +173,9 @@ class Soak:
         """See that nothing is left of anything."""
         self.come_to_rest()
         self.node.down()
-        if "Traceback" in self.node.log.read_text():
-            raise Violation("the daemon or a worker raised")
+        for log in (self.node.log, self.node.folder / "jobs.log"):
+            if log.exists() and "Traceback" in log.read_text():
+                raise Violation(f"somebody raised: {log.read_text()[-3000:]}")
         self.node.wait("no process is left", lambda: not left())
 
 

@@ -87,7 +87,6 @@ class Nursery:
         _reap()
         self.ticket = secrets.token_hex(16)
         self._owner = os.getpid()
-        self._served = 0  # which daemon
         self.recipe, self.opaque, self.place = "", "", ""
         forked = is_forking(context)
         ours, theirs = socket.socketpair()
@@ -131,12 +130,13 @@ class Nursery:
         return not select.select([self.pidfd], [], [], 0)[0]
 
     def attend(self, path: str, daemon_pid: int) -> None:
-        """Have it serve a daemon, if it does not yet."""
-        if self._served != daemon_pid:
-            # One that was killed is missed by who waits for its rows, and another is born.
-            with suppress(ConnectionLost):
-                self._control.send(Attend(path, self.ticket))
-            self._served = daemon_pid
+        """Have it serve a daemon, if it does not yet; it knows best whether it does.
+
+        A daemon lets it go when the loader has had no connection for a while.
+        """
+        # One that was killed is missed by who waits for its rows, and another is born.
+        with suppress(ConnectionLost):
+            self._control.send(Attend(path, self.ticket, daemon_pid))
 
     def end(self) -> None:
         """Tell it to end, and wait a moment for it."""

@@ -157,8 +157,11 @@ class Daemon:
                 self.stop.set()
 
     def _end_if_drained(self, session: Session) -> None:
-        holds = session.job is not None and self.engine.holds(session.job)
-        if self._draining and not session.owed and not holds:
+        if not self._draining or session.job is None:
+            return
+        # Who has no workers gets none any more: they would not find the door.
+        waits = session.owed and self.pool.has_workers(session.job)
+        if not waits and not self.engine.holds(session.job):
             session.end()
 
     def _end_sessions(self) -> None:
@@ -368,7 +371,6 @@ class Daemon:
         self._tell(engine.Lost(samples, reason, blamed))
 
     def _late(self, samples: tuple[int, ...]) -> None:
-        log.warning("a worker with %d samples does not answer; others do them", len(samples))
         self._tell(engine.Late(samples))
 
     def _checked(self, job: int, sample: int, same: bool) -> None:

@@ -76,6 +76,7 @@ class Supply:
         self._underway: dict[int, _Preparation] = {}
         self._unplaced: dict[int, int] = {}  # size in bytes
         self._again: dict[int, str] = {}  # lost with their worker, and what to say of them
+        self._late: set[int] = set()  # in the hands of workers that do not answer
         self._instances = Instances()
         self._origin: dict[int, _Origin] = {}  # of samples that are here
         self._source: dict[int, int] = {}  # of own parts that are here or on their way
@@ -349,6 +350,7 @@ class Supply:
     def sized(self, sample: int, size_bytes: int) -> Recipe:
         """Note that a sample needs another slot than it has; return its recipe."""
         preparation = self._underway[sample]
+        self._late.discard(sample)
         self._abandon(sample, preparation)
         if size_bytes > self._cache.capacity_bytes:
             reason = f"the sample has {size_bytes} bytes and the budget is "
@@ -388,6 +390,7 @@ class Supply:
             else:
                 preparation.tries += blamed
                 self._unplaced.pop(sample, None)
+                self._late.discard(sample)
                 self._again[sample] = reason
 
     def late(self, samples: tuple[int, ...]) -> None:
@@ -400,13 +403,21 @@ class Supply:
         for sample in samples:
             preparation = self._underway.get(sample)
             is_own = preparation is None or preparation.source is not None
-            if preparation is None or is_own or sample in self._unplaced:
+            if preparation is None or is_own or sample in self._again:
                 continue  # an own part can be done by nobody else
-            if preparation.waiting:
-                self._move_to_another(sample, preparation)
+            self._late.add(sample)
+            # Own parts that the worker has not got are told anew, whatever they are made of now.
+            own = [one for one in preparation.followers if one not in samples]
+            self._again |= dict.fromkeys(own, "nobody waits for it")
+            wanted = preparation.waiting or any(map(self._wanted, own))
+            if wanted and sample not in self._unplaced:
+                self._move_to_another(sample, preparation, own)
 
-    def _move_to_another(self, sample: int, preparation: _Preparation) -> None:
-        """Let who waits for a sample wait for another preparation of the same row."""
+    def _move_to_another(self, sample: int, preparation: _Preparation, own: list[int]) -> None:
+        """Let who waits for a sample wait for another preparation of the same row.
+
+        So do these own parts, which are made of that one then.
+        """
         extra = self._instances.add_extra(self._instances.home(sample))
         size_bytes = preparation.sizes.slot_bytes
         if size_bytes and self._reserve(extra, size_bytes, reclaim=True) is None:
@@ -429,9 +440,26 @@ class Supply:
                 self._cache.lease(job, extra)
             if reader.fresh:
                 self._instances.take(reader.reads_for, extra)
+        for follower in own:
+            self._follow(follower, preparation, sample, again, extra)
         self._underway[extra] = again
         again.recipe.underway += 1
         self._say(extra, again)
+
+    def _follow(
+        self, own: int, old: _Preparation, source: int, new: _Preparation, extra: int
+    ) -> None:
+        """Let an own part be made of another preparation of its row."""
+        del old.followers[own]
+        new.followers[own] = None
+        self._underway[own].source = self._source[own] = extra
+        if self._cache.has(source):
+            self._cache.release(WORKERS, source)
+        if self._cache.has(extra):
+            self._hold(extra)
+        for reader in self._underway[own].waiting.values():
+            if reader.fresh:
+                self._instances.take(reader.reads_for, extra)
 
     def prepare_again(self) -> None:
         """Say once more what was lost, if somebody still waits: who did may have left meanwhile."""
@@ -473,6 +501,7 @@ class Supply:
         preparation = self._underway.pop(sample)
         self._unplaced.pop(sample, None)
         self._again.pop(sample, None)
+        self._late.discard(sample)
         preparation.recipe.underway -= 1
         return preparation
 
@@ -531,7 +560,7 @@ class Supply:
         if size_bytes:
             if not self._room_for(reader, sample, size_bytes) and not self._may_go_without(reader):
                 return False
-        elif recipe.underway:
+        elif recipe.underway and self._will_tell_size(recipe):
             return False  # the first sample tells the size
         row, origin = home - recipe.base, self._origin_of(reader, position)
         preparation = _Preparation(recipe, row, reader.job, origin, recipe.sizes)
@@ -539,6 +568,13 @@ class Supply:
         recipe.underway += 1
         self._say(sample, preparation)
         return True
+
+    def _will_tell_size(self, recipe: Recipe) -> bool:
+        """Tell whether a sample of a recipe is on its way, but for those of who does not answer."""
+        return not self._late or any(
+            underway.recipe is recipe and not {sample, underway.source} & self._late
+            for sample, underway in self._underway.items()
+        )
 
     def _origin_of(self, reader: Reader, position: int) -> tuple[int, int, int]:
         """Return where random numbers start; never twice from one place, for what is fresh.

@@ -129,7 +129,11 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """The worker that has these samples does not answer, and may still write to their slots."""
+    """The worker that has these samples does not answer, and may still write to their slots.
+
+    Told again and again, as others may come to wait for them, or find room now. Own parts that wait
+    for one of them in nobody's hands are forgotten by who says so: they are told anew.
+    """
 
     samples: tuple[int, ...]
 

@@ -128,6 +128,7 @@ class Crew:
         self._hand_of: dict[int, Hand] = {}  # by sample
         self._born: dict[int, float] = {}  # numbers of those on their way, and since when
         self._not_before = 0.0  # when the next may be born
+        self._in_vain: float | None = None  # since when rows wait here and nobody takes them
         self._seconds, self._reports = 1.0, 1.0  # of late; at first rows are not known to be quick
 
     # Who has what.
@@ -198,6 +199,10 @@ class Crew:
                     hand.drop(order.sample)
                     self._pool.suspects.discard(order.sample)
 
+    def let_go(self, source: int) -> None:
+        """Forget own parts that wait for a source: they are told anew."""
+        self._held.pop(source, None)
+
     def drop(self, sample: int) -> None:
         """Forget a sample that its worker was told to drop, and what waits for it."""
         hand = self._hand_of.get(sample)
@@ -223,6 +228,17 @@ class Crew:
                 self.queue.appendleft(order)
             else:
                 self.finish(order)
+
+    @property
+    def waits_in_vain(self) -> bool:
+        """Whether rows have waited here for a while, and no worker is here that takes any."""
+        return self._in_vain is not None and time.monotonic() - self._in_vain > STUCK_S
+
+    def surrender(self) -> list[Cook]:
+        """Give up the rows that wait here, for others to do; own parts stay."""
+        rows = [order for order in self.queue if isinstance(order, Cook)]
+        self.queue = deque(order for order in self.queue if not isinstance(order, Cook))
+        return rows
 
     # Work out.
 
@@ -447,14 +463,30 @@ class Crew:
         self._born = {n: since for n, since in self._born.items() if now - since < _BIRTH_S}
         self._watch.give_up_overdue(self.hands)
         for hand in [hand for hand in self.hands if not hand.leaving]:
-            if self._watch.is_late(hand) and not hand.late:
-                hand.late = True
-                self._pool.late(tuple(hand.busy))
+            if self._watch.is_late(hand):
+                self._note_late(hand)
             elif self._watch.is_stuck(hand):
                 hand.ask_back()
             elif self._watch.has_grown(hand) or (not hand.busy and now - hand.latest > IDLE_S):
                 hand.leaving = True
                 self._let_leave(hand)
+        if not self.queue or any(not (hand.leaving or hand.late) for hand in self.hands):
+            self._in_vain = None
+        elif self._in_vain is None:
+            self._in_vain = now
+
+    def _note_late(self, hand: Hand) -> None:
+        """Have others do what a worker has that does not answer.
+
+        Not once only: who asks for one of its rows later, or had no room for another, waits, too.
+        """
+        if not hand.late:
+            log.warning(
+                "worker %d does not answer; others do the %d samples that it has",
+                *(hand.pid, len(hand.busy)),
+            )
+        hand.late = True
+        self._pool.late(tuple(hand.busy))
 
     def renew(self) -> None:
         """Let all workers end when they have done what they have."""

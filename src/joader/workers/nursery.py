@@ -60,6 +60,8 @@ _PR_SET_PDEATHSIG = 1
 _HANDSHAKE_S = 30.0
 # How long workers that were killed may take to be gone.
 _REAP_S = 2.0
+# A daemon that did not let it in is asked again after so long: it may have been stopped.
+_AGAIN_S = 1.0
 
 
 @dataclass
@@ -136,6 +138,7 @@ class Nursery:
             os._exit(0)  # it is gone already
         self._daemon: Channel[Any] | None = None
         self._at = Attend("", "")  # which daemon it serves
+        self._turned_away = False  # it is to ask again
         self._workers: dict[int, tuple[int, int]] = {}  # by pidfd: number and process
         self._poll = select.poll()
         for descriptor in (self._job, self._control.socket.fileno()):
@@ -145,7 +148,8 @@ class Nursery:
         """Serve one daemon after another until the job is gone, or wants nothing more."""
         self._control.send(self._born())
         while True:
-            ready = {descriptor for descriptor, _ in self._poll.poll()}
+            again_ms = _AGAIN_S * 1000 if self._turned_away else None
+            ready = {descriptor for descriptor, _ in self._poll.poll(again_ms)}
             if self._job in ready:
                 break
             for descriptor in ready & self._workers.keys():
@@ -154,6 +158,8 @@ class Nursery:
                 break
             if self._daemon is not None and self._daemon.socket.fileno() in ready:
                 self._listen_to_daemon(self._daemon)
+            if self._turned_away and not ready:
+                self._attend(self._at)
         self._leave_daemon()
 
     def _born(self) -> Born:
@@ -177,21 +183,32 @@ class Nursery:
         for message in messages:
             if isinstance(message, Stop):
                 return False
-            if isinstance(message, Attend):
+            if isinstance(message, Attend) and not self._serves(message):
                 self._leave_daemon()
                 self._attend(message)
         return True
 
+    def _serves(self, at: Attend) -> bool:
+        """Tell whether it serves this daemon; if that has just hung up, it does not any more."""
+        if self._daemon is not None and at == self._at:
+            self._listen_to_daemon(self._daemon)
+        return self._daemon is not None and at == self._at
+
     # The daemon.
 
     def _attend(self, at: Attend) -> None:
+        """Go to a daemon; if it lets nobody in, it is asked again until the job says otherwise.
+
+        The job would not know: it waits for the daemon, which waits for us.
+        """
         self._at = at
+        self._turned_away = False
         hello = Hello(PROTOCOL, os.getpid(), "nursery", at.ticket)
         try:
             sock = connected_to(Path(at.path), _HANDSHAKE_S)
             welcomed(sock, hello, 0)
-        except (JoaderError, OSError) as error:
-            self._control.send(Unborn(str(error)))
+        except (JoaderError, OSError):
+            self._turned_away = True
             return
         sock.settimeout(None)
         self._daemon = Channel(sock, ToNursery)

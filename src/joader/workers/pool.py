@@ -67,6 +67,12 @@ class Pool:
         """Return the worker processes."""
         return [hand.pid for crew in self._crews.values() for hand in crew.hands]
 
+    def has_workers(self, job: int) -> bool:
+        """Tell whether workers are here that can prepare what a job waits for."""
+        crew = self._crew_of.get(job)
+        able = [one for one in self._crews.values() if crew and one.code == crew.code]
+        return crew is None or any(not hand.leaving for one in able for hand in one.hands)
+
     # Who comes and goes.
 
     def join(self, job: int, ticket: str, code: str, workers: int, lends: bool) -> None:
@@ -253,6 +259,9 @@ class Pool:
 
     def late(self, samples: tuple[int, ...]) -> None:
         """Pass on what a worker has that does not answer."""
+        for crew in self._crews.values():
+            for sample in samples:
+                crew.let_go(sample)
         self._on_late(samples)
 
     def taken_back(self, crew: Crew, orders: list[Order]) -> None:
@@ -271,6 +280,26 @@ class Pool:
         self._watching = asyncio.get_running_loop().call_later(WATCH_S, self._watch)
         for crew in list(self._crews.values()):
             crew.watch()
+        self._relieve()
+
+    def _relieve(self) -> None:
+        """Let others do rows that wait for workers of a job that is stopped, or slow to be born.
+
+        All may wait for one of them: the first sample of a recipe tells how large samples are.
+        """
+        stalled = [crew for crew in self._crews.values() if crew.waits_in_vain]
+        for crew in stalled:
+            able = [
+                one
+                for one in self._crews.values()
+                if one.code == crew.code and one.jobs and one.nursery and one not in stalled
+            ]
+            if able:
+                other = min(able, key=lambda one: len(one.queue))
+                for order in crew.surrender():
+                    other.cook(order)
+        if stalled:
+            self.feed()
 
 
 def usual_growth(workers: int) -> int:
