@@ -3,9 +3,9 @@
 Both sides give batches of 256 shuffled images as uint8 tensors, and their labels. torch has the
 rows' bytes in memory before the clock starts, decodes them by Pillow in its workers, and is tried
 with several worker counts, workers started and warm; the best counts. joader opens the file, or a
-table made of it, has room for all prepared images, and starts from nothing: the first pass is with
-warm workers that have not seen the file, later passes find everything prepared. Every run is a
-process of its own; sides take turns, so that a slow minute hits all of them.
+table made of it, has room for all prepared images, and starts from nothing: workers are born in the
+first pass, later passes find everything prepared. Every run is a process of its own; sides take
+turns, so that a slow minute hits all of them.
 
     python benchmarks/bench_cifar.py [--parquet FILE] [--rounds 3] [--passes 3] [--workers 0,1,2,3]
 """

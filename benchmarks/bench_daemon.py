@@ -1,6 +1,6 @@
 """How soon does a job get its first batch, and how much memory does the daemon itself take?
 
-First batch: a job in a warm process joins a running daemon whose workers are warm; from the
+First batch: a job in a warm process joins a running daemon and bears its workers; from the
 construction of the loader to its first batch. Memory: the daemon's private memory (the arena, which
 is the budget, is shared and not counted) with 8 jobs on 1.28 million rows, half of them apart.
 """
@@ -56,7 +56,7 @@ def main() -> None:
         )
         while not Path(folder, "daemon.sock").exists():
             time.sleep(0.02)
-        first_batch_s(100)  # workers start
+        first_batch_s(100)  # imports
         results: list[dict[str, object]] = []
         for length in (1_000, 50_000, 1_280_000):
             times = [first_batch_s(length) for _ in range(5)]

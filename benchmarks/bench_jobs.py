@@ -4,6 +4,7 @@ Each job is a process of its own and reads every row once (first pass). Imports 
 jobs are over before the clock starts; the first batch is part of the timed work on all sides.
 Batches are tensors on both sides. torch is tried with several worker counts and the best counts.
 The bare loop prepares each row once on all cores: times N it is what N jobs could get at best.
+joader's workers are born in the timed part, as torch's are.
 All ids are counted. CPU seconds are of jobs, workers and daemon together, in the timed part; the
 ratio by them is what the ratio of rates comes to where nothing else runs and all cores are busy.
 
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +47,12 @@ def job(options: argparse.Namespace) -> None:
     elif options.side == "joader":
         import joader
 
-        # Imports and the reading of the photos, in every worker, as the other sides have done.
+        # Imports, and the way to the daemon; workers of this loader end with it.
         warm = joader.DataLoader(Photos(options.photos, 64), batch_size=8, key="warm up")
         for _ in warm:
             pass
         warm.close()
+        _wait_for_children()
         loader = joader.DataLoader(
             data, batch_size=BATCH, shuffle=True, key=f"photos {options.rows}", deterministic=True
         )
@@ -62,13 +65,21 @@ def job(options: argparse.Namespace) -> None:
     for _, rows in loader:
         ids += rows.tolist() if hasattr(rows, "tolist") else [rows]
     ended = time.perf_counter()  # of the machine, the same in all processes
-    cpu = sum(os.times()[:4]) - before  # children too: torch has waited for its workers
     stats = {}
     if options.side == "joader":
         found = loader.stats()
         stats = {"delivered": found.delivered, "prepared": found.prepared}
         loader.close()
+        _wait_for_children()
+    cpu = sum(os.times()[:4]) - before  # children too, as all of them were waited for
     print(json.dumps({"ended": ended, "ids": len(set(ids)), "cpu": cpu, **stats}), flush=True)
+
+
+def _wait_for_children() -> None:
+    """Wait until a closed loader's nursery has ended: only then its workers' CPU is ours."""
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()
 
 
 def _bare(data: Photos, part: int, parts: int) -> Any:
@@ -110,7 +121,7 @@ def run(side: str, workers: int, jobs: int, options: argparse.Namespace) -> dict
     for process in processes:
         assert process.stdout is not None
         assert process.stdout.readline().strip() == "ready"
-    before = _tree_cpu(daemon)
+    before = _cpu_of(daemon)
     started = time.perf_counter()
     for process in processes:
         assert process.stdin is not None
@@ -118,7 +129,7 @@ def run(side: str, workers: int, jobs: int, options: argparse.Namespace) -> dict
         process.stdin.flush()
     results = [json.loads(process.communicate()[0]) for process in processes]
     wall = max(result["ended"] for result in results) - started
-    cpu = sum(result["cpu"] for result in results) + _tree_cpu(daemon) - before
+    cpu = sum(result["cpu"] for result in results) + _cpu_of(daemon) - before
     if daemon is not None:
         daemon.terminate()
         daemon.wait()
@@ -132,16 +143,12 @@ def run(side: str, workers: int, jobs: int, options: argparse.Namespace) -> dict
     return found
 
 
-def _tree_cpu(daemon: "subprocess.Popen[Any] | None") -> float:
-    """Return CPU seconds of the daemon and its workers so far."""
+def _cpu_of(daemon: "subprocess.Popen[Any] | None") -> float:
+    """Return CPU seconds of the daemon so far; workers are their jobs'."""
     if daemon is None:
         return 0.0
-    children = Path(f"/proc/{daemon.pid}/task/{daemon.pid}/children").read_text().split()
-    total = 0.0
-    for pid in [str(daemon.pid), *children]:
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-        total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return total
+    fields = Path(f"/proc/{daemon.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def compare(jobs: int, options: argparse.Namespace) -> dict[str, object]:

@@ -70,13 +70,13 @@ class DataLoader:
     `prepare`: steps applied to each sample in the workers, shared with every job that has them too.
     `transform`: steps applied in the workers to each sample for this job alone; may be random.
     `batch_transform`: applied here to the collated batch.
-    `deterministic=True`: the dataset has no random code (as of a storage with built-in steps, where
-    it need not be said), so that a preparation may be kept and
-    serve a job again. `key` replaces the fingerprint of the dataset.
+    `deterministic=True`: promise that the dataset has no random code, so that prepared samples can
+    be kept and reused. Implied for storages with built-in steps.
+    `key` replaces the fingerprint of the dataset: what has the same key is taken to be equal.
     `job`: the job's name; processes of one launcher that name it are its ranks.
-    `on_error`: what becomes of a row that cannot be prepared: "raise" (default) ends the pass,
-    "skip" leaves it out of its batch, "replace" repeats another row of the pass in its stead.
-    `fallback`: where there is no daemon for the job, it loads by itself; False: it raises.
+    `on_error`: what becomes of a row that cannot be prepared: "raise" (default) raises in place of
+    its batch, "skip" leaves it out of its batch, "replace" repeats another row of the pass instead.
+    `fallback`: if there is no daemon for the job, it loads by itself; False: it raises.
     `lend=False`: its workers prepare for this job alone, also while they have nothing to do.
     `where`, `columns`, `version`: of a table of the catalog, given by name as the dataset: rows by
     an SQL predicate, a mask or numbers; columns, in whose order a batch is a tuple; a version to
