@@ -61,6 +61,7 @@ class _Preparation:
     waiting: dict[tuple[Job, int], Reader] = field(default_factory=dict)
     followers: dict[int, None] = field(default_factory=dict)  # own parts, in order
     tries: int = 1
+    moved: bool = False  # it is another's, whose worker did not answer
 
 
 class Supply:
@@ -405,6 +406,8 @@ class Supply:
             is_own = preparation is None or preparation.source is not None
             if preparation is None or is_own or sample in self._again:
                 continue  # an own part can be done by nobody else
+            if preparation.moved:
+                continue  # a row that holds the interpreter would go from worker to worker
             self._late.add(sample)
             # Own parts that the worker has not got are told anew, whatever they are made of now.
             own = [one for one in preparation.followers if one not in samples]
@@ -430,6 +433,7 @@ class Supply:
             preparation.origin,
             preparation.sizes,
             waiting=preparation.waiting,
+            moved=True,
         )
         preparation.waiting = {}
         for (job, position), reader in again.waiting.items():
