@@ -1,17 +1,35 @@
 """Messages as bytes: whole, in pieces, and wrong."""
 
+import os
 import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from joader.errors import BadMessage, ConnectionLost
-from joader.messages import Cook, NextBatch, RecipeBody, Stop, ToWorker, packed, unpacked
-from joader.wire import Allowance, Channel, Stream, frame
+from joader.errors import BadMessage, ConnectionLost, NoDaemon, Refusal
+from joader.messages import (
+    PROTOCOL,
+    Cook,
+    FromWorker,
+    Hello,
+    NextBatch,
+    NotBegun,
+    Refused,
+    Spoiled,
+    Stop,
+    ToWorker,
+    Welcome,
+    packed,
+    unpacked,
+)
+from joader.wire import Allowance, Channel, Stream, connected_to, frame, welcomed
 
-MESSAGES = [Cook(7, "photos", 3, 64, 128, 9), Stop(), Cook(2**40, "é", 0, -1, 0, 2**62)]
+MESSAGES = [Cook(7, 3, 64, 128, 9), Stop(), Cook(2**40, 0, -1, 0, 2**62)]
 
 
 @given(st.lists(st.integers(1, 40), max_size=30))
@@ -90,11 +108,12 @@ def test_what_is_no_array_is_refused() -> None:
 
 
 def test_large_messages_and_what_follows_them_come_whole() -> None:
-    messages = [RecipeBody("r", b"x" * 200_000), Stop(), RecipeBody("s", b"y" * 65_536), Stop()]
+    small = NotBegun((1, 2))
+    messages = [Spoiled(1, "x" * 200_000), small, Spoiled(2, "é" * 65_536), small]
     data = b"".join(map(frame, messages))
     for step in (1000, 70_000, len(data)):
         allowance = Allowance(1 << 20)
-        stream: Stream[object] = Stream(ToWorker, 1 << 20, allowance)
+        stream: Stream[object] = Stream(FromWorker, 1 << 20, allowance)
         got: list[object] = []
         for start in range(0, len(data), step):
             got += stream.feed(data[start : start + step])
@@ -126,3 +145,78 @@ def test_no_time_is_no_lost_connection() -> None:
         channel.receive(0.0)
     channel.close()
     theirs.close()
+
+
+@pytest.fixture
+def ended() -> Iterator[int]:
+    """A pidfd of a process that has ended."""
+    process = subprocess.Popen(["true"])
+    descriptor = os.pidfd_open(process.pid)
+    process.wait()
+    yield descriptor
+    os.close(descriptor)
+
+
+def test_who_waits_beside_a_process_hears_of_its_end_but_first_what_was_said(ended: int) -> None:
+    ours, theirs = socket.socketpair()
+    channel: Channel[Any] = Channel(ours, NextBatch)
+    theirs.sendall(frame(NextBatch(1)) + frame(NextBatch(2)))
+    assert channel.receive(5.0, ended) == NextBatch(1)
+    assert channel.receive(5.0, ended) == NextBatch(2)
+    with pytest.raises(ConnectionLost, match="was to serve us has ended"):
+        channel.receive(5.0, ended)
+    channel.close()
+    theirs.close()
+
+
+def test_beside_a_process_that_lives_a_wait_ends_in_time() -> None:
+    ours, theirs = socket.socketpair()
+    me = os.pidfd_open(os.getpid())
+    channel: Channel[Any] = Channel(ours, NextBatch)
+    with pytest.raises(TimeoutError):
+        channel.receive(0.01, me)
+    theirs.sendall(frame(NextBatch(1)))
+    assert channel.receive(5.0, me) == NextBatch(1)
+    channel.close()
+    theirs.close()
+    os.close(me)
+
+
+HELLO = Hello(PROTOCOL, 7, "worker", "ticket", 3)
+
+
+def test_a_welcome_brings_its_descriptors_and_leaves_what_follows_to_others() -> None:
+    ours, theirs = socket.socketpair()
+    sent = os.open(os.devnull, os.O_RDONLY)
+    socket.send_fds(theirs, [frame(Welcome(PROTOCOL, "1", 5, 64))], [sent, sent])
+    theirs.sendall(frame(Stop()))
+    welcome, descriptors = welcomed(ours, HELLO, 2)
+    assert welcome.arena_bytes == 64
+    assert [os.readlink(f"/proc/self/fd/{one}") for one in descriptors] == [os.devnull] * 2
+    assert Channel[Any](ours, ToWorker).receive(1) == Stop()
+    assert Channel[Any](theirs, Hello).receive(1) == HELLO
+    for one in (sent, *descriptors):
+        os.close(one)
+    ours.close()
+    theirs.close()
+
+
+def test_who_is_refused_is_told_why_and_what_is_no_welcome_is_none() -> None:
+    for said, error in (
+        (frame(Refused("no room")), Refusal),
+        (frame(Welcome(PROTOCOL, "1", 5, 64)), BadMessage),  # without what was to come along
+        (frame(Stop()), BadMessage),
+        (b"", ConnectionLost),
+    ):
+        ours, theirs = socket.socketpair()
+        theirs.sendall(said)
+        theirs.shutdown(socket.SHUT_WR)
+        with pytest.raises(error):
+            welcomed(ours, HELLO, 2)
+        ours.close()
+        theirs.close()
+
+
+def test_where_nobody_listens_there_is_no_daemon(tmp_path: Path) -> None:
+    with pytest.raises(NoDaemon, match="cannot reach a daemon at"):
+        connected_to(tmp_path / "door", 1.0)

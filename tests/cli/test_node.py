@@ -42,7 +42,8 @@ def test_a_daemon_goes_up_says_how_it_is_and_goes_down(joader) -> None:  # type:
     shown = json.loads(joader("status", "--json").stdout)
     assert shown["memory"]["budget_bytes"] == 32 * 2**20
     assert shown["jobs"] == []
-    figures = {"memory", "workers", "jobs", "totals"}
+    assert (shown["workers"], shown["worker_processes"]) == (0, [])  # they come with jobs
+    figures = {"memory", "workers", "worker_processes", "jobs", "totals"}
     assert set(shown) == {"version", "running", "pid", "socket", *figures}
     assert "32.0 MiB" in joader("status").stdout
     assert joader("down").returncode == 0

@@ -10,8 +10,6 @@ from joader.messages import (
     PROTOCOL,
     BatchReady,
     GiveBack,
-    Hello,
-    NeedBody,
     NextBatch,
     Registered,
     ToClient,
@@ -35,17 +33,24 @@ class Client:
         self.batches: list[BatchReady] = []
         self.batch_size, self.positions = 1, b""
 
-    def greet(self) -> None:
-        self.socket.sendall(frame(Hello(PROTOCOL, os.getpid())))
-        _, descriptors, _, _ = socket.recv_fds(self.socket, 4096, 1)
+    def greet(self, *role: Any) -> None:
+        hello = {"type": "Hello", "protocol": PROTOCOL, "pid": os.getpid()}
+        hello |= dict(zip(("role", "ticket", "number"), role, strict=False))
+        self.socket.sendall(encoded(hello))
+        _, descriptors, _, _ = socket.recv_fds(self.socket, 4096, 2)
         for descriptor in descriptors:
             os.close(descriptor)
 
     def do(self, steps: list[Step]) -> None:
         """Take the steps until the daemon hangs up, and leave."""
-        if not (steps and steps[0] == ("no hello",)):
-            self.greet()
         with contextlib.suppress(ConnectionError, TimeoutError):
+            match steps[:1]:
+                case [("no hello",)]:
+                    pass
+                case [("as", *role)]:
+                    self.greet(*role)
+                case _:
+                    self.greet()
             for step in steps:
                 self.take(step)
 
@@ -53,8 +58,8 @@ class Client:
         match step:
             case ("say", fields):
                 self.socket.sendall(encoded(fields))
-            case ("join", fields, body):
-                self.join(fields, body)
+            case ("join", fields):
+                self.join(fields)
             case ("many", fields, count):
                 self.socket.settimeout(_READ_S)  # who does not read may not be listened to, either
                 self.socket.sendall(encoded(fields) * count)
@@ -78,15 +83,12 @@ class Client:
                     self.socket.sendall(frame(GiveBack(batch.samples)))
                 self.batches.clear()
 
-    def join(self, fields: dict[str, Any], body: bytes) -> None:
+    def join(self, fields: dict[str, Any]) -> None:
         if fields.get("order") == "told" and fields["batch_size"] in (1, 4, 8):
             self.positions = packed(range(fields["batch_size"]))
         self.batch_size = fields["batch_size"] if fields["batch_size"] in (1, 4, 8) else 1
         self.socket.sendall(encoded({"type": "Register", **fields}))
         answer = self.channel.receive(_ANSWER_S)
-        if isinstance(answer, NeedBody):
-            self.socket.sendall(encoded({"type": "Body", "body": body}))
-            answer = self.channel.receive(_ANSWER_S)
         assert isinstance(answer, Registered) or type(answer).__name__ == "Refused"
 
     def read(self) -> None:

@@ -5,12 +5,8 @@ that make sense, nearly do, or lie at the ends of their range. `Stop` is left ou
 user it is an order.
 """
 
-import pickle
-import sys
-from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import hypothesis.strategies as st
 import msgspec
 import numpy as np
@@ -18,7 +14,6 @@ import numpy as np
 from joader.messages import packed
 
 Step = tuple[Any, ...]
-Environment = dict[str, Any]
 
 EDGES = (0, 1, 2, 7, 64, 2**31 - 1, 2**31, 2**32, 2**40, 2**63 - 1)
 numbers = st.sampled_from([*EDGES, -1, -(2**63), 2**63, 2**64 - 1]) | st.integers(0, 300)
@@ -34,82 +29,52 @@ arrays = st.one_of(
 NAMES = ("fuzz a", "fuzz b", "neighbours", "")
 
 
-class Numbers:
-    """A dataset that works."""
-
-    def prepare(self, row: int, slot: Any = None) -> Any:
-        return np.full(100 + row % 3, row % 251, np.uint8), row
+# Of nurseries that other attackers play; nobody comes with the last.
+TICKETS = ("fuzz 1", "fuzz 2", "nobody")
 
 
-class Telltale:
-    """What is unpickled somewhere writes down in which process."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> Any:
-        return _write_pid, (str(self.path),)
+def _to_themselves(fields: dict[str, Any]) -> dict[str, Any]:
+    """Leave the neighbour's recipe to those without workers: who has its code may prepare it."""
+    if fields["ticket"] in TICKETS[:2] and fields["recipe"] == "neighbours":
+        return fields | {"recipe": "fuzz a"}
+    return fields
 
 
-def _write_pid(path: str) -> None:
-    import os
-
-    with open(path, "a") as file:
-        file.write(f"{os.getpid()}\n")
-
-
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
-
-
-def bodies(folder: Path) -> list[bytes]:
-    """Return code that works, that tells where it ran, and that is none."""
-    good = cloudpickle.dumps(Numbers())
-    return [good, cloudpickle.dumps(Telltale(folder / "ran")), b"no pickle", b"", pickle.dumps(3)]
-
-
-def environments(good: Environment) -> list[Environment]:
-    """Return one that works, more often than those that do not."""
-    return [
-        *([good] * 6),
-        {**good, "interpreter": "/no/such/python"},
-        {**good, "interpreter": "py\0thon"},
-        {**good, "folder": "/no/such/folder"},
-        {**good, "path": ["\0"]},
-    ]
-
-
-def registers(environment: Environment) -> tuple[st.SearchStrategy[Any], st.SearchStrategy[Any]]:
-    """Return Registers that make sense, and such that do but for a few fields."""
-    counts = st.integers(1, 40)
-    sensible = st.fixed_dictionaries(
-        {
-            "name": st.text(max_size=8),
-            "recipe": st.sampled_from(NAMES),
-            "rows": counts.map(lambda n: packed(np.arange(n))),
-            "row_limit": st.just(200),
-            "batch_size": st.sampled_from([1, 4, 8]),
-            "order": st.sampled_from(["shared", "seeded", "given", "told"]),
-            "seed": st.integers(0, 3),
-            "fresh": st.booleans(),
-            "environment": st.sampled_from(environments(environment)),
-            "code_time": st.just(0.0),
-            "own": st.sampled_from([b"", b"", b"", b"no pickle"]),
-            "team": st.sampled_from(["", "", "team"]),
-            "rank": st.sampled_from([0, 0, 1]),
-            "world_size": st.sampled_from([1, 1, 2]),
-            "drop_last": st.booleans(),
-        }
-    )
-    odd = st.dictionaries(
-        st.sampled_from(["row_limit", "batch_size", "seed", "rank", "world_size"]),
+sensible = st.fixed_dictionaries(
+    {
+        "name": st.text(max_size=8),
+        "recipe": st.sampled_from(NAMES),
+        "rows": st.integers(1, 40).map(lambda n: packed(np.arange(n))),
+        "row_limit": st.just(200),
+        "batch_size": st.sampled_from([1, 4, 8]),
+        "order": st.sampled_from(["shared", "seeded", "given", "told"]),
+        "seed": st.integers(0, 3),
+        "fresh": st.booleans(),
+        "own": st.booleans(),
+        "ticket": st.sampled_from(["", "", "", *TICKETS]),
+        "workers": st.integers(0, 3),
+        "lends": st.booleans(),
+        "team": st.sampled_from(["", "", "team"]),
+        "rank": st.sampled_from([0, 0, 1]),
+        "world_size": st.sampled_from([1, 1, 2]),
+        "drop_last": st.booleans(),
+        "reads_for": st.sampled_from(["", "loader"]),
+    }
+).map(_to_themselves)
+odd = st.builds(
+    lambda fields, change: fields | change,
+    sensible,
+    st.dictionaries(
+        st.sampled_from(["row_limit", "batch_size", "seed", "rank", "world_size", "workers"]),
         numbers,
         max_size=2,
-    ) | st.dictionaries(
-        st.sampled_from(["rows", "order", "team", "name", "recipe", "own", "environment"]),
+    )
+    | st.dictionaries(
+        st.sampled_from(["rows", "order", "team", "name", "ticket", "own", "pieces", "reads_for"]),
         arrays | nonsense,
         max_size=1,
-    )
-    return sensible, st.builds(lambda fields, change: fields | change, sensible, odd)
+    ),
+)
 
 
 passes = st.fixed_dictionaries(
@@ -152,43 +117,90 @@ wrong = st.builds(
 
 messages = st.one_of(passes, wants, wants, knows, gifts, short, wrong)
 
+# What nurseries and workers say.
+sample = st.integers(0, 60) | st.sampled_from([200, 2**31, 2**31 + 1, 2**62])
+size = st.sampled_from([0, 1, 64, 128, 300, 2**20, 2**62])
+reports = st.one_of(
+    st.fixed_dictionaries(
+        {
+            "type": st.just("Cooked"),
+            "sample": sample,
+            "layout": st.binary(max_size=9),
+            "size_bytes": size,
+        }
+    ),
+    st.fixed_dictionaries({"type": st.just("TooBig"), "sample": sample, "size_bytes": size}),
+    st.fixed_dictionaries(
+        {"type": st.just("Spoiled"), "sample": sample, "reason": st.just("a lie")}
+    ),
+    st.fixed_dictionaries({"type": st.just("NotBegun"), "samples": st.lists(sample, max_size=9)}),
+)
+births = st.one_of(
+    st.fixed_dictionaries(
+        {
+            "type": st.just("Ended"),
+            "number": st.integers(0, 3) | numbers,
+            "pid": numbers,
+            "code": st.integers(-64, 255) | numbers,
+        }
+    ),
+    st.fixed_dictionaries({"type": st.just("Unborn"), "reason": st.text(max_size=9)}),
+)
 
-def steps(folder: Path, environment: Environment) -> st.SearchStrategy[list[Step]]:
-    """Return what one client does, from its first byte on.
 
-    Most come far enough to read, and then say a few things among the right ones.
-    """
-    good, code = bodies(folder)[0], st.sampled_from(bodies(folder))
-    sensible, odd = registers(environment)
-    step = st.one_of(
-        messages.map(lambda fields: ("say", fields)),
-        messages.map(lambda fields: ("say", fields)),
-        st.tuples(st.just("many"), wants | short | gifts, st.integers(2, 400)),
-        st.tuples(st.just("flip"), messages, st.integers(0, 99), st.integers(1, 255)),
-        st.tuples(st.just("cut"), messages, st.integers(0, 30)),
+def _steps(said: st.SearchStrategy[Any]) -> st.SearchStrategy[Step]:
+    """Return steps of somebody who says such messages, and others."""
+    return st.one_of(
+        said.map(lambda fields: ("say", fields)),
+        said.map(lambda fields: ("say", fields)),
+        st.tuples(st.just("many"), wants | short | gifts | said, st.integers(2, 400)),
+        st.tuples(st.just("flip"), said, st.integers(0, 99), st.integers(1, 255)),
+        st.tuples(st.just("cut"), said, st.integers(0, 30)),
         st.tuples(st.just("lie"), numbers.filter(lambda n: 0 <= n < 2**32), st.binary(max_size=40)),
         st.tuples(st.just("bytes"), st.binary(min_size=1, max_size=80)),
         st.just(("read",)),
+    )
+
+
+def steps() -> st.SearchStrategy[list[Step]]:
+    """Return what one attacker does, from its first byte on.
+
+    Most come far enough to read, and then say a few things among the right ones.
+    """
+    step = st.one_of(
+        _steps(messages),
         st.just(("give back",)),
         (sensible | odd).map(lambda fields: ("say", {"type": "Register", **fields})),
-        code.map(lambda body: ("say", {"type": "Body", "body": body})),
     )
     begin = ("say", {"type": "StartPass", "number": 1, "epoch": 0, "key": 1})
     right = st.sampled_from([("next",), ("next",), ("give back",), begin])
     reading = st.builds(
-        lambda fields, rest: [("join", fields, good), begin, ("next",), ("next",), *rest],
+        lambda fields, rest: [("join", fields), begin, ("next",), ("next",), *rest],
         sensible,
         st.lists(right | right | right | step, min_size=6, max_size=16),
     )
     joined = st.builds(
-        lambda fields, body, rest: [("join", fields, body), *rest],
+        lambda fields, rest: [("join", fields), *rest],
         sensible | odd,
-        code,
         st.lists(right | step, max_size=12),
     )
     stranger = st.lists(step, min_size=2, max_size=8)
     unshaken = st.lists(step, max_size=2).map(lambda rest: [("no hello",), *rest])
-    return st.one_of(reading, reading, reading, joined, stranger, unshaken)
+    return st.one_of(reading, reading, reading, joined, stranger, unshaken, crews())
+
+
+def crews() -> st.SearchStrategy[list[Step]]:
+    """Return what one does who says it is a nursery or a worker, or comes as one and is neither."""
+    tickets = st.sampled_from([*TICKETS[:2], "", "wrong"])
+    number = st.integers(0, 2) | numbers.filter(lambda n: n >= 0)
+    hello = st.tuples(
+        st.just("as"), st.sampled_from(["nursery", "worker", "worker", ""]), tickets, number
+    )
+    return st.builds(
+        lambda first, rest: [first, *rest],
+        hello,
+        st.lists(_steps(reports | births), max_size=8),
+    )
 
 
 def encoded(fields: dict[str, Any]) -> bytes:

@@ -1,7 +1,7 @@
 """Clients that say anything at all to a real daemon, while a neighbour trains.
 
-After each: the daemon answers. After all: the neighbour has read every row once a pass, and nothing
-of the others is left, no byte, descriptor, worker or code that ran in the daemon.
+Some say they are nurseries or workers. After each: the daemon answers. After all: the neighbour has
+read every row once a pass, and nothing of the others is left, no descriptor, no byte in use.
 """
 
 import threading
@@ -28,11 +28,7 @@ while passes < 2 or not os.path.exists("enough"):
     assert sorted(rows) == list(range(200)), rows
     passes += 1
     if passes == 1:
-        say({
-            "interpreter": sys.executable,
-            "path": [os.path.abspath(entry) for entry in sys.path],
-            "folder": os.getcwd(),
-        })
+        say("reads")
 say(passes)
 loader.close()
 """
@@ -47,8 +43,7 @@ class Siege:
         assert node.daemon is not None
         self.pid = node.daemon.pid
         self.neighbour: Job = node.job(NEIGHBOUR)
-        self.environment = self.neighbour.line()  # attackers have the same: no workers come
-        self.workers = node.workers()
+        self.neighbour.line()
         self.descriptors = self.open_descriptors()
 
     def open_descriptors(self) -> int:
@@ -85,12 +80,9 @@ class Siege:
         assert node.status()["totals"]["delivered"] >= 200 * passes  # from this daemon, all of it
         wait_until(lambda: node.status()["jobs"] == [])
         wait_until(lambda: node.status()["memory"]["pinned_bytes"] == 0)
-        wait_until(lambda: node.status()["memory"]["used_bytes"] == 0)
-        # One more for the connection that asks; the neighbour's two are gone.
+        # One more for the connection that asks; the neighbour's are gone.
         wait_until(lambda: self.open_descriptors() <= self.descriptors)
-        assert len(node.workers()) == len(self.workers)
-        ran = node.folder / "ran"
-        assert not ran.exists() or str(self.pid) not in ran.read_text().split()
+        wait_until(lambda: node.workers() == [])
 
 
 @pytest.fixture
@@ -112,7 +104,7 @@ def fuzz(siege: Siege, examples: int) -> None:
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(st.lists(steps(siege.node.folder, siege.environment), min_size=2, max_size=3))
+    @given(st.lists(steps(), min_size=2, max_size=3))
     def attacks(talks: list[list[Step]]) -> None:
         siege.attack(talks)
 

@@ -6,14 +6,16 @@ import hypothesis.strategies as st
 from hypothesis import given, settings
 
 from joader.errors import BadMessage
-from joader.messages import FromClient, FromWorker, Hello
+from joader.messages import FromChild, FromClient, FromNursery, FromWorker, Hello, ToChild
 from joader.wire import Allowance, Stream, frame
-from tests.fuzz.talk import encoded, messages
+from tests.fuzz.talk import births, encoded, messages, reports
 
-KINDS = st.sampled_from([FromClient, FromWorker, Hello])
+KINDS = st.sampled_from([FromClient, FromWorker, FromNursery, FromChild, ToChild, Hello])
 framed = st.binary(max_size=60).map(lambda body: len(body).to_bytes(4, "big") + body)
 deep = st.integers(1, 5000).map(lambda n: encoded({"type": "AskWhy"})[4:-1] + b"\x91" * n)
-pieces = st.one_of(st.binary(max_size=40), framed, messages.map(encoded), deep)
+pieces = st.one_of(
+    st.binary(max_size=40), framed, messages.map(encoded), (reports | births).map(encoded), deep
+)
 
 
 @settings(max_examples=500, derandomize=True, database=None, deadline=None)

@@ -83,7 +83,7 @@ def siege(node: Node, seeds: range) -> None:
     passes = neighbour.result()[-1]
     assert node.status()["totals"]["delivered"] >= 200 * passes
     wait_until(lambda: node.status()["memory"]["pinned_bytes"] == 0)
-    wait_until(lambda: node.status()["memory"]["used_bytes"] == 0)
+    wait_until(lambda: node.workers() == [])
 
 
 def test_what_a_worker_says_of_others_is_checked(node: Node) -> None:

@@ -32,6 +32,7 @@ _NOTHING: dict[str, Any] = {
     "pid": None,
     "memory": {"used_bytes": 0, "pinned_bytes": 0, "budget_bytes": 0},
     "workers": 0,
+    "worker_processes": [],
     "jobs": [],
     "totals": {"delivered": 0, "prepared": 0, "hits": 0, "shared": 0},
 }
