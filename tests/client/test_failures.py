@@ -131,7 +131,6 @@ def raised(error: Exception) -> Exception:
         Wants(3, where="here"),
         Slotted("x"),
         MemoryError("no room"),
-        StopIteration(3),
         ExceptionGroup("both", [ValueError("a"), KeyError("b")]),
         TimeoutError("slow"),
     ],
@@ -236,3 +235,10 @@ def test_the_log_does_not_show_how_a_class_travels(caplog: pytest.LogCaptureFixt
         mender.name(4, 4, "raised builtins:ValueError\n")
     assert caplog.messages[0].endswith("is left out: ValueError: broken")
     assert caplog.messages[1].endswith("no reason is known")
+
+
+def test_a_stop_iteration_does_not_end_the_loop_over_a_loader() -> None:
+    failed = failure(7, 9, "reading the row", StopIteration(3))
+    assert isinstance(failed, RowFailed)
+    assert not isinstance(failed, StopIteration)
+    assert isinstance(failed.__cause__, StopIteration)

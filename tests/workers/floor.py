@@ -161,12 +161,14 @@ class Floor:
         self.reports: list[Any] = []
         self.lost: list[tuple[tuple[int, ...], str, bool]] = []
         self.late: list[tuple[int, ...]] = []
+        self.checked: list[tuple[int, int, bool]] = []
         self.limit_s = 60.0
         self.pool = Pool(
             size,
             lambda report: self._note(self.reports, report),
             lambda *told: self._note(self.lost, told),
             lambda samples: self._note(self.late, samples),
+            lambda *told: self._note(self.checked, told),
             lambda code, job: self.limit_s,
             1 << 40,
         )

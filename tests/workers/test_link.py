@@ -116,7 +116,7 @@ async def test_to_a_nursery_that_is_gone_nothing_is_said(floor: Floor) -> None:
 async def test_a_link_leaves_no_descriptor_behind(floor: Floor) -> None:
     before = len(os.listdir("/proc/self/fd"))
     link = NurseryLink(Crew(), os.getpid())
-    assert len(os.listdir("/proc/self/fd")) == before + 1
     link.connection_made(Wire(ToNursery))
+    assert len(os.listdir("/proc/self/fd")) == before + 1
     link.connection_lost(None)
     assert len(os.listdir("/proc/self/fd")) == before

@@ -152,7 +152,7 @@ def test_a_worker_gets_ready_once_right_before_its_first_row(bench: Bench) -> No
     begun: list[int] = []
     worker = bench.worker()
     worker._shared.worker_init_fn = begun.append
-    worker.start_as(3, 8)
+    worker.start_as(3, 8, watch_state=False)
     assert begun == []
     do(worker, Cook(1, 5, 0, 512, 0), Cook(2, 6, 512, 512, 0))
     assert begun == [3]
@@ -165,7 +165,7 @@ def test_a_worker_that_cannot_get_ready_says_so_for_each_row(bench: Bench) -> No
 
     worker = bench.worker()
     worker._shared.worker_init_fn = refuses
-    worker.start_as(0, 1)
+    worker.start_as(0, 1, watch_state=False)
     do(worker, Cook(1, 5, 0, 512, 0), Cook(2, 6, 512, 512, 0))
     for _ in range(2):
         report = bench.channel.receive(5)
