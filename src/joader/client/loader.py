@@ -174,6 +174,7 @@ class DataLoader:
         self.where, self.columns, self.version = where, columns, version
         self.deterministic = deterministic
         # As torch would show them: it refuses some of these where there are no workers.
+        num_workers = None if num_workers is None else int(num_workers)
         self.num_workers, self._num_workers_given = num_workers or 0, num_workers
         self.prefetch_factor = (prefetch_factor or 2) if num_workers else None
         self.persistent_workers = persistent_workers
@@ -256,6 +257,13 @@ class DataLoader:
             context=self.multiprocessing_context,
         )
 
+    def _look_with_new_settings(self) -> None:
+        """Be another job from now on; a pass that is under way keeps what it began with."""
+        if self._idle is not None:
+            self._idle.close()
+        self._looker = Looker(self._settings())
+        self._idle, self._sight, self._nursery = None, None, None
+
     def _looked(self) -> Sight:
         """Return what was seen of the dataset last; look, if that was never."""
         if self._sight is None:
@@ -272,8 +280,8 @@ class DataLoader:
         if self._newer_view():
             self._sight = None
         now = self._looker.look(self.dataset, self._order, self._most_at_once)
-        stays = self.persistent_workers and now.opaque and len(now.job.rows) == len(before.job.rows)
-        if (before.is_same(now, self._order) and not now.opaque) or stays:
+        stays = self.persistent_workers and now.unsure and len(now.job.rows) == len(before.job.rows)
+        if (before.is_same(now, self._order) and not now.unsure) or stays:
             self._sight = before
             return None
         self._sight = now
@@ -369,6 +377,9 @@ class DataLoader:
         if name in FIXED and "_made" in self.__dict__ and not unlocked:
             raise BadArgument(f"{name} of a loader cannot be changed; make a new loader")
         super().__setattr__(name, value)
+        if name == "num_workers" and "_made" in self.__dict__:  # counts from the next pass on
+            self._num_workers_given = value
+            self._look_with_new_settings()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy as a loader with the same arguments, at the same epoch, with no pass begun."""
@@ -619,8 +630,7 @@ class DataLoader:
             "torch does without num_workers; give num_workers= to have worker processes read it"
         )
         self._keeps_state = True
-        self._looker = Looker(self._settings())
-        self._sight, self._nursery = None, None
+        self._look_with_new_settings()
         return self._looked().job
 
     def in_private(self, row: int) -> Job:
@@ -633,8 +643,7 @@ class DataLoader:
             row,
         )
         self._differs = True
-        self._looker = Looker(self._settings())
-        self._sight, self._nursery = None, None
+        self._look_with_new_settings()
         return self._looked().job
 
     def _nursery_of(self, job: Job) -> Nursery | None:

@@ -63,6 +63,7 @@ class Sight:
     joined: Joining | None
     opaque: str  # what cannot be compared; "": nothing
     own_name: str  # of the job's own part
+    unsure: bool  # something of it may have changed without being seen
 
     @property
     def table(self) -> Joined | None:
@@ -86,6 +87,7 @@ class Looker:
         """Know the rest of the loader's arguments."""
         self._settings = settings
         self._memory, self._own_memory = Memory(), Memory()
+        self._first: str | None = None  # what the dataset was, if a key names it
 
     def look(self, dataset: Any, order: str, batch_size: int) -> Sight:
         """Return what there is to read now, in an order of the daemon's, so many rows at a time."""
@@ -98,16 +100,23 @@ class Looker:
         bare = not shared.steps.steps and its.worker_init_fn is None
         named = joined.named if joined else base.base
         thing = named if bare else replace(shared, dataset=named)
-        seen = None if its.key else look(thing, max_lines=MOST_LINES, memory=self._memory)
-        opaque = seen.opaque if seen else ""
-        name = seen.name if seen else its.key or ""
+        seen = look(thing, max_lines=MOST_LINES, memory=self._memory)
+        name, opaque = seen.name, seen.opaque
+        if its.key is not None:
+            # It names the dataset as it was when it was first looked at; what cannot be compared
+            # counts as unchanged.
+            name = its.key
+            if not opaque:
+                self._first = self._first or seen.name
+                name += f", changed to {seen.name}" if seen.name != self._first else ""
+            opaque = ""
         if its.key is not None and not bare:  # it names the dataset, not what is done to it
             name += f" {fingerprint(replace(shared, dataset=None))}"
         table = joined if isinstance(joined, Joined) else None
         deterministic = its.deterministic or shared.deterministic
         lending = self._lending(opaque, shared.dataset)
         about = About(
-            outline=seen.outline if seen else [],
+            outline=[] if its.key else seen.outline,
             key=its.key or "",
             shared=shared,
             own=own,
@@ -143,12 +152,12 @@ class Looker:
             about=about.to_bytes(),
         )
         identity = Identity(
-            NOT_COMPARABLE if opaque else name, seen.outline if seen else [], base.rows, table
+            NOT_COMPARABLE if opaque else name, [] if its.key else seen.outline, base.rows, table
         )
         own_seen = look(own, name="transform", memory=self._own_memory) if own.steps.steps else None
         own_name = own_seen.name if own_seen else ""
-        opaque = opaque or (own_seen.opaque if own_seen else "")
-        return Sight(job, identity, joined, opaque, own_name)
+        unsure = bool(seen.opaque or (own_seen and own_seen.opaque))
+        return Sight(job, identity, joined, opaque, own_name, unsure)
 
     def _lending(self, opaque: str, dataset: Any) -> Lending | None:
         """Return which workers the job brings; none where it is to read by itself."""
