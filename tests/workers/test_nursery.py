@@ -461,18 +461,22 @@ def test_leaving_nothing_to_the_job_is_no_trouble() -> None:
 def test_user_code_may_start_processes_of_its_own_and_end_them(house: House) -> None:
     house.job("""
 import multiprocessing
-class Pools(Rows):
+class Starts(Rows):
     def __getitem__(self, row):
-        with multiprocessing.get_context("fork").Pool(1) as pool:
-            return np.array(pool.map(abs, [-row]))
-nursery = born(Pools())
+        child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(600,))
+        child.start()
+        child.terminate()
+        child.join(2)
+        code = child.exitcode
+        child.kill()
+        return np.array([0 if code is None else code])
+nursery = born(Starts())
 nursery.attend(sys.argv[1], 1)
 wait()
 """)
     worker = house.bear(house.guest())
-    worker.say(Cook(0, 6, 0, SLOT_BYTES, 0))
-    assert isinstance(worker.hears(5), Cooked)
-    assert house.arena.view.view(np.int64)[0] == 6
+    assert isinstance(house.cook(worker, 6), Cooked)
+    assert house.arena.view.view(np.int64)[0] == -signal.SIGTERM
 
 
 def test_a_process_that_user_code_forks_and_that_comes_back_ends_there(house: House) -> None:

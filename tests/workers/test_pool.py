@@ -8,7 +8,7 @@ import pytest
 from joader.errors import BadMessage
 from joader.messages import Bear, Cook, Finish, Slay, Spoiled, Stop
 from joader.workers.pool import GRACE_S
-from tests.workers.floor import LAYOUT, SLOT_BYTES, Floor, on_floor
+from tests.workers.floor import LAYOUT, SLOT_BYTES, Floor, Nursery, on_floor
 
 
 @on_floor
@@ -194,6 +194,22 @@ async def test_nothing_is_born_before_the_nursery_is_here(floor: Floor) -> None:
     floor.join(1, ticket="ticket")
     await floor.settle()
     assert floor.of("ticket")[0].has == [1]
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["it has not come", "it was killed"])
+@pytest.mark.xfail(reason="what a crew without a nursery has queued nobody else bears workers for")
+@on_floor
+async def test_what_a_job_without_its_nursery_was_to_do_others_with_its_code_do(
+    floor: Floor, gone: bool
+) -> None:
+    floor.pool.join(1, "first", "code", 0, True)
+    if gone:
+        nursery = Nursery(floor, "first")
+        nursery.link.connection_lost(None)  # its job computes, and sees it only later
+    floor.join(2)
+    floor.cook(1, 5)  # for both: the second waits for it, too
+    await floor.later(5.0)
+    assert 5 in floor.has()
 
 
 @on_floor
