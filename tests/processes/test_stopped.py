@@ -110,7 +110,7 @@ def test_a_job_that_is_stopped_as_a_whole_does_not_stop_another(
 ) -> None:
     node.up("2MiB")
     first = reading(node, num_workers=2, epochs=2)
-    second = reading(node, epochs=2, **options)
+    second = reading(node, epochs=2, timeout=SOON_S, **options)
     stopped = family(first.process.pid)
     assert len(stopped) >= 3
     stop(*stopped)
@@ -155,7 +155,7 @@ import ctypes, re
 class Holding(Squares):
     def __getitem__(self, row):
         if row == 7 and sys.argv[1] == "for ever":
-            re.match("(a+)+$", "a" * 60 + "b")  # no signal ends it
+            re.match(r"(a+)+$", "a" * 60 + "b")
         elif row == 7:
             ctypes.PyDLL(None).usleep(int(sys.argv[1]) * 1_000_000)  # with the lock held
         return super().__getitem__(row)
