@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ from joader.messages import (
     PROTOCOL,
     Bear,
     Cook,
+    Cooked,
+    Finish,
     HandBack,
     Hello,
     Refused,
@@ -121,11 +123,31 @@ def test_who_dies_before_its_welcome_leaves_no_descriptor_with_the_daemon() -> N
     asyncio.run(main())
 
 
-def a_pool() -> Pool:
-    def nothing(*_: Any) -> None:
-        return None
+def nothing(*_: Any) -> None:
+    """Take note of nothing."""
 
-    return Pool(2, nothing, nothing, nothing, lambda *_: 100.0)
+
+def a_pool(on_lost: Callable[..., None] = nothing) -> Pool:
+    return Pool(2, nothing, on_lost, nothing, lambda *_: 100.0)
+
+
+def test_own_parts_are_lost_with_the_row_they_wait_for_whoever_was_to_prepare_it() -> None:
+    lost: list[int] = []
+
+    async def main() -> None:
+        pool = a_pool(lambda samples, *_: lost.extend(samples))
+        for job in (1, 2):
+            pool.join(job, f"ticket {job}", "code", 1, lends=True)
+        own = Finish(8, 2, source=7, source_offset=-1, layout=b"", offset=0, size_bytes=9, key=0)
+        pool.finish(own)
+        pool.lost((7,), "its worker died", blamed=False)
+        # Row 7 comes again, for another: number and slot of what was to be made of it are others'.
+        pool.reported(Cooked(7, b"layout", 9), [0])
+        assert not pool._crew_of[2].queue
+        await pool.close()
+
+    asyncio.run(main())
+    assert lost == [7, 8]
 
 
 def test_a_job_that_is_refused_leaves_with_its_crew() -> None:

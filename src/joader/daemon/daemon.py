@@ -343,7 +343,8 @@ class Daemon:
         Where another job waits for one, that job's code will do.
         """
         if samples:
-            self._tell(engine.Lost(samples, "nobody reads it any more", blamed=False))
+            gone = (*samples, *self.pool.let_go(samples))
+            self._tell(engine.Lost(gone, "nobody reads it any more", blamed=False))
 
     def _from_worker(self, message: Cooked | CookedEach | TooBig | Spoiled) -> None:
         match message:
