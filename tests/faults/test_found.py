@@ -182,6 +182,17 @@ def test_a_job_that_is_refused_leaves_with_its_crew() -> None:
     asyncio.run(main())
 
 
+def test_a_daemon_that_cannot_make_sense_of_a_report_ends_before_it_mixes_samples_up() -> None:
+    async def main() -> None:
+        daemon = Daemon(DaemonConfig(memory_bytes=1 << 20, workers=1))
+        daemon._from_worker(Cooked(5, b"layout", 10))  # nobody has asked for it
+        assert daemon.stop.is_set()
+        await daemon.pool.close()
+        daemon.arena.close()
+
+    asyncio.run(main())
+
+
 def test_a_daemon_that_ends_does_not_wait_for_workers_that_cannot_come_any_more() -> None:
     class Waiting:
         """A session that was promised a batch."""
