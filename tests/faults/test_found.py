@@ -39,6 +39,7 @@ from joader.workers import loop, nursery
 from joader.workers.desk import Desk
 from joader.workers.link import NurseryLink
 from joader.workers.pool import Pool
+from joader.workers.watch import LATE_S
 
 SHARED, OWN = SharedPart([1, 2, 3], Steps([])), OwnPart(Steps([]))
 PATIENCE_S = 30.0
@@ -250,6 +251,30 @@ def test_rows_of_a_job_that_is_stopped_are_done_by_the_workers_of_another(
         pool._relieve()
         assert [len(link.born) for link in links] == [1, 1]
         assert [order.sample for order in other.queue] == [7]
+        await pool.close()
+
+    asyncio.run(main())
+
+
+def test_a_worker_that_is_to_leave_and_does_not_answer_is_late_as_any_other() -> None:
+    late: list[int] = []
+
+    async def main() -> None:
+        pool = Pool(2, nothing, nothing, late.extend, lambda *_: 100.0)
+        pool.join(1, "ticket", "code", 1, lends=True)
+        crew = pool._crew_of[1]
+        hand = pool.arrive("ticket", 0, 0, Desk())
+        crew.arrived(hand)
+        hand.take(Cook(7, 0, -1, 0, 0))
+        crew.renew()
+        hand.latest -= 2 * crews.STUCK_S
+        crew.watch()
+        assert hand.asked_back is not None
+        hand.asked_back -= 2 * LATE_S
+        crew.watch()
+        assert late == [7]
+        crew.hands.clear()
+        hand.desk.close()
         await pool.close()
 
     asyncio.run(main())

@@ -443,11 +443,14 @@ class Crew:
         now = time.monotonic()
         self._born = {n: since for n, since in self._born.items() if now - since < _BIRTH_S}
         self._watch.give_up_overdue(self.hands)
-        for hand in [hand for hand in self.hands if not hand.leaving]:
+        for hand in [hand for hand in self.hands if not hand.overdue]:
+            # Also those that are to leave once they have done what they have: others wait for it.
             if self._watch.is_late(hand):
                 self._note_late(hand)
             elif self._watch.is_stuck(hand):
                 hand.ask_back()
+            elif hand.leaving:
+                continue
             elif self._watch.has_grown(hand) or (not hand.busy and now - hand.latest > IDLE_S):
                 hand.leaving = True
                 self._let_leave(hand)
