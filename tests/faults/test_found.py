@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ from joader.messages import (
     PROTOCOL,
     Bear,
     Cook,
+    Cooked,
+    Finish,
     HandBack,
     Hello,
     Refused,
@@ -37,6 +39,7 @@ from joader.workers import loop, nursery
 from joader.workers.desk import Desk
 from joader.workers.link import NurseryLink
 from joader.workers.pool import Pool
+from joader.workers.watch import LATE_S
 
 SHARED, OWN = SharedPart([1, 2, 3], Steps([])), OwnPart(Steps([]))
 PATIENCE_S = 30.0
@@ -121,11 +124,31 @@ def test_who_dies_before_its_welcome_leaves_no_descriptor_with_the_daemon() -> N
     asyncio.run(main())
 
 
-def a_pool() -> Pool:
-    def nothing(*_: Any) -> None:
-        return None
+def nothing(*_: Any) -> None:
+    """Take note of nothing."""
 
-    return Pool(2, nothing, nothing, nothing, lambda *_: 100.0)
+
+def a_pool(on_lost: Callable[..., None] = nothing) -> Pool:
+    return Pool(2, nothing, on_lost, nothing, lambda *_: 100.0)
+
+
+def test_own_parts_are_lost_with_the_row_they_wait_for_whoever_was_to_prepare_it() -> None:
+    lost: list[int] = []
+
+    async def main() -> None:
+        pool = a_pool(lambda samples, *_: lost.extend(samples))
+        for job in (1, 2):
+            pool.join(job, f"ticket {job}", "code", 1, lends=True)
+        own = Finish(8, 2, source=7, source_offset=-1, layout=b"", offset=0, size_bytes=9, key=0)
+        pool.finish(own)
+        pool.lost((7,), "its worker died", blamed=False)
+        # Row 7 comes again, for another: number and slot of what was to be made of it are others'.
+        pool.reported(Cooked(7, b"layout", 9), [0])
+        assert not pool._crew_of[2].queue
+        await pool.close()
+
+    asyncio.run(main())
+    assert lost == [7, 8]
 
 
 def test_a_job_that_is_refused_leaves_with_its_crew() -> None:
@@ -154,6 +177,17 @@ def test_a_job_that_is_refused_leaves_with_its_crew() -> None:
         assert session.said == "no room"
         assert not daemon.pool._crew_of
         daemon.stop.set()
+        await daemon.pool.close()
+        daemon.arena.close()
+
+    asyncio.run(main())
+
+
+def test_a_daemon_that_cannot_make_sense_of_a_report_ends_before_it_mixes_samples_up() -> None:
+    async def main() -> None:
+        daemon = Daemon(DaemonConfig(memory_bytes=1 << 20, workers=1))
+        daemon._from_worker(Cooked(5, b"layout", 10))  # nobody has asked for it
+        assert daemon.stop.is_set()
         await daemon.pool.close()
         daemon.arena.close()
 
@@ -217,6 +251,30 @@ def test_rows_of_a_job_that_is_stopped_are_done_by_the_workers_of_another(
         pool._relieve()
         assert [len(link.born) for link in links] == [1, 1]
         assert [order.sample for order in other.queue] == [7]
+        await pool.close()
+
+    asyncio.run(main())
+
+
+def test_a_worker_that_is_to_leave_and_does_not_answer_is_late_as_any_other() -> None:
+    late: list[int] = []
+
+    async def main() -> None:
+        pool = Pool(2, nothing, nothing, late.extend, lambda *_: 100.0)
+        pool.join(1, "ticket", "code", 1, lends=True)
+        crew = pool._crew_of[1]
+        hand = pool.arrive("ticket", 0, 0, Desk())
+        crew.arrived(hand)
+        hand.take(Cook(7, 0, -1, 0, 0))
+        crew.renew()
+        hand.latest -= 2 * crews.STUCK_S
+        crew.watch()
+        assert hand.asked_back is not None
+        hand.asked_back -= 2 * LATE_S
+        crew.watch()
+        assert late == [7]
+        crew.hands.clear()
+        hand.desk.close()
         await pool.close()
 
     asyncio.run(main())

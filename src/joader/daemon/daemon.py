@@ -349,9 +349,16 @@ class Daemon:
         Where another job waits for one, that job's code will do.
         """
         if samples:
-            self._tell(engine.Lost(samples, "nobody reads it any more", blamed=False))
+            gone = (*samples, *self.pool.let_go(samples))
+            self._tell(engine.Lost(gone, "nobody reads it any more", blamed=False))
 
     def _from_worker(self, message: Cooked | CookedEach | TooBig | Spoiled) -> None:
+        try:
+            self._take_report(message)
+        except Exception:  # with what the engine believes now, samples would be mixed up
+            self._end_in_disorder()
+
+    def _take_report(self, message: Cooked | CookedEach | TooBig | Spoiled) -> None:
         match message:
             case CookedEach():
                 self._layouts.note(message.samples, message.layout)

@@ -199,9 +199,9 @@ class Crew:
                     hand.drop(order.sample)
                     self._pool.suspects.discard(order.sample)
 
-    def let_go(self, source: int) -> None:
-        """Forget own parts that wait for a source: they are told anew."""
-        self._held.pop(source, None)
+    def let_go(self, source: int) -> list[int]:
+        """Forget own parts that wait for a source, and return them: they are told anew."""
+        return [order.sample for order in self._held.pop(source, ())]
 
     def drop(self, sample: int) -> None:
         """Forget a sample that its worker was told to drop, and what waits for it."""
@@ -462,11 +462,14 @@ class Crew:
         now = time.monotonic()
         self._born = {n: since for n, since in self._born.items() if now - since < _BIRTH_S}
         self._watch.give_up_overdue(self.hands)
-        for hand in [hand for hand in self.hands if not hand.leaving]:
+        for hand in [hand for hand in self.hands if not hand.overdue]:
+            # Also those that are to leave once they have done what they have: others wait for it.
             if self._watch.is_late(hand):
                 self._note_late(hand)
             elif self._watch.is_stuck(hand):
                 hand.ask_back()
+            elif hand.leaving:
+                continue
             elif self._watch.has_grown(hand) or (not hand.busy and now - hand.latest > IDLE_S):
                 hand.leaving = True
                 self._let_leave(hand)
@@ -531,14 +534,10 @@ class Crew:
         self._tell_lost(blamed, reason.rstrip(), True)
 
     def _tell_lost(self, samples: list[int], reason: str, blamed: bool) -> None:
-        # Own parts held for a row that is lost are told anew with it.
-        gone = list(samples)
-        for sample in samples:
-            gone += [order.sample for order in self._held.pop(sample, ())]
         if blamed:
-            self._pool.suspects.update(gone)
-        if gone:
-            self._pool.lost(tuple(gone), reason, blamed)
+            self._pool.suspects.update(samples)
+        if samples:
+            self._pool.lost(tuple(samples), reason, blamed)
 
     def end(self) -> list[int]:
         """Take nothing more, have all workers end; return the samples that none of them has."""

@@ -253,15 +253,23 @@ class Pool:
                 crew.gone(message.sample)
 
     def lost(self, samples: tuple[int, ...], reason: str, blamed: bool) -> None:
-        """Pass on what went with a worker."""
+        """Pass on what went with a worker, and own parts of it that waited, in whichever crew."""
         if not self._closing:
-            self._on_lost(samples, reason, blamed)
+            own = self.let_go(samples)
+            self.suspects.update(own if blamed else ())
+            self._on_lost((*samples, *own), reason, blamed)
+
+    def let_go(self, sources: Sequence[int]) -> list[int]:
+        """Forget own parts that wait for these, and return them.
+
+        If nobody wants them any more, their numbers and slots are soon others'.
+        """
+        crews = self._crews.values()
+        return [own for crew in crews for source in sources for own in crew.let_go(source)]
 
     def late(self, samples: tuple[int, ...]) -> None:
         """Pass on what a worker has that does not answer."""
-        for crew in self._crews.values():
-            for sample in samples:
-                crew.let_go(sample)
+        self.let_go(samples)
         self._on_late(samples)
 
     def taken_back(self, crew: Crew, orders: list[Order]) -> None:
