@@ -187,14 +187,14 @@ def test_of_what_cannot_be_compared_no_two_looks_see_the_same(
     assert not before.is_same(after, "given")
 
 
-def test_an_own_part_that_cannot_be_compared_is_said_and_the_recipe_shared(
+def test_an_own_part_that_cannot_be_compared_gets_new_workers_and_the_recipe_is_shared(
     connection: sqlite3.Connection,
 ) -> None:
     def looked_up(sample: int) -> Any:
         return connection.execute("select ?", (sample,)).fetchone()
 
     sight = Looker(settings(transform=Steps([looked_up]))).look(Rows(), "given", 2)
-    assert sight.opaque
+    assert sight.unsure
     assert sight.job.private == ""
     assert sight.identity.key == sight.job.recipe
 
@@ -252,7 +252,6 @@ def test_private_random_numbers_make_the_recipe_the_jobs_own() -> None:
     assert not shared.private
 
 
-@pytest.mark.xfail(reason="only the shared part counts where nobody asks for processes (reported)")
 def test_nor_is_anything_with_an_opaque_own_part(connection: sqlite3.Connection) -> None:
     def looked_up(sample: int) -> Any:
         return connection.execute("select ?", (sample,)).fetchone()

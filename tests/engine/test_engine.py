@@ -143,14 +143,12 @@ def zipped(on: World, rows: np.ndarray[Any, np.dtype[np.int64]], **more: Any) ->
 
 
 @pytest.mark.parametrize("own", [False, True])
-@pytest.mark.xfail(reason="what is in preparation may be given to the other pass (reported)")
 def test_two_passes_of_one_loader_get_no_sample_that_starts_from_the_same_random_numbers(
     own: bool,
 ) -> None:
     zipped(world(slots=1000), np.arange(40), own=own)
 
 
-@pytest.mark.xfail(reason="a position may be given what another had started (reported)")
 def test_nor_do_positions_of_one_row() -> None:
     on = world(slots=12)
     on.starts_differ = True
@@ -163,7 +161,6 @@ def test_nor_do_positions_of_one_row() -> None:
     assert sorted(on.got[1]) == list(range(60))
 
 
-@pytest.mark.xfail(reason="only the next pass of the same job forgets them (reported)")
 def test_where_random_numbers_started_is_forgotten_with_the_passes() -> None:
     on = world(slots=1000)
     for job in (1, 2):

@@ -1,7 +1,6 @@
 """Workers that do not answer: what they have is done by others, and their slots are theirs."""
 
 import numpy as np
-import pytest
 
 from joader.engine.values import Join, Late, Prepare
 from tests.engine.world import World
@@ -33,7 +32,7 @@ def run(on: World, job: int) -> None:
         assert len(on.got[job]) > before, "it waits for a worker that does not answer"
 
 
-def test_who_waits_gets_another_preparation_in_another_slot_from_the_same_random_numbers() -> None:
+def test_who_waits_gets_another_preparation_in_another_slot() -> None:
     on = world()
     late = started(on, fresh=True)
     known = {sample: on.to_do[sample] for sample in late}
@@ -45,7 +44,8 @@ def test_who_waits_gets_another_preparation_in_another_slot_from_the_same_random
         assert one.sample not in known
         assert one.offset not in {other.offset for other in known.values()}
         assert (one.row, one.job) == (before.row, before.job)
-        assert (one.key, one.position, one.times) == (before.key, before.position, before.times)
+        assert (one.key, one.position) == (before.key, before.position)
+        assert one.times != before.times  # the first may still come, and go to who gets this, too
 
 
 def test_a_job_reads_its_whole_pass_beside_a_worker_that_never_answers() -> None:
@@ -58,7 +58,6 @@ def test_a_job_reads_its_whole_pass_beside_a_worker_that_never_answers() -> None
     assert on.engine.pinned_bytes == len(late) * 128  # their slots, and nothing else
 
 
-@pytest.mark.xfail(reason="who asks after Late waits for the late worker (reported)")
 def test_so_it_does_in_the_next_pass() -> None:
     on = world()
     on.late(started(on))
@@ -67,7 +66,6 @@ def test_so_it_does_in_the_next_pass() -> None:
     run(on, 1)
 
 
-@pytest.mark.xfail(reason="who asks after Late waits for the late worker (reported)")
 def test_so_does_a_job_that_comes_later() -> None:
     on = world()
     on.late(started(on))
@@ -115,7 +113,6 @@ def test_a_late_worker_that_answers_after_all_have_left_leaves_nothing_in_use() 
     assert on.engine.pinned_bytes == 0
 
 
-@pytest.mark.xfail(reason="both preparations start from the same random numbers (reported)")
 def test_nobody_gets_what_the_late_worker_made_and_what_was_made_in_its_place() -> None:
     on = world()
     on.starts_differ = True

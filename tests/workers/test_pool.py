@@ -197,7 +197,6 @@ async def test_nothing_is_born_before_the_nursery_is_here(floor: Floor) -> None:
 
 
 @pytest.mark.parametrize("gone", [False, True], ids=["it has not come", "it was killed"])
-@pytest.mark.xfail(reason="what a crew without a nursery has queued nobody else bears workers for")
 @on_floor
 async def test_what_a_job_without_its_nursery_was_to_do_others_with_its_code_do(
     floor: Floor, gone: bool

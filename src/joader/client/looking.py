@@ -44,7 +44,6 @@ class Settings:
     worker_init_fn: Callable[[int], None] | None
     deterministic: bool
     private: bool  # its random samples are its alone, though the daemon does not draw them
-    alone: bool  # it shares nothing: its rows were seen to differ from others'
     seed: int
     drop_last: bool
     rank: Rank | None
@@ -52,6 +51,7 @@ class Settings:
     num_workers: int | None
     lend: bool
     context: Any
+    alone: bool = False  # it shares nothing: its rows were seen to differ from others'
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,9 @@ class Looker:
             name += f" {fingerprint(replace(shared, dataset=None))}"
         table = joined if isinstance(joined, Joined) else None
         deterministic = its.deterministic or shared.deterministic
-        lending = self._lending(opaque, shared.dataset)
+        own_seen = look(own, name="transform", memory=self._own_memory) if own.steps.steps else None
+        own_opaque = own_seen.opaque if own_seen else ""
+        lending = self._lending(opaque or own_opaque, shared.dataset)
         about = About(
             outline=[] if its.key else seen.outline,
             key=its.key or "",
@@ -154,9 +156,8 @@ class Looker:
         identity = Identity(
             NOT_COMPARABLE if opaque else name, [] if its.key else seen.outline, base.rows, table
         )
-        own_seen = look(own, name="transform", memory=self._own_memory) if own.steps.steps else None
         own_name = own_seen.name if own_seen else ""
-        unsure = bool(seen.opaque or (own_seen and own_seen.opaque))
+        unsure = bool(seen.opaque or own_opaque)
         return Sight(job, identity, joined, opaque, own_name, unsure)
 
     def _lending(self, opaque: str, dataset: Any) -> Lending | None:

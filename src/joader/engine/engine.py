@@ -356,6 +356,7 @@ class Engine:
             self._supply.release(reader.job, list(Counter(reader.held).elements()))
             self._cache.leave(reader.job)
         del self._readers[reader.job]
+        self._supply.forget_pass(reader.key)
         reader.recipe.readers -= 1
         if reader.lead is not None:
             lead = self._teams.leave(reader.job)

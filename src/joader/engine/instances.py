@@ -43,6 +43,10 @@ class Instances:
                 return sample
         return None
 
+    def has_had(self, whom: str, sample: int) -> bool:
+        """Tell whether they have had an instance."""
+        return whom in self._had.get(sample, ())
+
     def all_of(self, home: int) -> list[int]:
         """Return the home and its extra instances."""
         return [home, *self._extras.get(home, ())]

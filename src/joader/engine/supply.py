@@ -35,6 +35,8 @@ TRIES = 2
 FEW = 4
 # Rows that a job's workers compare before it takes what others have prepared.
 INSPECTED = 3
+# What of `times` says how often a position came before; above that, how often it was begun anew.
+_TIMES = (1 << 24) - 1
 # Holds the sources of own parts that are in workers' hands; no job has this number.
 WORKERS = -1
 
@@ -114,9 +116,26 @@ class Supply:
         if sample is None:
             return False
         if reader.fresh:
-            self._instances.take(reader.reads_for, self._source.get(sample, sample))
+            self._take(reader, position, self._source.get(sample, sample))
         reader.samples.append(sample)
         return True
+
+    def _take(self, reader: Reader, position: int, sample: int) -> None:
+        """Note who takes a fresh instance, and if it was begun for another place of its loader.
+
+        That place must then get another: see `_origin_of`.
+        """
+        self._instances.take(reader.reads_for, sample)
+        preparation = self._underway.get(sample)
+        if preparation is not None:
+            maker = self._readers.get(preparation.job)
+            whom, start = maker.reads_for if maker else "", preparation.origin
+        else:
+            whom, start = self._origin[sample].reads_for, self._origin[sample].start
+        key, place, times = reader.origin(position)
+        mine = start[:2] == (key, place) and start[2] & _TIMES == times
+        if whom == reader.reads_for and not mine:
+            self._used.add(start)
 
     def ask_ready(self, reader: Reader, most: int) -> int:
         """Ask for the reader's next planned samples that are here, up to the first that is not."""
@@ -242,12 +261,8 @@ class Supply:
         Return how many count as prepared for this job, and how many were prepared for another.
         """
         prepared = shared = 0
-        reader = self._readers[job]
         for sample in samples:
             origin = self._origin[sample]
-            mine = reader.fresh and origin.reads_for == reader.reads_for
-            if mine and origin.start[0] != reader.key:
-                self._used.add(origin.start)
             if origin.job is None:
                 origin.job = job
                 prepared += 1
@@ -309,7 +324,7 @@ class Supply:
                 continue
             self._cache.lease(reader.job, sample)
             if reader.fresh:
-                self._instances.take(reader.reads_for, sample)
+                self._take(reader, reader.positions[place], sample)
             reader.samples.append(sample)
         return absent
 
@@ -430,7 +445,7 @@ class Supply:
             preparation.recipe,
             preparation.row,
             preparation.job,
-            preparation.origin,
+            self._begun_anew(preparation),
             preparation.sizes,
             waiting=preparation.waiting,
             moved=True,
@@ -449,6 +464,16 @@ class Supply:
         self._underway[extra] = again
         again.recipe.underway += 1
         self._say(extra, again)
+
+    def _begun_anew(self, preparation: _Preparation) -> tuple[int, int, int]:
+        """Return where a second preparation starts: if fresh, not where the first does.
+
+        The first is still to come, and may go to somebody who gets the second, too.
+        """
+        maker = self._readers.get(preparation.job)
+        key, place, times = preparation.origin
+        fresh = maker is not None and maker.fresh and not maker.private
+        return (key, place, times + _TIMES + 1) if fresh else preparation.origin
 
     def _follow(
         self, own: int, old: _Preparation, source: int, new: _Preparation, extra: int
@@ -550,10 +575,21 @@ class Supply:
     def _have_one(self, reader: Reader, position: int, home: int) -> int | None:
         """Have a sample of a row here or on its way that the reader may get, and return it."""
         sample = self._instance(reader, home) if reader.fresh else home
+        if sample in self._late:
+            sample = self._not_late(reader, home)
         if self._have(reader, sample, position, home):
             return sample
         self._instances.forget(sample)  # a number that was to be its
         return None
+
+    def _not_late(self, reader: Reader, home: int) -> int:
+        """Return a sample of the row for which nobody has to wait for a worker that is late."""
+        for other in self._instances.all_of(home):
+            known = other in self._underway or self._cache.has(other)
+            had = reader.fresh and self._instances.has_had(reader.reads_for, other)
+            if known and not had and other not in self._late:
+                return other
+        return self._instances.add_extra(home)
 
     def _have(self, reader: Reader, sample: int, position: int, home: int) -> bool:
         """Have a sample here or on its way; False where there is no room."""
@@ -588,7 +624,7 @@ class Supply:
         """
         key, place, times = reader.origin(position)
         while self._used and (key, place, times) in self._used:
-            times += 1 << 24
+            times += _TIMES + 1
         return key, place, times
 
     def forget_pass(self, key: int) -> None:
