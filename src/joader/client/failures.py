@@ -1,6 +1,6 @@
 """What becomes of rows that could not be prepared: `on_error` of a loader.
 
-*raise*: the pass ends with `RowFailed`. *skip*: the row is left out, and its batch is one smaller;
+*raise*: `RowFailed`, and the next batch is another. *skip*: the row is left out, its batch smaller;
 of a batch without a good row nothing is yielded. *replace*: the nearest good row of its batch comes
 a second time; in a batch without one, the last good row of the batches before.
 

@@ -43,7 +43,7 @@ def connected(path: Path) -> socket.socket | None:
     except OSError as error:
         sock.close()
         raise no_place(path, error) from error
-    # It will be sent code, and what it sends is unpickled: it has to be the user's own.
+    # Samples that it hands out are unpickled here: it has to be the user's own.
     _, user = peer_of(sock)
     if user != os.getuid():
         sock.close()
@@ -116,7 +116,7 @@ def _open_log() -> int:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
     log = os.open(log_path(), flags, 0o600)
     with suppress(OSError):
-        os.fchmod(log, 0o600)  # what datasets print is not for others; older ones had 0644
+        os.fchmod(log, 0o600)  # names of files and rows are not for others; older ones had 0644
     return log
 
 

@@ -1,8 +1,7 @@
 """Where the user's random numbers start: by job, pass and position, whichever worker prepares it.
 
-A fresh process would be no source of randomness: torch starts every one from the same seed. So the
-global generators that user code draws from are seeded before each row. With several threads a
-worker they are still fresh, but no longer repeatable, as threads draw from them side by side.
+Workers are forked from one process, so all of them have its generators, and a row may be prepared
+by any. So the global generators that user code draws from are seeded before each row.
 """
 
 import random
