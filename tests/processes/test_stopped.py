@@ -110,7 +110,7 @@ def test_a_job_that_is_stopped_as_a_whole_does_not_stop_another(
 ) -> None:
     node.up("2MiB")
     first = reading(node, num_workers=2, epochs=2)
-    second = reading(node, epochs=2, **options)
+    second = reading(node, epochs=2, timeout=SOON_S, **options)
     stopped = family(first.process.pid)
     assert len(stopped) >= 3
     stop(*stopped)
