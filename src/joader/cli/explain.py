@@ -91,6 +91,9 @@ def why_not(
     one: dict[str, Any], other: dict[str, Any], same_recipe: bool, common: int | None
 ) -> str:
     """Say why two jobs prepare nothing in common; "" where they do."""
+    private = [job["id"] for job in (one, other) if job["private"]]
+    if same_recipe and private:
+        return _seeded(private[0])
     if same_recipe and common:
         return ""
     if same_recipe:
@@ -102,16 +105,22 @@ def why_not(
     if one["key"] != other["key"]:
         named = [f"key={job['key']!r}" if job["key"] else "no key=" for job in (one, other)]
         return f"they were named differently: {named[0]} and {named[1]}"
-    private = [job["id"] for job in (one, other) if job["private"]]
+    opaque = [job for job in (one, other) if job.get("opaque")]
+    if opaque:
+        return f"job {opaque[0]['id']} shares nothing: {opaque[0]['opaque']}"
     if private:
-        return (
-            f"job {private[0]} has order='seeded' and code that may be random, so its random "
-            "numbers are its own; deterministic=True says that there are none"
-        )
+        return _seeded(private[0])
     for number, (mine, its) in enumerate(zip_longest(one["shared"], other["shared"])):
         if mine != its:
             return _step(number, mine, its)
     return _dataset(one, other)
+
+
+def _seeded(job: int) -> str:
+    return (
+        f"job {job} has order='seeded' and code that may be random, so its random numbers are its "
+        "own; deterministic=True says that there are none"
+    )
 
 
 def _environment(part: str, mine: str, its: str) -> str:
