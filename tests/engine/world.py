@@ -308,9 +308,20 @@ class World:
 
     def late(self, samples: Iterable[int]) -> None:
         """Let a worker with these samples in hand answer no more, until it is let finish."""
-        given = tuple(samples)
-        self.late_ones |= set(given)
-        self.tell(Late(given))
+        self.late_ones |= set(samples)
+        self.tell_late()
+
+    def tell_late(self) -> None:
+        """Say what late workers have, as is done again and again.
+
+        Own parts that wait for it in nobody's hands are forgotten, and told anew in the same slot.
+        """
+        for own, order in list(self.to_do.items()):
+            waits = isinstance(order, Finish) and order.source in self.late_ones
+            if waits and own not in self.late_ones:
+                del self.to_do[own]
+                self.slots.pop(own, None)
+        self.tell(Late(tuple(self.late_ones)))
 
     def wake(self) -> None:
         """Let late workers answer again."""

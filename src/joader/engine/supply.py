@@ -421,12 +421,12 @@ class Supply:
             is_own = preparation is None or preparation.source is not None
             if preparation is None or is_own or sample in self._again:
                 continue  # an own part can be done by nobody else
-            if preparation.moved:
-                continue  # a row that holds the interpreter would go from worker to worker
-            self._late.add(sample)
             # Own parts that the worker has not got are told anew, whatever they are made of now.
             own = [one for one in preparation.followers if one not in samples]
             self._again |= dict.fromkeys(own, "nobody waits for it")
+            if preparation.moved:
+                continue  # a row that holds the interpreter would go from worker to worker
+            self._late.add(sample)
             wanted = preparation.waiting or any(map(self._wanted, own))
             if wanted and sample not in self._unplaced:
                 self._move_to_another(sample, preparation, own)
