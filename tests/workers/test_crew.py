@@ -315,7 +315,7 @@ async def test_who_does_not_answer_is_late_and_gets_nothing_more(floor: Floor) -
     (worker,) = floor.of(ticket)
     has = worker.has
     await floor.later(STUCK_S + LATE_S + 1.5)
-    assert floor.late == [tuple(has)]
+    assert set(floor.late) == {tuple(has)}  # said again as long as it lasts
     assert worker.has == has
     (other,) = [one for one in floor.of(ticket) if one is not worker]
     assert other.has  # what waits is done by another, born for it

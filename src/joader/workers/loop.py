@@ -61,6 +61,8 @@ from joader.wire import Channel
 from joader.workers.complaint import complaint
 from joader.workers.desk import LOADING, READING, SIGNAL, WRITING, Desk
 
+# What is sent to all processes of a job, and is the job's business: workers do not hear of it.
+QUIET = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 # Prepared samples remembered for own parts that were sent before the pool knew them prepared: more
 # than a worker can have answered meanwhile.
 RECENT = 256
@@ -395,7 +397,13 @@ def end_group() -> NoReturn:
 
 
 def let_go(channel: Channel[Any]) -> None:
-    """Leave the daemon to the worker, in a process that user code has forked."""
+    """Leave the daemon to the worker, in a process that user code has forked.
+
+    What a worker must not hear of (nursery.py), such a process must: `terminate()` is a SIGTERM.
+    """
+    for number in QUIET:
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     faulthandler.disable()
     faulthandler.unregister(SIGNAL)
     channel.close()

@@ -53,9 +53,8 @@ from joader.messages import (
 from joader.recipe.parts import OwnPart, SharedPart
 from joader.wire import Channel, connected_to, welcomed
 from joader.workers.desk import Desk
-from joader.workers.loop import Worker, let_go
+from joader.workers.loop import QUIET, Worker, let_go
 
-_QUIET = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _PR_SET_PDEATHSIG = 1
 _HANDSHAKE_S = 30.0
 # How long workers that were killed may take to be gone.
@@ -102,7 +101,7 @@ def be_nursery(childhood: Childhood) -> NoReturn:
 
 
 def _be_quiet() -> None:
-    for number in _QUIET:
+    for number in QUIET:
         signal.signal(number, lambda *_: None)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
