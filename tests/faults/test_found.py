@@ -129,7 +129,7 @@ def nothing(*_: Any) -> None:
 
 
 def a_pool(on_lost: Callable[..., None] = nothing) -> Pool:
-    return Pool(2, nothing, on_lost, nothing, lambda *_: 100.0)
+    return Pool(2, nothing, on_lost, nothing, nothing, lambda *_: 100.0)
 
 
 def test_own_parts_are_lost_with_the_row_they_wait_for_whoever_was_to_prepare_it() -> None:
@@ -260,7 +260,7 @@ def test_a_worker_that_is_to_leave_and_does_not_answer_is_late_as_any_other() ->
     late: list[int] = []
 
     async def main() -> None:
-        pool = Pool(2, nothing, nothing, late.extend, lambda *_: 100.0)
+        pool = Pool(2, nothing, nothing, late.extend, nothing, lambda *_: 100.0)
         pool.join(1, "ticket", "code", 1, lends=True)
         crew = pool._crew_of[1]
         hand = pool.arrive("ticket", 0, 0, Desk())

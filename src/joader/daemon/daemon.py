@@ -283,7 +283,12 @@ class Daemon:
             is_new = bool(message.ticket) and not self.pool.is_known(message.ticket)
             if message.ticket:
                 self.pool.join(
-                    session.job, message.ticket, message.recipe, message.workers, message.lends
+                    session.job,
+                    message.ticket,
+                    message.recipe,
+                    message.workers,
+                    message.lends,
+                    waits=message.waits,
                 )
             numbered = self._numbered(session, message)
             self._tell(

@@ -472,7 +472,8 @@ class Supply:
         """
         maker = self._readers.get(preparation.job)
         key, place, times = preparation.origin
-        fresh = maker is not None and maker.fresh and not maker.private
+        private = maker is not None and maker.private
+        fresh = not preparation.recipe.kept and not private
         return (key, place, times + _TIMES + 1) if fresh else preparation.origin
 
     def _follow(

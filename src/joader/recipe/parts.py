@@ -51,6 +51,11 @@ class SharedPart:
         """Whether rows that come together are to be read together; slow ones have begun before."""
         return self.deterministic and not self.dataset.slow
 
+    @property
+    def waits(self) -> bool:
+        """Whether rows wait for a network, and are begun before they are prepared."""
+        return isinstance(self.dataset, Storage) and self.dataset.slow
+
     def read(self, rows: Sequence[int]) -> list[Any]:
         """Return many rows, not prepared yet."""
         return list(self.dataset.__getitems__(rows))

@@ -118,6 +118,7 @@ class Crew:
         self.jobs: set[int] = set()
         self.most = 0  # how many workers it lends; 0: its share of the cores
         self.lends = True  # it works for others, too
+        self.waits = False  # its rows wait for a network, many at a time
         self.queue: deque[Order] = deque()
         self.hands: list[Hand] = []
         self.nursery: NurseryLink | None = None
@@ -282,7 +283,8 @@ class Crew:
         if hand.late or (hand.busy and time.monotonic() - hand.latest > STUCK_S):
             return 0
         row_s = self._seconds / self._reports
-        least = _AHEAD_IF_SLOW if row_s > _SLOW_ROW_S else AHEAD
+        # Rows that wait for a network are begun when they come, all at once.
+        least = _AHEAD_IF_SLOW if row_s > _SLOW_ROW_S and not self.waits else AHEAD
         most = max(least, min(MOST_AHEAD, int(AHEAD_S / row_s)))
         room = max(0, most - len(hand.busy))
         return room if room > most // 4 or most < 4 * AHEAD else 0

@@ -234,16 +234,22 @@ class Hand(asyncio.Protocol):
             if not self._gone:
                 self.crew.slay(self)
             return
-        # The pidfd first: as long as it says that the process lives, its number is its own.
-        self._signal(0)
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
-        self._signal(signal.SIGKILL)
-
-    def _signal(self, number: int) -> None:
-        if self._pidfd >= 0:
+        # As long as its pidfd says that the process lives, its number is its own. What it has
+        # started is killed by the nursery, too, before the number is free for another.
+        if self._signal(0):
             with suppress(ProcessLookupError, PermissionError):
-                signal.pidfd_send_signal(self._pidfd, number)
+                os.killpg(self.pid, signal.SIGKILL)
+            self._signal(signal.SIGKILL)
+
+    def _signal(self, number: int) -> bool:
+        """Send a signal; tell whether the process was there to get it."""
+        if self._pidfd < 0:
+            return False
+        try:
+            signal.pidfd_send_signal(self._pidfd, number)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
 
     def ended(self, code: int) -> None:
         """Note what the nursery says: how the process ended."""

@@ -396,6 +396,19 @@ def end_group() -> NoReturn:
     os._exit(0)
 
 
+def mind_forks(channel: Channel[Any]) -> None:
+    """See to it that processes that user code forks have nothing of the worker's.
+
+    Signals wait around the fork: one that is for the new process must not end in the empty handler
+    that it has for a moment.
+    """
+    os.register_at_fork(
+        before=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, QUIET),
+        after_in_parent=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, QUIET),
+        after_in_child=lambda: let_go(channel),
+    )
+
+
 def let_go(channel: Channel[Any]) -> None:
     """Leave the daemon to the worker, in a process that user code has forked.
 
@@ -404,6 +417,7 @@ def let_go(channel: Channel[Any]) -> None:
     for number in QUIET:
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, QUIET)
     faulthandler.disable()
     faulthandler.unregister(SIGNAL)
     channel.close()

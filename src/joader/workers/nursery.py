@@ -53,7 +53,7 @@ from joader.messages import (
 from joader.recipe.parts import OwnPart, SharedPart
 from joader.wire import Channel, connected_to, welcomed
 from joader.workers.desk import Desk
-from joader.workers.loop import QUIET, Worker, let_go
+from joader.workers.loop import QUIET, Worker, mind_forks
 
 _PR_SET_PDEATHSIG = 1
 _HANDSHAKE_S = 30.0
@@ -137,6 +137,7 @@ class Nursery:
             os._exit(0)  # it is gone already
         self._daemon: Channel[Any] | None = None
         self._at = Attend("", "")  # which daemon it serves
+        self._warm = False  # what built-in steps need is loaded
         self._turned_away = False  # it is to ask again
         self._workers: dict[int, tuple[int, int]] = {}  # by pidfd: number and process
         self._poll = select.poll()
@@ -252,6 +253,12 @@ class Nursery:
     # Workers.
 
     def _bear(self, number: int) -> None:
+        if not self._warm:
+            self._warm = True
+            # Libraries of built-in steps, once: in each worker the import would take seconds.
+            for part in (self._childhood.shared, self._childhood.own):
+                with suppress(Exception):  # the worker will say what is missing
+                    part.steps.warm_up()
         try:
             pid = os.fork()
         except OSError as error:
@@ -270,6 +277,8 @@ class Nursery:
         number, pid = self._workers.pop(descriptor)
         self._poll.unregister(descriptor)
         os.close(descriptor)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)  # what it has started; until it is reaped, it is its own
         _, status = os.waitpid(pid, 0)
         self._tell(Ended(number, pid, os.waitstatus_to_exitcode(status)))
 
@@ -296,7 +305,7 @@ class Nursery:
         os.close(descriptors[0])
         os.set_inheritable(descriptors[1], False)
         desk = Desk.attach(descriptors[1])
-        os.register_at_fork(after_in_child=lambda: let_go(channel))
+        mind_forks(channel)
         worker = Worker(channel, arena, desk, self._childhood.shared, self._childhood.own)
         worker.start_as(number, self._childhood.workers, self._childhood.watch_state)
         worker.serve()

@@ -75,7 +75,9 @@ class Pool:
 
     # Who comes and goes.
 
-    def join(self, job: int, ticket: str, code: str, workers: int, lends: bool) -> None:
+    def join(
+        self, job: int, ticket: str, code: str, workers: int, lends: bool, *, waits: bool = False
+    ) -> None:
         """Take the crew in that a job brings; passes of one loader have one crew."""
         crew = self._crews.get(ticket)
         if crew is None:
@@ -84,7 +86,7 @@ class Pool:
             raise BadMessage("one nursery cannot serve two recipes")
         crew.ended = False
         crew.jobs.add(job)
-        crew.most, crew.lends = workers, lends
+        crew.most, crew.lends, crew.waits = workers, lends, waits
         self._crew_of[job] = crew
         if self._watching is None:
             self._watch()
