@@ -93,6 +93,7 @@ class Register(msgspec.Struct, frozen=True, tag=True):
     ticket: Text = ""  # of its nursery; empty: it reads by itself what others have not prepared
     workers: Natural = 0  # the most it lends; 0: its share of the cores
     lends: bool = True  # its workers prepare for others, too, while they have nothing to do
+    compare: bool = True  # its rows are to be compared with what others have prepared
     waits: bool = False  # its rows wait for a network, so a worker begins many at a time
     team: Text = ""  # of a rank: its job, and which rank of how many it is
     rank: Natural = 0

@@ -118,6 +118,7 @@ class Job:
             ticket=nursery.ticket if nursery else "",
             workers=self.lending.workers if self.lending else 0,
             lends=self.lending.to_others if self.lending else False,
+            compare=not self.private,
             waits=self.shared.waits,
             team=self.rank.team if self.rank else "",
             rank=self.rank.number if self.rank else 0,

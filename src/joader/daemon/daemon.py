@@ -310,7 +310,7 @@ class Daemon:
                     reads_itself=not message.ticket,
                 )
             )
-            if is_new and not message.fresh:
+            if is_new and message.compare and not message.fresh:
                 self._tell(engine.Inspect(session.job))
         except Exception:
             self.sessions.pop(session.job, None)  # it never joined
