@@ -117,12 +117,33 @@ def test_a_recipe_that_was_read_again_is_among_the_latest() -> None:
     assert not on.engine.has_recipe("recipe 1")
 
 
-def test_a_recipe_that_is_kept_counts_as_one_of_so_many_rows() -> None:
+def test_a_name_is_free_for_another_dataset_once_nobody_reads_the_first() -> None:
     on = world()
     read(on, 1)
-    on.leave(1)
     with pytest.raises(BadArgument, match="give them different keys"):
         on.engine.handle(Join(2, "photos", np.arange(ROWS), ROWS + 1, 4))
+    on.leave(1)
+    read(on, 2, row_limit=ROWS + 1)
+    assert on.prepared == 2 * ROWS
+    assert len(on.slots) == ROWS  # what was left of the first is gone
+
+
+def test_a_name_is_free_though_a_worker_still_prepares_for_those_who_had_it() -> None:
+    on = world()
+    on.join(Join(1, "photos", np.arange(ROWS), ROWS, 4))
+    on.begin(1)
+    on.want(1, 4)
+    late = next(iter(on.to_do))
+    on.leave(1)
+    on.join(Join(2, "photos", np.arange(4), 4, 4))
+    on.begin(2)
+    on.want(2, 4)
+    others = set(on.to_do) - {late}
+    on.finish(late)
+    on.settle()
+    assert others
+    assert not on.left[2]
+    assert len(on.slots) == 4
 
 
 def test_what_a_worker_finishes_after_the_last_job_has_left_is_kept_too() -> None:

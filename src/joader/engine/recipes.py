@@ -3,7 +3,8 @@
 A recipe has the numbers [base, base + row_limit), one per row. It is open while a job reads it or
 a worker prepares for it. One without random code is *kept* after that: the next run of a sweep
 finds what was prepared, as long as nobody needs the room. Of those the latest few are open; when a
-recipe is closed, its numbers are free for another.
+recipe is closed, its numbers are free for another. A name is free sooner: once nobody reads a
+recipe, a dataset with another number of rows may have its name.
 """
 
 from collections.abc import Callable
@@ -49,14 +50,18 @@ class Recipes:
         self._make_sampler = make_sampler
         self._made = 0
         self._open: dict[str, Recipe] = {}
+        self._replaced: list[Recipe] = []  # by others of their names; workers prepare for them yet
 
     def __len__(self) -> int:
         """Return how many are open."""
-        return len(self._open)
+        return len(self._open) + len(self._replaced)
 
     def open(self, name: str, row_limit: int) -> Recipe:
         """Return the recipe of this name, a new one if there is none."""
         recipe = self._open.get(name)
+        if recipe is not None and not recipe.readers and recipe.row_limit != row_limit:
+            self._replaced.append(self._open.pop(name))
+            recipe = None
         if recipe is None:
             base = self._free_base(row_limit)
             self._made += 1
@@ -86,15 +91,20 @@ class Recipes:
                 kept.append(recipe)
             else:
                 closed.append(recipe)
+        closed += [recipe for recipe in self._replaced if not recipe.in_use]
         return closed + kept[: max(0, len(kept) - MOST_KEPT)]
 
     def close(self, recipe: Recipe) -> None:
         """Free the numbers of a recipe."""
-        del self._open[recipe.name]
+        if recipe in self._replaced:
+            self._replaced.remove(recipe)
+        else:
+            del self._open[recipe.name]
 
     def _free_base(self, row_limit: int) -> int:
         base = 0
-        for recipe in sorted(self._open.values(), key=lambda recipe: recipe.base):
+        taken = [*self._open.values(), *self._replaced]
+        for recipe in sorted(taken, key=lambda recipe: recipe.base):
             if base + row_limit <= recipe.base:
                 break
             base = recipe.base + recipe.row_limit
