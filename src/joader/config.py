@@ -96,6 +96,7 @@ class DaemonConfig:
     workers: int
     idle_s: float = 60.0  # without a client for so long, it ends; 0: never
     worker_growth_bytes: int = 0  # a worker that grows by more is replaced; 0: by its share
+    started_by: int = 0  # the process of the job that started it; 0: `joader up`
 
 
 def size_in_bytes(text: str) -> int:

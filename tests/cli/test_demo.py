@@ -6,13 +6,20 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from joader.cli.console import Console
 from joader.cli.demo.pictures import PATTERNS, picture, write_pictures
-from joader.cli.demo.processes import Processes, cpu_seconds
+from joader.cli.demo.processes import (
+    Processes,
+    adopting_orphans,
+    children,
+    cpu_seconds,
+    orphans_cpu_seconds,
+)
 from joader.cli.demo.side import JOADER_LINE, TORCH_LINE, Job, Plan, Side, new_side
 from joader.cli.demo.table import as_figures, as_table
 from joader.cli.main import main
@@ -88,6 +95,16 @@ def test_processes_end_with_their_children(tmp_path: Path) -> None:
     while _alive(child):
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_what_orphans_used_is_counted(tmp_path: Path) -> None:
+    burn = "import time\nwhile time.process_time() < 0.3: pass"
+    leave = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {burn!r}])"
+    others = set(children())
+    with adopting_orphans(), closing(Processes(tmp_path)) as processes:
+        processes.start("parent", ["-c", leave]).wait()
+        assert orphans_cpu_seconds(but=others) >= 0.3
+    assert set(children()) <= others
 
 
 def test_without_torch_it_says_how_to_get_it(

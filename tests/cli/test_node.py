@@ -44,7 +44,10 @@ def test_a_daemon_goes_up_says_how_it_is_and_goes_down(joader) -> None:  # type:
     assert shown["jobs"] == []
     assert (shown["workers"], shown["worker_processes"]) == (0, [])  # they come with jobs
     figures = {"memory", "workers", "worker_processes", "jobs", "totals"}
-    assert set(shown) == {"version", "running", "pid", "socket", *figures}
+    assert set(shown) == {
+        *("version", "running", "pid", "socket", "started_by", "cgroup"),
+        *figures,
+    }
     assert "32.0 MiB" in joader("status").stdout
     assert joader("down").returncode == 0
     state = Path(f"/proc/{shown['pid']}/status")
@@ -102,6 +105,26 @@ def test_a_job_is_shown_with_what_was_saved_and_logged_with_the_time(joader, tmp
     assert f"job 1 joins: -c, process {job.pid}" in text
     assert "job 1 leaves: " in text
     assert text.endswith("ends")
+
+
+def test_a_daemon_that_a_job_started_says_so(joader, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    job = subprocess.Popen(
+        [sys.executable, "-c", READ],
+        env={**os.environ, "JOADER_RUNTIME": str(tmp_path), "JOADER_IDLE": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert job.stdout is not None
+    assert job.stdout.readline() == "reads\n"
+    assert json.loads(joader("status", "--json").stdout)["started_by"] == job.pid
+    said = joader("status").stdout.splitlines()[1]
+    assert said.startswith(
+        f"started by a job, process {job.pid}: it may end with that job's cgroup, /"
+    )
+    job.communicate("end\n")
+    assert joader("down").returncode == 0
+    assert f"started by a job, process {job.pid}, in" in (tmp_path / "daemon.log").read_text()
 
 
 OTHER_VERSION = """

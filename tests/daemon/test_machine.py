@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from joader.daemon.machine import check_memory, cores, default_config, free_bytes
+from joader.daemon.machine import cgroup, check_memory, cores, default_config, free_bytes
 from joader.errors import BadArgument, WorldError
 
 MIB, GIB = 2**20, 2**30
@@ -36,6 +36,21 @@ class Machine:
         for name, text in values.items():
             controller, _, rest = name.partition("_")
             self.write(f"sys/fs/cgroup/{path}/{controller}.{rest}", f"{text}\n")
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        ("", ""),
+        ("0::/user.slice/job_7\n", "/user.slice/job_7"),
+        ("3:cpu,cpuacct:/a\n2:memory:/slurm/job_7\n0::/init.scope\n", "/slurm/job_7"),
+    ],
+)
+def test_the_cgroup_that_memory_counts_against_is_named(
+    lines: str, name: str, tmp_path: Path
+) -> None:
+    Machine(tmp_path, lines)
+    assert cgroup(tmp_path) == name
 
 
 def test_without_cgroups_it_is_what_the_machine_has_available(tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ _NOTHING: dict[str, Any] = {
     "memory": {"used_bytes": 0, "pinned_bytes": 0, "budget_bytes": 0},
     "workers": 0,
     "worker_processes": [],
+    "started_by": None,
+    "cgroup": "",
     "jobs": [],
     "totals": {"delivered": 0, "prepared": 0, "hits": 0, "shared": 0},
 }
@@ -153,6 +155,12 @@ def _summary(body: dict[str, Any], path: Path) -> str:
         f"memory: {size(memory['used_bytes'])} of {size(memory['budget_bytes'])} used, "
         f"{size(memory['pinned_bytes'])} in use now",
     ]
+    if body["started_by"]:
+        lines.insert(
+            1,
+            f"started by a job, process {body['started_by']}: it may end with that job's cgroup, "
+            f"{body['cgroup'] or '/'} (`joader up` starts a daemon apart)",
+        )
     if totals["delivered"]:
         saved = totals["delivered"] - totals["prepared"]
         lines.append(

@@ -21,6 +21,7 @@ from joader.daemon import telling
 from joader.daemon.door import Door, most_clients, turn_away
 from joader.daemon.handshake import handshake, welcome
 from joader.daemon.layouts import Layouts
+from joader.daemon.machine import cgroup
 from joader.daemon.session import MOST_OWED, Session
 from joader.engine import Engine
 from joader.engine import values as engine
@@ -549,7 +550,13 @@ class Daemon:
         told = telling.status(self.engine, self.sessions, self._past)
         told["memory"]["budget_bytes"] = self.arena.size_bytes
         processes = self.pool.processes()
-        return {**told, "workers": len(processes), "worker_processes": processes}
+        return {
+            **told,
+            "workers": len(processes),
+            "worker_processes": processes,
+            "started_by": self.config.started_by or None,
+            "cgroup": cgroup(),
+        }
 
     def _note_totals(self, job: int) -> None:
         """Keep the figures of a job that leaves."""

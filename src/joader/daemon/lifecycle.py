@@ -85,7 +85,7 @@ def _connect_or_start(path: Path) -> socket.socket:
     """Do it under the lock."""
     sock = connected(path)
     if sock is None:
-        start(path, [])
+        start(path, [f"--job={os.getpid()}"])
         sock = connected(path)
     if sock is None:
         raise NoDaemon(f"the daemon at {path} ended as soon as it had started; see {log_path()}")

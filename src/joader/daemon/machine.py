@@ -61,6 +61,16 @@ def cores(root: Path = _ROOT) -> int:
     return max(1, math.ceil(count))
 
 
+def cgroup(root: Path = _ROOT) -> str:
+    """Return the cgroup that our memory counts against, as /proc names it; "" if there is none."""
+    found = {}
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        _, names, path = line.split(":", 2)
+        for name in names.split(","):
+            found[name] = path
+    return found.get("memory") or found.get("") or ""
+
+
 def _cgroups(root: Path, controller: str) -> Iterator[Path]:
     """Return the folders of our cgroups that may limit this, from our own to the outermost.
 

@@ -14,7 +14,7 @@ from joader.config import DaemonConfig, size_in_bytes
 from joader.daemon.daemon import Daemon
 from joader.daemon.door import Door
 from joader.daemon.log_size import keep_short
-from joader.daemon.machine import check_memory, default_config
+from joader.daemon.machine import cgroup, check_memory, default_config
 from joader.daemon.start_lock import start_lock
 from joader.errors import BadArgument, JoaderError, NoDaemon
 
@@ -29,6 +29,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int)
     parser.add_argument("--idle", type=float, help="seconds without clients; 0: never ends")
     parser.add_argument("--worker-growth", type=_size, help="replace a larger worker")
+    parser.add_argument("--job", type=int, default=0, help="the process that wants it")
     options = parser.parse_args()
     try:
         _be_daemon(options)
@@ -44,6 +45,7 @@ def _be_daemon(options: argparse.Namespace) -> None:
         workers=config.workers if options.workers is None else options.workers,
         idle_s=config.idle_s if options.idle is None else options.idle,
         worker_growth_bytes=options.worker_growth or 0,
+        started_by=options.job,
     )
     _check(config)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
@@ -75,6 +77,11 @@ async def serve(path: Path, config: DaemonConfig) -> None:
         "daemon %d listens at %s, memory %.1f MiB, workers %d",
         *(os.getpid(), path, config.memory_bytes / 2**20, config.workers),
     )
+    if config.started_by:
+        log.info(
+            "started by a job, process %d, in its cgroup %s; `joader up` starts a daemon apart",
+            *(config.started_by, cgroup() or "/"),
+        )
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, daemon.drain, door)
     await run(door, daemon)

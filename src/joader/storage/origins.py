@@ -20,7 +20,9 @@ def note(bodies: Iterable[Any], name: Callable[[Any], str], items: Iterable[Any]
     """Note which item each of some bodies was read from; `name(item)` would say where it is."""
     for body, item in zip(bodies, items, strict=True):
         if body is not None:
-            _noted.pop(id(body), None)  # what had this place before was freed; this one is the last read
+            _noted.pop(
+                id(body), None
+            )  # what had this place before was freed; this one is the last read
             _noted[id(body)] = len(body), body[-_END_BYTES:], name, item
     while len(_noted) > _MOST:
         _noted.popitem(last=False)

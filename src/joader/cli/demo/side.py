@@ -9,12 +9,20 @@ import json
 import os
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from joader.cli.demo.processes import Process, Processes, cpu_seconds
+from joader.cli.demo.processes import (
+    Process,
+    Processes,
+    adopting_orphans,
+    children,
+    cpu_seconds,
+    orphans_cpu_seconds,
+)
 from joader.daemon.lifecycle import connected
 from joader.errors import Overdue
 
@@ -81,6 +89,7 @@ class Side:
     jobs: list[Job]
     prepared: int = 0
     daemon_cpu: float = 0.0
+    workers_cpu: float = 0.0  # of those that their jobs had not waited for
     ended: bool = field(default=False, compare=False)
 
     @property
@@ -101,7 +110,7 @@ class Side:
     @property
     def cpu(self) -> float:
         """CPU seconds of all jobs and all that prepared for them."""
-        return sum(job.cpu for job in self.jobs) + self.daemon_cpu
+        return sum(job.cpu for job in self.jobs) + self.daemon_cpu + self.workers_cpu
 
 
 def new_side(name: str, plan: Plan) -> Side:
@@ -117,8 +126,8 @@ def run(side: Side, plan: Plan, folder: Path, on_look: Callable[[], None]) -> No
     (folder / f"train_{side.name}.py").write_text(script.replace(TORCH_LINE, side.line))
     tally = folder / f"prepared_{side.name}"
     tally.touch()
-    processes = Processes(folder)
-    try:
+    others = set(children())
+    with adopting_orphans(), closing(Processes(folder)) as processes:
         started = [_start(processes, side.name, number, plan) for number in range(plan.jobs)]
         listeners = [
             Thread(target=_listen, args=(process, job), daemon=True)
@@ -140,10 +149,9 @@ def run(side: Side, plan: Plan, folder: Path, on_look: Callable[[], None]) -> No
         processes.check()
         if daemon is not None:
             side.daemon_cpu = cpu_seconds(daemon.pid) - before
+            side.workers_cpu = orphans_cpu_seconds(but={*others, daemon.pid})
         side.prepared = tally.stat().st_size
         side.ended = True
-    finally:
-        processes.close()
 
 
 def _start(processes: Processes, name: str, number: int, plan: Plan) -> Process:
