@@ -225,6 +225,12 @@ def test_a_text_as_the_dataset_is_the_name_of_a_table() -> None:
     assert read(joader.DataLoader(list("abc"), batch_size=3)) == [["a", "b", "c"]]
 
 
+def test_a_sampler_may_count_from_the_end() -> None:
+    assert read(TORCH(Rows(5), sampler=[0, -1])) == [[0], [-1]]
+    for workers in (0, 1):
+        assert read(joader.DataLoader(Rows(5), sampler=[0, -1], num_workers=workers)) == [[0], [4]]
+
+
 def test_arrays_with_negative_strides_are_collated() -> None:
     with pytest.raises(ValueError, match="stride"):
         read(TORCH(Backwards(2), batch_size=2))

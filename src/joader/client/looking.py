@@ -5,7 +5,7 @@ in place. torch forks its workers at each `iter()`, and so sees what is there th
 is looked at again instead (a memory of large contents makes that quick); if anything has changed,
 the pass is another job with workers of its own.
 
-What cannot be compared (an open file, a lock that is held, a connection) makes the job's recipe its
+What cannot be compared (a connection, an object of a C library) makes the job's recipe its
 own: it works, is not shared, and gets new workers each time, as nobody can tell if it has changed.
 """
 
