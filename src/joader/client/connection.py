@@ -175,6 +175,10 @@ class Connection:
 
     def hang_up(self) -> None:
         """Let go of a daemon that is gone; the pass that had it goes on with another."""
+        if self._pid == os.getpid():
+            # A child that is just being forked has a copy of the socket: closing would not end it.
+            with suppress(OSError):
+                self._channel.socket.shutdown(socket.SHUT_RDWR)
         self._channel.close()
         self._arena.close()
         self.nursery = None
