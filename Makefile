@@ -13,6 +13,9 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 # The torch that tests and demo run with, before anything that would bring another. The library takes any.
 TORCH ?= torch==2.13.0
 
+# Tests side by side: most of them wait for processes. Compiled modules are kept, as hundreds of interpreters are started.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n 4 --dist worksteal
+
 # How long `make soak` goes on.
 MINUTES ?= 5
 
@@ -31,10 +34,10 @@ demo: $(STAMP) ## Train in four processes, with torch's loader and with joader: 
 	@$(BIN)/joader demo $(ARGS)
 
 test: $(STAMP) ## Run the tests, without the slow ones
-	@$(BIN)/pytest -m "not slow and not frameworks" $(ARGS)
+	@$(PYTEST) -m "not slow and not frameworks" $(ARGS)
 
 test-all: $(STAMP) ## Run all tests
-	@HYPOTHESIS_PROFILE=default $(BIN)/pytest -m "not frameworks" $(ARGS)
+	@HYPOTHESIS_PROFILE=default $(PYTEST) -m "not frameworks" $(ARGS)
 
 test-frameworks: $(STAMP) ## Install Lightning, Accelerate, Jupyter and others, and run the loader below them
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH) -e '.[dev,frameworks]'

@@ -11,8 +11,8 @@ from joader.version import __version__
 if TYPE_CHECKING:
     from joader.catalog import Table, create, drop
     from joader.catalog import open_table as open
+    from joader.client.device_prefetcher import DevicePrefetcher
     from joader.client.loader import DataLoader
-    from joader.client.prefetch import DevicePrefetcher
     from joader.sampling import folds, growing
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
 
 _HOMES = {
     "DataLoader": ("joader.client.loader", "DataLoader"),
-    "DevicePrefetcher": ("joader.client.prefetch", "DevicePrefetcher"),
+    "DevicePrefetcher": ("joader.client.device_prefetcher", "DevicePrefetcher"),
     "Table": ("joader.catalog", "Table"),
     "create": ("joader.catalog", "create"),
     "drop": ("joader.catalog", "drop"),

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import joader
-from joader.client import births, collating, connection
+from joader.client.reading import births, collate, connection
 from tests.client import torch_stand_in
 from tests.faults import family
 from tests.faults.injector import Armed, Injector, around, in_channels
@@ -167,7 +167,7 @@ def run(spec: JobSpec, log_path: Path, armed: Armed) -> None:
     in_channels(injector)
     in_offspring(injector)
     around(injector, "welcome", connection, "welcomed")
-    around(injector, "gather", collating, "copy")
+    around(injector, "gather", collate, "copy")
     around(injector, "leave", connection.Connection, "close")
     states = [line["state"] for line in lines(log_path) if "state" in line]
     log = Log(log_path)

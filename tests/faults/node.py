@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from joader.client.connection import Connection
+from joader.client.reading.connection import Connection
 from joader.daemon.lifecycle import connected
 from joader.daemon.start_lock import start_lock
 from joader.messages import AskStatus, Status

@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from joader import wire
-from joader.client import births
+from joader.client.reading import births
 from joader.memory import Parcel
 from joader.recipe.parts import OwnPart, SharedPart
 from joader.workers import nursery

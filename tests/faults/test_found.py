@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from joader.client import births
+from joader.client.reading import births
 from joader.config import DaemonConfig
 from joader.daemon.daemon import Daemon
 from joader.engine import values as engine

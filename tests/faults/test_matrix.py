@@ -92,7 +92,7 @@ def test_the_account_finds_what_is_lost_repeated_or_kept(
 
 
 SABOTAGED = """
-from joader.client.progress import Progress
+from joader.client.order.progress import Progress
 from joader.client.loader import DataLoader
 from tests.faults.life import live
 from tests.faults.points import all_points, name_of

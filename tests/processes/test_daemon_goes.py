@@ -110,7 +110,7 @@ def test_daemons_that_keep_dying_are_given_up(node: Node) -> None:
     """A dataset that ends the daemon itself: the job must not go round for ever."""
     node.up()
     script = """
-from joader.client.connection import Connection
+from joader.client.reading.connection import Connection
 
 class Deadly(Squares):
     def __getitem__(self, row):

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from joader.client.births import Nursery
+from joader.client.reading.births import Nursery
 from joader.daemon.lifecycle import connected
 from joader.errors import ConnectionLost
 from joader.images import Steps
@@ -323,7 +323,7 @@ sock.accept()[0].recv(1000)
     try:
         assert other.stdout is not None
         assert other.stdout.readline() == b"listening\n"
-        code = "import joader.client.connection as c; c.Connection()"
+        code = "import joader.client.reading.connection as c; c.Connection()"
         result = subprocess.run(
             [sys.executable, "-c", code],
             env={**os.environ, "JOADER_ADDRESS": str(path)},

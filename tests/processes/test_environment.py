@@ -18,7 +18,7 @@ from tests.processes.test_sharing import read
 
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can do that")
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-LOOK = "from joader.client.connection import Connection; print(Connection().daemon_pid)"
+LOOK = "from joader.client.reading.connection import Connection; print(Connection().daemon_pid)"
 
 
 def run(code: str, *before: str, **variables: str) -> subprocess.CompletedProcess[str]:

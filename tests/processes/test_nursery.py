@@ -180,7 +180,7 @@ def test_a_job_that_is_killed_between_its_registration_and_its_births_leaves_not
     held = Path(f"/proc/{node.daemon.pid}/fd")
     before = len(list(held.iterdir()))
     job = node.job("""
-from joader.client.connection import Connection
+from joader.client.reading.connection import Connection
 its = joader.DataLoader(Squares(100), batch_size=10, num_workers=2)._looked().job
 nursery, connection = its.bear(), Connection()
 connection.register(its._spec(10, 60.0, nursery))

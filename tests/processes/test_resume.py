@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import joader
-from joader.client.samplers import Batches
+from joader.client.order.samplers import Batches
 from joader.errors import BadArgument
 from tests.processes.conftest import Node
 from tests.processes.jobs import Job
 from tests.processes.test_ranks import launch
 
-STATES = Path(__file__).parents[1] / "client" / "states"
+STATES = Path(__file__).parents[1] / "client" / "order" / "states"
 
 READ = """
 class Random:

@@ -13,7 +13,9 @@ from joader.daemon.start_lock import start_lock
 from tests.processes.conftest import Node, alive
 from tests.processes.jobs import wait_until
 
-LOOK = "from joader.client.connection import Connection; c = Connection(); print(c.daemon_pid)"
+LOOK = (
+    "from joader.client.reading.connection import Connection; c = Connection(); print(c.daemon_pid)"
+)
 
 
 def run(node: Node, code: str, *flags: str, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -24,7 +24,7 @@ WAIT_S = 20.0
 SLOT_BYTES = 512
 # A job that has a nursery, and that says and does what else a test wants.
 SCRIPT = """
-from joader.client.births import Nursery, context_of
+from joader.client.reading.births import Nursery, context_of
 from joader.images import Steps
 from joader.recipe.parts import OwnPart, SharedPart
 

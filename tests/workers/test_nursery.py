@@ -392,7 +392,7 @@ def test_a_worker_has_no_socket_but_its_own(house: House) -> None:
 def test_connections_of_the_job_are_not_kept_open_by_its_nursery(house: House) -> None:
     job = house.job("""
 import socket
-from joader.client.births import descriptors_to_close
+from joader.client.reading.births import descriptors_to_close
 class Holder:
     def descriptors(self):
         return [ours.fileno()]

@@ -8,7 +8,7 @@ from typing import Any
 
 from joader.cli.console import Console, write
 from joader.cli.node import counted
-from joader.client.connection import Connection
+from joader.client.reading.connection import Connection
 from joader.errors import BadArgument
 from joader.messages import AskExplain, AskStatus, Explained, Status
 from joader.recipe.fingerprint.shorthand import first_difference

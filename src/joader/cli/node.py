@@ -15,7 +15,7 @@ from rich.table import Table
 
 from joader.cli.console import Console, write
 from joader.cli.other_daemon import OtherDaemon, other_daemon
-from joader.client.connection import Connection
+from joader.client.reading.connection import Connection
 from joader.config import size_in_bytes, socket_path
 from joader.daemon.lifecycle import connected, log_path, start
 from joader.daemon.start_lock import start_lock

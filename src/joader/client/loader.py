@@ -15,25 +15,28 @@ from dataclasses import replace
 from types import GenericAlias
 from typing import Any
 
-from joader.client import collating, samplers, tables, torch_loader
-from joader.client.alone import Alone
+from joader.client import torch_api
 from joader.client.arguments import check, checked_dataset, steps_of
-from joader.client.births import Nursery
-from joader.client.collating import Samples, Slots
-from joader.client.connection import Connection
 from joader.client.counts import Counts, LoaderStats
-from joader.client.inside import Inside
-from joader.client.job import Job
-from joader.client.joining import Joining
-from joader.client.looking import Looker, Settings, Sight
-from joader.client.passing import Pass
-from joader.client.progress import Progress, restored
+from joader.client.dataset import tables
+from joader.client.dataset.joined_columns import Joining
+from joader.client.dataset.unwrap import unwrap
+from joader.client.order import samplers
+from joader.client.order.progress import Progress, restored
+from joader.client.order.sampler_order import ToldOrder
+from joader.client.order.source import Drawn, Source, Told, key_from
 from joader.client.ranks import find_rank
-from joader.client.reading import Reading
-from joader.client.source import Drawn, Source, Told, key_from
-from joader.client.steps_first import StepsFirst
-from joader.client.told_order import ToldOrder
-from joader.client.unwrapped import unwrap
+from joader.client.reading import collate
+from joader.client.reading.births import Nursery
+from joader.client.reading.collate import Samples, Slots
+from joader.client.reading.collate_with_steps import StepsFirst
+from joader.client.reading.connection import Connection
+from joader.client.reading.job import Job
+from joader.client.reading.loader_view import Reading
+from joader.client.reading.look import Looker, Settings, Sight
+from joader.client.reading.no_daemon import Alone
+from joader.client.reading.passes import Pass
+from joader.client.reading.torch_inside import Inside
 from joader.errors import BadArgument, WorldError
 from joader.memory import Ring
 from joader.messages import BatchReady
@@ -88,7 +91,7 @@ class DataLoader:
     @classmethod
     def known_to_torch(cls) -> "type[DataLoader]":
         """Return the class that is torch's, too, where torch is loaded; else the class itself."""
-        return torch_loader.joined(cls) if torch_loader.loaded() else cls
+        return torch_api.joined(cls) if torch_api.loaded() else cls
 
     def __new__(cls, *arguments: Any, **named: Any) -> "DataLoader":
         """Make a loader that torch's users know, where torch is loaded."""
@@ -306,7 +309,7 @@ class DataLoader:
 
     def _load_inside(self) -> None:
         """Let torch's own loader read what cannot be shared sample by sample."""
-        if torch_loader.loaded() is None:
+        if torch_api.loaded() is None:
             raise BadArgument(
                 f"{self._inside_reason}; only torch's loader can read that, and torch is not loaded"
             )
@@ -362,10 +365,10 @@ class DataLoader:
     @property
     def collate_fn(self) -> Callable[[Any], Any] | None:
         """How samples become a batch, for whoever makes another loader out of this one."""
-        collate = self._collate_given or torch_loader.collate_of(self._singly)
-        if not self._has_steps or collate is None:
-            return collate
-        return StepsFirst(*self._steps, collate, self.batch_transform, self._singly)
+        collate_fn = self._collate_given or torch_api.collate_of(self._singly)
+        if not self._has_steps or collate_fn is None:
+            return collate_fn
+        return StepsFirst(*self._steps, collate_fn, self.batch_transform, self._singly)
 
     @collate_fn.setter
     def collate_fn(self, function: Callable[[Any], Any] | None) -> None:
@@ -452,12 +455,12 @@ class DataLoader:
         sight = self._looked()
         self._say_if_opaque(sight)
         source = self._new_source()
-        if isinstance(source, Told) and source.has_other_keys and torch_loader.loaded():
+        if isinstance(source, Told) and source.has_other_keys and torch_api.loaded():
             self._inside_reason = "the sampler gives keys that are not row numbers"
             self._load_inside()
             return iter(self)
         if not self._told:  # samplers draw for themselves
-            torch_loader.advance(self.generator, draws=self._order != "given")
+            torch_api.advance(self.generator, draws=self._order != "given")
         connection = self._free_connection() or self.connect(
             source.largest() if isinstance(source, Told) else 0, sight.job
         )
@@ -687,16 +690,16 @@ class DataLoader:
 
         `joined` puts further columns beside it.
         """
-        pin = self.pin_memory and torch_loader.can_pin()
-        collate = self._collate_given or torch_loader.collate_of(self._singly)
+        pin = self.pin_memory and torch_api.can_pin()
+        collate_fn = self._collate_given or torch_api.collate_of(self._singly)
         if isinstance(whole, Samples):
-            data = collating.make(whole, collate, self._singly, self.as_numpy, joined)
-            return torch_loader.pinned(data) if pin else data
-        allocate = torch_loader.pinned_bytes if pin else self._ring.lend
-        data, is_pinned = collating.copy(
-            whole, collate, self._singly, self.as_numpy, allocate, joined
+            data = collate.make(whole, collate_fn, self._singly, self.as_numpy, joined)
+            return torch_api.pinned(data) if pin else data
+        allocate = torch_api.pinned_bytes if pin else self._ring.lend
+        data, is_pinned = collate.copy(
+            whole, collate_fn, self._singly, self.as_numpy, allocate, joined
         )
-        return torch_loader.pinned(data) if pin and not is_pinned else data
+        return torch_api.pinned(data) if pin and not is_pinned else data
 
     def finished(self, data: Any) -> Any:
         """Apply the batch transform."""

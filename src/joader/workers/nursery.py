@@ -18,7 +18,7 @@ code. Each trap that it avoids was seen in a prototype:
   would stay with its children.
 
 It outlives the daemon: its workers end then, and the job tells it which daemon to serve next.
-Not here: how the job starts it (client/births.py), the loop of a worker (loop.py).
+Not here: how the job starts it (client/reading/births.py), the loop of a worker (loop.py).
 """
 
 import ctypes

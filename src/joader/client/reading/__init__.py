@@ -1,0 +1,1 @@
+"""How batches come: from the daemon, its workers, the job itself or torch's own loader."""

@@ -1,0 +1,133 @@
+"""What a loader's job is: all that a daemon is told of it, and all it takes to do without one."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joader.client.dataset.ground import NO_GROUND, Ground
+from joader.client.ranks import Rank
+from joader.client.reading.births import Nursery, context_of
+from joader.client.reading.connection import Connection
+from joader.client.reading.in_job import InJob
+from joader.client.reading.no_daemon import Alone
+from joader.errors import ConnectionLost
+from joader.messages import Register, packed
+from joader.recipe.parts import OwnPart, SharedPart
+
+CONNECT_TRIES = 3
+# The daemon answers within `timeout`, but this however short that is, or else counts as gone. One
+# that was stopped for a while is a pause, not an error.
+LEAST_ANSWER_S = 5.0
+
+
+@dataclass(frozen=True)
+class Lending:
+    """Which processes a job brings: as torch's `num_workers` says, or its share of the cores."""
+
+    workers: int  # the most; 0: its share of the cores
+    to_others: bool  # they work for other jobs, too, while they have nothing to do
+    context: Any  # of multiprocessing
+    shown: int  # what get_worker_info() says of their number
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A dataset, what is done to its rows, and the order they are read in."""
+
+    name: str
+    recipe: str
+    place: str  # where its code runs, as part of the recipe's name; "": the recipe says it all
+    rows: NDArray[np.int64]
+    row_limit: int
+    batch_size: int  # the most rows it asks for at once, as far as is known
+    order: str
+    seed: int
+    fresh: bool
+    drop_last: bool
+    shared: SharedPart
+    own: OwnPart
+    rank: Rank | None
+    reads_for: str  # all passes of the loader, and all its ranks: no random sample comes twice
+    named: Any = None  # what the recipe is named by
+    lending: Lending | None = None  # None: the job reads by itself what is not there
+    private: str = ""  # ends the recipe's name, so that it is nobody else's
+    table: str = ""  # of the catalog, with its version
+    ground: Ground = NO_GROUND
+    about: bytes = b""  # what it tells of itself
+
+    def bear(self) -> Nursery | None:
+        """Start the nursery that the job brings, if it brings one."""
+        if self.lending is None:
+            return None
+        known = self.shared.deterministic or not self.place
+        return Nursery(
+            context_of(self.lending.context),
+            self.shared,
+            self.own,
+            self.lending.shown,
+            watch_state=not self.lending.workers,
+            named=None if known else self.named,
+        )
+
+    def connect(
+        self, address: str | None, batch_size: int, timeout_s: float, nursery: Nursery | None
+    ) -> Connection:
+        """Register with the daemon, starting one if there is none."""
+        for _ in range(CONNECT_TRIES - 1):
+            with suppress(ConnectionLost):  # one that was ending let us in
+                return self._registered(address, batch_size, timeout_s, nursery)
+        return self._registered(address, batch_size, timeout_s, nursery)
+
+    def alone(self) -> Alone:
+        """Do without a daemon."""
+        return Alone(self.rows, self.row_limit, self.order, self.seed)
+
+    def in_job(self, *, seeded: bool) -> InJob:
+        """Return who reads rows in the job itself."""
+        return InJob(self.shared, self.own, keyed=seeded, as_worker=self.lending is not None)
+
+    def _registered(
+        self, address: str | None, batch_size: int, timeout_s: float, nursery: Nursery | None
+    ) -> Connection:
+        connection = Connection(address, answer_s=max(LEAST_ANSWER_S, timeout_s))
+        connection.register(self._spec(max(batch_size, self.batch_size), timeout_s, nursery))
+        # Not before: a nursery that was killed would look like a daemon that went away.
+        connection.nursery = nursery
+        if nursery is not None:
+            nursery.attend(str(connection.path), connection.daemon_pid)
+        return connection
+
+    def _spec(self, batch_size: int, timeout_s: float, nursery: Nursery | None) -> Register:
+        recipe, place = self.recipe, self.place
+        if nursery is not None and nursery.recipe:  # the code was loaded anew, there
+            recipe, place = nursery.recipe, nursery.place
+        suffix = f" in {place}" if place else ""
+        return Register(
+            name=self.name,
+            recipe=f"{recipe}{suffix}{self.private}",
+            rows=packed(self.rows),
+            row_limit=self.row_limit,
+            batch_size=batch_size,
+            order=self.order,
+            seed=self.seed,
+            fresh=self.fresh,
+            own=bool(self.own.steps.steps) and nursery is not None,
+            ticket=nursery.ticket if nursery else "",
+            workers=self.lending.workers if self.lending else 0,
+            lends=self.lending.to_others if self.lending else False,
+            compare=not self.private,
+            waits=self.shared.waits,
+            team=self.rank.team if self.rank else "",
+            rank=self.rank.number if self.rank else 0,
+            world_size=self.rank.world_size if self.rank else 1,
+            drop_last=self.drop_last,
+            timeout_s=timeout_s,
+            reads_for=self.reads_for,
+            table=self.table,
+            ground=f"{self.ground.name}{suffix}" if self.ground.pieces else "",
+            pieces=tuple(self.ground.pieces),
+            about=self.about,
+        )

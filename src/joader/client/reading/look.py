@@ -1,0 +1,181 @@
+"""What a loader reads, looked at anew before each pass: its job, its name, and what joins it.
+
+A dataset is the user's, and may change at any time: after the loader was made, between two epochs,
+in place. torch forks its workers at each `iter()`, and so sees what is there then. Here the dataset
+is looked at again instead (a memory of large contents makes that quick); if anything has changed,
+the pass is another job with workers of its own.
+
+What cannot be compared (a connection, an object of a C library) makes the job's recipe its
+own: it works, is not shared, and gets new workers each time, as nobody can tell if it has changed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from joader.client import torch_api
+from joader.client.dataset import tables
+from joader.client.dataset.description import About
+from joader.client.dataset.ground import NO_GROUND, ground_of
+from joader.client.dataset.identity import NOT_COMPARABLE, Identity
+from joader.client.dataset.joined_columns import Joining
+from joader.client.dataset.tables import Joined
+from joader.client.dataset.unwrap import unwrap
+from joader.client.ranks import Rank
+from joader.client.reading.births import context_of, is_forking
+from joader.client.reading.job import Job, Lending
+from joader.daemon.machine import cores
+from joader.images import Steps
+from joader.recipe.fingerprint import Memory, fingerprint, look
+from joader.recipe.fingerprint.shorthand import MOST_LINES
+from joader.recipe.parts import OwnPart, SharedPart
+from joader.recipe.place import place, place_in_words
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a loader was made with, as far as its job depends on it."""
+
+    name: str
+    key: str | None
+    prepare: Steps
+    transform: Steps
+    worker_init_fn: Callable[[int], None] | None
+    deterministic: bool
+    private: bool  # its random samples are its alone, though the daemon does not draw them
+    seed: int
+    drop_last: bool
+    rank: Rank | None
+    whose: str  # all passes of the loader read for this
+    num_workers: int | None
+    lend: bool
+    context: Any
+    alone: bool = False  # it shares nothing: its rows were seen to differ from others'
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """What was seen of a dataset at one moment."""
+
+    job: Job
+    identity: Identity
+    joined: Joining | None
+    opaque: str  # what cannot be compared; "": nothing
+    own_name: str  # of the job's own part
+    unsure: bool  # something of it may have changed without being seen
+
+    @property
+    def table(self) -> Joined | None:
+        """The table that is read, if it is one."""
+        return self.joined if isinstance(self.joined, Joined) else None
+
+    def is_same(self, other: "Sight", order: str) -> bool:
+        """Tell whether another look saw the same, as far as one can tell, for this order."""
+        mine, its = self.job, other.job
+        return (
+            (mine.recipe, mine.place, mine.row_limit) == (its.recipe, its.place, its.row_limit)
+            and (self.own_name, mine.order) == (other.own_name, order)
+            and np.array_equal(mine.rows, its.rows)
+        )
+
+
+class Looker:
+    """Looks at a loader's dataset, again and again."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Know the rest of the loader's arguments."""
+        self._settings = settings
+        self._memory, self._own_memory = Memory(), Memory()
+        self._first: str | None = None  # what the dataset was, if a key names it
+
+    def look(self, dataset: Any, order: str, batch_size: int) -> Sight:
+        """Return what there is to read now, in an order of the daemon's, so many rows at a time."""
+        its = self._settings
+        plain = its.prepare.built_in and its.transform.built_in and its.worker_init_fn is None
+        base, joined = tables.split(unwrap(dataset), plain)
+        with_torch = its.worker_init_fn is not None and torch_api.loaded() is not None
+        shared = SharedPart(base.base, its.prepare, its.worker_init_fn, with_torch)
+        own = OwnPart(its.transform)
+        bare = not shared.steps.steps and its.worker_init_fn is None
+        named = joined.named if joined else base.base
+        thing = named if bare else replace(shared, dataset=named)
+        seen = look(thing, max_lines=MOST_LINES, memory=self._memory)
+        name, opaque = seen.name, seen.opaque
+        if its.key is not None:
+            # It names the dataset as it was when it was first looked at; what cannot be compared
+            # counts as unchanged.
+            name = its.key
+            if not opaque:
+                self._first = self._first or seen.name
+                name += f", changed to {seen.name}" if seen.name != self._first else ""
+            opaque = ""
+        if its.key is not None and not bare:  # it names the dataset, not what is done to it
+            name += f" {fingerprint(replace(shared, dataset=None))}"
+        table = joined if isinstance(joined, Joined) else None
+        deterministic = its.deterministic or shared.deterministic
+        own_seen = look(own, name="transform", memory=self._own_memory) if own.steps.steps else None
+        own_opaque = own_seen.opaque if own_seen else ""
+        lending = self._lending(opaque or own_opaque, shared.dataset)
+        about = About(
+            outline=[] if its.key else seen.outline,
+            key=its.key or "",
+            shared=shared,
+            own=own,
+            rows=len(base.base),
+            table=table.name if table else "",
+            deterministic=deterministic,
+            private=its.private and not deterministic,
+            seeded=order == "seeded" and not deterministic,
+            opaque=opaque,
+            runs={} if its.key else place_in_words(),
+        )
+        private = (its.private and not deterministic) or bool(opaque) or its.alone
+        job = Job(
+            name=its.name,
+            recipe=name,
+            place="" if its.key is not None else place(),
+            rows=base.rows,
+            row_limit=len(base.base),
+            batch_size=batch_size,
+            order=order,
+            seed=its.seed,
+            fresh=not deterministic,
+            drop_last=its.drop_last,
+            shared=shared,
+            own=own,
+            rank=its.rank,
+            reads_for=its.whose,
+            named=thing,
+            lending=lending,
+            private=f" of {its.whose}" if private else "",
+            table=table.name if table else "",
+            ground=NO_GROUND if private or its.key is not None else ground_of(shared),
+            about=about.to_bytes(),
+        )
+        identity = Identity(
+            NOT_COMPARABLE if opaque else name, [] if its.key else seen.outline, base.rows, table
+        )
+        own_name = own_seen.name if own_seen else ""
+        unsure = bool(seen.opaque or own_opaque)
+        return Sight(job, identity, joined, opaque, own_name, unsure)
+
+    def _lending(self, opaque: str, dataset: Any) -> Lending | None:
+        """Return which workers the job brings; none where it is to read by itself."""
+        its = self._settings
+        if its.num_workers == 0:
+            return None
+        if its.num_workers is None:
+            # Nobody asked for processes: none where one might do what the job would not, or where
+            # it would have to load the script anew, which not every script survives.
+            if opaque or _asks_the_user(dataset) or not is_forking(context_of(its.context)):
+                return None
+            return Lending(0, its.lend, its.context, cores())
+        return Lending(its.num_workers, its.lend, its.context, its.num_workers)
+
+
+def _asks_the_user(dataset: Any) -> bool:
+    """Tell whether a dataset's code stops for somebody at the keyboard, as far as it shows."""
+    code = getattr(getattr(type(dataset), "__getitem__", None), "__code__", None)
+    return bool({"breakpoint", "input", "set_trace"}.intersection(getattr(code, "co_names", ())))

@@ -1,0 +1,167 @@
+"""What becomes of rows that could not be prepared: `on_error` of a loader.
+
+*raise*: `RowFailed`, and the next batch is another. *skip*: the row is left out, its batch smaller;
+of a batch without a good row nothing is yielded. *replace*: the nearest good row of its batch comes
+a second time; in a batch without one, the last good row of the batches before.
+
+Ranks take equally many steps, whatever fails on one of them: where nothing is left of a rank's part
+of a step, `skip` does as `replace` does. In every case the positions count as read.
+"""
+
+import logging
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joader.client.reading.collate import Samples, Slots
+from joader.errors import RowFailed
+from joader.memory import read
+from joader.memory.layout import LINE_BYTES
+from joader.messages import BatchReady, unpacked
+from joader.workers.complaint import class_of, complaint, without_class
+
+# So many rows of a pass are named in the log, if they fail; all are counted.
+MOST_NAMED = 10
+
+log = logging.getLogger("joader")
+
+
+class Mender:
+    """Makes whole what comes of the batches of one pass."""
+
+    def __init__(self, on_error: str, equal_steps: bool) -> None:
+        """Skip or replace; with equal steps, no batch is left out."""
+        self._on_error = on_error
+        self._equal_steps = equal_steps
+        self._spare: Slots | None = None  # a good sample of the batches before
+        self._spare_sample: Samples | None = None  # the same, as an object
+        self._named = 0
+
+    @property
+    def raises(self) -> bool:
+        """Whether a row that failed ends the pass."""
+        return self._on_error == "raise"
+
+    def mended(self, batch: BatchReady, slots: Slots) -> Slots | None:
+        """Return what to make the batch of; None where nothing is left to make it of."""
+        size = len(unpacked(batch.positions))
+        if not slots.layouts:
+            if self._spare is None or not self._must_fill:
+                return None
+            layouts, memory, offsets, rows = self._spare
+            return Slots(layouts * size, memory, np.repeat(offsets, size), np.repeat(rows, size))
+        if self._must_fill:
+            self._spare = _copied(slots)
+        if not batch.failed or self._on_error != "replace":
+            return slots
+        sources = nearest(good_places(batch), size)
+        layouts = [slots.layouts[source] for source in sources.tolist()]
+        return Slots(layouts, slots.memory, slots.offsets[sources], slots.rows[sources])
+
+    def mended_samples(self, given: Samples, good: list[int], size: int) -> Samples | None:
+        """Return what to make a batch of objects of; `good` are the places that have one."""
+        if not good:
+            spare = self._spare_sample or (self._spare and _as_object(self._spare))
+            if spare is None or not self._must_fill:
+                return None
+            sample, rows = spare
+            return Samples(sample * size, np.repeat(rows, size))
+        if self._must_fill:
+            self._spare_sample = Samples(given.samples[-1:], given.rows[-1:])
+        if len(good) == size or self._on_error != "replace":
+            return given
+        sources = nearest(np.array(good), size)
+        samples = [given.samples[source] for source in sources.tolist()]
+        return Samples(samples, given.rows[sources])
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether a batch without a good row is left out; else it is an error."""
+        return self._on_error == "skip" and not self._equal_steps
+
+    def name(self, position: int, row: int, reason: str) -> None:
+        """Name a row that failed in the log, if not many have before it."""
+        self._named += 1
+        if self._named <= MOST_NAMED:
+            reason = without_class(reason).strip()
+            last = reason.splitlines()[-1] if reason else "no reason is known"
+            what = "left out" if self._on_error == "skip" else "replaced by another"
+            log.warning(
+                "row %d (position %d) could not be prepared and is %s: %s%s",
+                *(row, position, what, last),
+                " (more of this pass are only counted, in stats())"
+                if self._named == MOST_NAMED
+                else "",
+            )
+
+    @property
+    def _must_fill(self) -> bool:
+        return self._on_error == "replace" or self._equal_steps
+
+
+def failure(row: int, position: int, step: str, cause: Exception | str) -> Exception:
+    """Return what to raise for a row: a `RowFailed` that is also what the user's code raised.
+
+    `cause` is the exception itself, or what a worker said of it; then the exception that it is
+    raised from has the class and the text, as with torch.
+    """
+    if isinstance(cause, Exception):
+        reason, kind = complaint(cause, step, __file__, "the job itself, process"), type(cause)
+    else:
+        reason, kind = cause, class_of(cause) or RowFailed
+    text = f"row {row} (position {position}) could not be prepared:\n{without_class(reason)}"
+    failed: Exception = RowFailed(text)
+    # A StopIteration would end the loop over the loader, as if there were no more batches.
+    if not issubclass(RowFailed, kind) and not issubclass(kind, StopIteration | RowFailed):
+        with suppress(TypeError):  # classes whose instances cannot be one
+            both: Any = type(kind.__name__, (RowFailed, kind), {"__module__": kind.__module__})
+            # Not by __init__, which may want anything. OSError and others are made by their own.
+            failed = both.__base__.__new__(both, text)
+            failed.args = (text,)
+    failed.__cause__ = cause if isinstance(cause, Exception) else _original(kind, reason)
+    return failed
+
+
+def _original(kind: type[Exception], reason: str) -> Exception | None:
+    """Return an exception as the worker raised it, as far as its class can be made of a text."""
+    if kind is RowFailed:
+        return None
+    told: Any
+    try:
+        told = kind(without_class(reason))
+    except Exception:  # a class of the user's that wants other arguments
+        try:
+            told = kind.__new__(kind, without_class(reason))
+        except Exception:  # as an ExceptionGroup does
+            return None
+    return told if isinstance(told, Exception) else None
+
+
+def good_places(batch: BatchReady) -> NDArray[np.int64]:
+    """Return which places of a batch have a sample."""
+    failed = [position for position, _ in batch.failed]
+    return np.flatnonzero(~np.isin(unpacked(batch.positions), failed))
+
+
+def nearest(places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Return for each place below `size` which of the given ones is nearest, the earlier of two."""
+    all_places = np.arange(size)
+    after = np.clip(np.searchsorted(places, all_places), 0, len(places) - 1)
+    before = np.maximum(after - 1, 0)
+    closer = np.abs(places[before] - all_places) <= np.abs(places[after] - all_places)
+    return np.where(closer, before, after)
+
+
+def _as_object(slots: Slots) -> Samples:
+    """Return a spare sample as an object."""
+    return Samples([read(slots.layouts[0], slots.memory, allow_pickle=True)], slots.rows)
+
+
+def _copied(slots: Slots) -> Slots:
+    """Return the last of some samples in memory of its own: its slot goes back to the daemon."""
+    layout, start = slots.layouts[-1], int(slots.offsets[-1])
+    memory = np.zeros(max(1, -(-layout.size_bytes // LINE_BYTES)) * LINE_BYTES, np.uint8)
+    memory[: layout.size_bytes] = slots.memory[start : start + layout.size_bytes]
+    return Slots([layout], memory, np.zeros(1, np.int64), slots.rows[-1:])

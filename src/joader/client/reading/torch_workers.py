@@ -1,0 +1,83 @@
+"""A pass without a daemon, with as many worker processes as the user gave: torch's loader inside.
+
+The order is the pass's own (alone.py): torch's workers are told rows and where their random numbers
+start, and give samples as objects. So batches are those that the job would read by itself, sooner.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from secrets import randbits
+from typing import Any
+
+from joader.client import torch_api
+from joader.client.reading.in_job import InJob
+from joader.client.reading.job import Job
+from joader.messages import BatchReady
+from joader.workers.complaint import complaint
+
+Request = tuple[BatchReady, list[tuple[int, int]]]  # a batch, and its rows with their keys
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A row that could not be prepared, and why."""
+
+    reason: str
+
+
+class _Rows:
+    """The rows of a job as a dataset whose keys are (row, where its random numbers start)."""
+
+    def __init__(self, job: Job) -> None:
+        self._reader = InJob(job.shared, job.own, keyed=True, as_worker=False)
+
+    def __getitem__(self, key: tuple[int, int]) -> Any:
+        try:
+            return self._reader.sample(*key)
+        except Exception as error:  # the user's code; what becomes of it is decided in the job
+            return Failed(complaint(error, self._reader.at, __file__))
+
+
+class InWorkers:
+    """Batches of samples from torch's workers, in the order they are asked for."""
+
+    def __init__(self, job: Job, requests: Iterator[Request], timeout_s: float) -> None:
+        """Read what `requests` gives; torch asks for it as far ahead as it does."""
+        assert job.lending is not None
+        self._asked: deque[BatchReady] = deque()
+        self._requests = requests
+        torch = torch_api.loaded()
+        loader = torch.utils.data.DataLoader(
+            _Rows(job),
+            batch_sampler=_Keys(self),
+            num_workers=job.lending.shown,
+            collate_fn=list,
+            worker_init_fn=job.shared.worker_init_fn,
+            multiprocessing_context=job.lending.context,
+            # The job's own generator was drawn from for this pass already (torch_api.advance).
+            generator=torch.Generator().manual_seed(randbits(63)),
+            timeout=timeout_s,
+        )
+        self._batches = iter(loader)
+
+    def keys(self) -> Iterator[list[tuple[int, int]]]:
+        """Yield rows and keys of one batch after the other."""
+        for batch, rows in self._requests:
+            self._asked.append(batch)
+            yield rows
+
+    def next(self) -> tuple[BatchReady, dict[int, Any]]:
+        """Return the next batch, and its samples by place."""
+        samples = next(self._batches)
+        return self._asked.popleft(), dict(enumerate(samples))
+
+
+class _Keys:
+    """What torch takes for a batch sampler."""
+
+    def __init__(self, reading: InWorkers) -> None:
+        self._reading = reading
+
+    def __iter__(self) -> Iterator[list[tuple[int, int]]]:
+        return self._reading.keys()

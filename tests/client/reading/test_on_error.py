@@ -1,0 +1,244 @@
+"""What is made of a batch in which rows failed."""
+
+import logging
+from traceback import format_exception
+
+import numpy as np
+import pytest
+
+from joader.client.reading.collate import Samples, Slots
+from joader.client.reading.on_error import MOST_NAMED, Mender, failure, good_places, nearest
+from joader.errors import JoaderError, RowFailed, UserError
+from joader.memory import pack, read
+from joader.messages import BatchReady, packed
+from joader.workers.complaint import complaint
+
+
+def batch_of(*values: int | None) -> tuple[BatchReady, Slots]:
+    """Return a batch of numbers in slots of 64 bytes; those that are None failed."""
+    good = [value for value in values if value is not None]
+    memory = np.zeros(64 * max(1, len(good)), np.uint8)
+    layouts = []
+    for place, value in enumerate(good):
+        parcel = pack(value)
+        parcel.write(memory[64 * place :])
+        layouts.append(parcel.layout)
+    positions = [100 + place for place in range(len(values))]
+    failed = tuple((positions[n], "why") for n, value in enumerate(values) if value is None)
+    offsets = 64 * np.arange(len(good))
+    batch = BatchReady(
+        1, packed(positions), b"", packed(offsets), tuple(range(len(good))), failed=failed
+    )
+    rows = np.flatnonzero([value is not None for value in values])
+    return batch, Slots(layouts, memory, offsets, rows)
+
+
+def values_of(slots: Slots | None) -> list[int] | None:
+    if slots is None:
+        return None
+    places = zip(slots.layouts, slots.offsets.tolist(), strict=True)
+    return [read(layout, slots.memory[offset:]) for layout, offset in places]
+
+
+def test_places_without_a_sample_are_found() -> None:
+    assert good_places(batch_of(7, None, 8, None)[0]).tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("places", "size", "expected"),
+    [
+        ([0, 1, 2], 3, [0, 1, 2]),
+        ([1], 3, [0, 0, 0]),
+        ([0, 3], 4, [0, 0, 1, 1]),
+        ([0, 2], 3, [0, 0, 1]),
+        ([2, 5], 8, [0, 0, 0, 0, 1, 1, 1, 1]),
+    ],
+)
+def test_the_nearest_good_place_is_taken_the_earlier_of_two(
+    places: list[int], size: int, expected: list[int]
+) -> None:
+    assert nearest(np.array(places), size).tolist() == expected
+
+
+def test_skip_leaves_rows_out_and_batches_without_a_good_row() -> None:
+    mender = Mender("skip", equal_steps=False)
+    assert values_of(mender.mended(*batch_of(5, None, 6))) == [5, 6]
+    assert mender.mended(*batch_of(None, None)) is None
+    assert mender.leaves_out
+
+
+def test_replace_repeats_a_row_of_the_batch_or_of_the_one_before() -> None:
+    mender = Mender("replace", equal_steps=False)
+    assert mender.mended(*batch_of(None, None)) is None
+    assert not mender.leaves_out
+    batch, slots = batch_of(None, 6, None, 7)
+    assert values_of(mender.mended(batch, slots)) == [6, 6, 6, 7]
+    slots.memory[:] = 0  # the slots went back
+    assert values_of(mender.mended(*batch_of(None, None))) == [7, 7]
+
+
+def test_ranks_leave_no_step_out() -> None:
+    mender = Mender("skip", equal_steps=True)
+    assert values_of(mender.mended(*batch_of(5, None))) == [5]
+    assert values_of(mender.mended(*batch_of(None, None, None))) == [5, 5, 5]
+    assert not mender.leaves_out
+
+
+def test_the_log_names_a_few_rows_and_stays_readable(caplog: pytest.LogCaptureFixture) -> None:
+    mender = Mender("skip", equal_steps=False)
+    with caplog.at_level(logging.WARNING, "joader"):
+        for row in range(3 * MOST_NAMED):
+            mender.name(row, row, "Traceback …\nValueError: broken")
+    assert len(caplog.messages) == MOST_NAMED
+    assert "row 0 (position 0)" in caplog.messages[0]
+    assert caplog.messages[0].endswith("is left out: ValueError: broken")
+    assert "only counted" in caplog.messages[-1]
+
+
+# What is raised for a row.
+
+
+class Wants(Exception):
+    """Cannot be made of a text."""
+
+    def __init__(self, code: int, *, where: str) -> None:
+        super().__init__(code, where)
+        self.code = code
+
+
+class Slotted(Exception):
+    __slots__ = ("detail",)
+
+
+class Final(BaseException):
+    """No Exception."""
+
+
+def raised(error: Exception) -> Exception:
+    try:
+        raise error
+    except Exception as caught:
+        return caught
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("broken"),
+        KeyError("missing"),
+        FileNotFoundError(2, "No such file", "/a/b"),
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"),
+        Wants(3, where="here"),
+        Slotted("x"),
+        MemoryError("no room"),
+        ExceptionGroup("both", [ValueError("a"), KeyError("b")]),
+        TimeoutError("slow"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize("told", [False, True], ids=["here", "by a worker"])
+def test_a_row_fails_with_what_the_users_code_raised(error: Exception, told: bool) -> None:
+    caught = raised(error)
+    cause = complaint(caught, "reading the row", __file__) if told else caught
+    failed = failure(7, 9, "reading the row", cause)
+    assert isinstance(failed, RowFailed)
+    assert isinstance(failed, type(error)) or isinstance(error, ExceptionGroup)
+    if not isinstance(error, ExceptionGroup):
+        assert type(failed).__name__ == type(error).__name__
+        assert type(failed).__module__ == type(error).__module__
+    assert str(failed.args[0]).startswith("row 7 (position 9) could not be prepared:\n")
+    assert "raised builtins" not in failed.args[0]
+    assert isinstance(failed.__cause__, type(error)) or isinstance(error, ExceptionGroup)
+    if not told:
+        assert failed.__cause__ is caught
+    with pytest.raises(RowFailed):
+        raise failed
+
+
+@pytest.mark.parametrize("told", [False, True], ids=["here", "by a worker"])
+def test_who_catches_the_original_class_or_ours_catches_it(told: bool) -> None:
+    caught = raised(FileNotFoundError(2, "No such file", "/a/b"))
+    cause = complaint(caught, "reading the row", __file__) if told else caught
+    for kind in (RowFailed, FileNotFoundError, OSError, UserError, JoaderError):
+        with pytest.raises(kind):
+            raise failure(7, 9, "step", cause)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "the worker that prepared it died (signal 9), 2 times",
+        "raised no_such_module:Error\nreading the row failed in worker process 3:\nError: x\n",
+        "raised builtins:SystemExit\nreading the row failed in worker process 3:\n",
+        "raised joader.errors:RowFailed\nreading the row failed\n",
+        "",
+    ],
+)
+def test_a_reason_whose_class_is_not_known_here_is_a_plain_failure(reason: str) -> None:
+    failed = failure(1, 2, "", reason)
+    assert type(failed) is RowFailed
+    assert failed.__cause__ is None
+    assert "raised " not in str(failed)
+
+
+def test_what_was_a_failure_already_stays_one() -> None:
+    failed = failure(1, 2, "step", raised(RowFailed("inner")))
+    assert type(failed) is RowFailed
+    assert isinstance(failed.__cause__, RowFailed)
+
+
+def test_a_failure_can_be_shown() -> None:
+    for error in (KeyError("missing"), Wants(3, where="here"), OSError(2, "No such file", "/a/b")):
+        for cause in (raised(error), complaint(raised(error), "step", __file__)):
+            shown = "".join(format_exception(failure(7, 9, "step", cause)))
+            assert type(error).__name__ in shown
+            assert "row 7 (position 9)" in shown
+
+
+# Batches of objects.
+
+
+def objects(*values: object) -> tuple[Samples, list[int], int]:
+    """Return a batch of objects; those that are None failed."""
+    good = [place for place, value in enumerate(values) if value is not None]
+    return Samples([values[place] for place in good], np.array(good)), good, len(values)
+
+
+def test_batches_of_objects_are_mended_as_those_of_slots_are() -> None:
+    skips = Mender("skip", equal_steps=False)
+    assert skips.mended_samples(*objects("a", None, "b")).samples == ["a", "b"]  # type: ignore[union-attr]
+    assert skips.mended_samples(*objects(None, None)) is None
+    replaces = Mender("replace", equal_steps=False)
+    assert replaces.mended_samples(*objects(None, None)) is None
+    mended = replaces.mended_samples(*objects(None, "a", None, "b"))
+    assert mended is not None
+    assert mended.samples == ["a", "a", "a", "b"]
+    assert mended.rows.tolist() == [1, 1, 1, 3]
+    again = replaces.mended_samples(*objects(None, None))
+    assert again is not None
+    assert again.samples == ["b", "b"]
+
+
+def test_a_batch_of_objects_is_filled_from_the_slots_before_it() -> None:
+    mender = Mender("replace", equal_steps=False)
+    mender.mended(*batch_of(5, 6))
+    filled = mender.mended_samples(*objects(None, None))
+    assert filled is not None
+    assert filled.samples == [6, 6]
+
+
+def test_the_log_does_not_show_how_a_class_travels(caplog: pytest.LogCaptureFixture) -> None:
+    mender = Mender("skip", equal_steps=False)
+    reason = complaint(raised(ValueError("broken")), "reading the row", __file__)
+    with caplog.at_level(logging.WARNING, "joader"):
+        mender.name(3, 3, reason)
+        mender.name(4, 4, "raised builtins:ValueError\n")
+    assert caplog.messages[0].endswith("is left out: ValueError: broken")
+    assert caplog.messages[1].endswith("no reason is known")
+
+
+def test_a_stop_iteration_does_not_end_the_loop_over_a_loader() -> None:
+    failed = failure(7, 9, "reading the row", StopIteration(3))
+    assert isinstance(failed, RowFailed)
+    assert not isinstance(failed, StopIteration)
+    assert isinstance(failed.__cause__, StopIteration)
