@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from joader.errors import BadArgument, BadMessage, ConnectionLost, NoDaemon, Refusal
-from joader.messages import Hello, Refused, Welcome
+from joader.messages import Hello, Refuse, Welcome, as_bytes, from_bytes
 
 T = TypeVar("T")
 _LENGTH_BYTES = 4
@@ -28,7 +28,7 @@ _MOST_POLL_MS = 2**31 - 1  # 24 days; poll takes no more
 # message.
 MOST_BYTES = 1 << 30
 _LARGE_BYTES = 1 << 16
-_encoder = msgspec.msgpack.Encoder()
+_encoder = msgspec.msgpack.Encoder(enc_hook=as_bytes)
 
 
 def frame(message: msgspec.Struct) -> bytes:
@@ -68,7 +68,9 @@ class Stream(Generic[T]):
         self, kinds: Any, most_bytes: int = MOST_BYTES, allowance: Allowance | None = None
     ) -> None:
         """Accept messages of these kinds, up to a size, and count what is held."""
-        self._decoder: msgspec.msgpack.Decoder[T] = msgspec.msgpack.Decoder(kinds)
+        self._decoder: msgspec.msgpack.Decoder[T] = msgspec.msgpack.Decoder(
+            kinds, dec_hook=from_bytes
+        )
         self._most_bytes = most_bytes
         self._allowance = allowance or Allowance(2 * MOST_BYTES)
         self._buffer = bytearray()
@@ -253,11 +255,11 @@ def welcomed(sock: socket.socket, hello: Hello, count: int) -> tuple[Welcome, li
     sock.sendall(frame(hello))
     # To the byte: what the daemon says next is not for us to read.
     length, descriptors = _exactly(sock, _LENGTH_BYTES, max(1, count))
-    stream: Stream[Welcome | Refused] = Stream(Welcome | Refused, _WELCOME_BYTES)
+    stream: Stream[Welcome | Refuse] = Stream(Welcome | Refuse, _WELCOME_BYTES)
     assert not list(stream.feed(length))  # BadMessage, before more is waited for than a daemon says
     body, _ = _exactly(sock, int.from_bytes(length, "big"), 0)
     message = next(stream.feed(body))
-    if isinstance(message, Refused):
+    if isinstance(message, Refuse):
         raise Refusal(message.reason)
     if len(descriptors) != count:
         raise BadMessage(f"the daemon's welcome brought {len(descriptors)} descriptors")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from joader.messages import BatchReady
+from joader.messages import Deliver
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,9 @@ class Counts:
     repeated: int = 0
     fallback: int = 0
 
-    def note(
-        self, batch: BatchReady, wait_s: float, failed: int, replaced: int, alone: bool
-    ) -> None:
+    def note(self, batch: Deliver, wait_s: float, failed: int, replaced: int, alone: bool) -> None:
         """Count a batch of which so many rows failed, and so many of these were replaced."""
-        good = len(batch.positions) // 8 - failed
+        good = len(batch.positions) - failed
         self.delivered += good
         self.prepared += min(good, batch.prepared)
         self.shared += batch.shared

@@ -39,7 +39,7 @@ from joader.client.reading.passes import Pass
 from joader.client.reading.torch_inside import Inside
 from joader.errors import BadArgument, WorldError
 from joader.memory import Ring
-from joader.messages import BatchReady
+from joader.messages import Deliver
 
 # Batches asked for at a time: one in hand and one in preparation; of a sampler's more, as only what
 # was asked for is known.
@@ -679,9 +679,7 @@ class DataLoader:
         elif self._idle is not connection:
             connection.close()
 
-    def count(
-        self, batch: BatchReady, wait_s: float, failed: int, replaced: int, alone: bool
-    ) -> None:
+    def count(self, batch: Deliver, wait_s: float, failed: int, replaced: int, alone: bool) -> None:
         """Count a batch that was yielded, with so many of its rows failed, and replaced."""
         self._counts.note(batch, wait_s, failed, replaced, alone)
 

@@ -9,12 +9,13 @@ which row, which slot, who waits are the engine's.
 import asyncio
 import json
 import logging
-import math
 import os
 import socket
 import threading
 from collections.abc import Callable
 from typing import Any
+
+from msgspec.structs import replace
 
 from joader.config import DaemonConfig
 from joader.daemon import telling
@@ -24,45 +25,49 @@ from joader.daemon.layouts import Layouts
 from joader.daemon.machine import cgroup
 from joader.daemon.session import MOST_OWED, Session
 from joader.engine import Engine
-from joader.engine import values as engine
-from joader.engine.pieces import Numbered, Pieces
+from joader.engine.pieces import Pieces
 from joader.errors import BadMessage, JoaderError
 from joader.memory import Arena
 from joader.messages import (
+    Announce,
     AskExplain,
     AskStatus,
     AskWhy,
-    BatchReady,
-    Check,
-    Cook,
-    Cooked,
-    CookedEach,
+    Begin,
+    Compare,
+    Compared,
+    Deliver,
     Differs,
+    Drop,
+    Event,
     Explained,
     Finish,
-    GiveBack,
+    Forget,
     Hello,
-    NextBatch,
-    PlanAhead,
-    PlanKnown,
-    PutAt,
+    Inspect,
+    Instruction,
+    Join,
+    Know,
+    Leave,
+    Place,
+    Prepare,
+    Prepared,
+    Refuse,
     Register,
     Registered,
-    Spoiled,
-    StartPass,
+    Release,
+    Sized,
     Status,
     Stop,
-    TakeBackPlan,
-    TooBig,
-    packed,
-    unpacked,
+    Want,
 )
-from joader.recipe.randomness import key_of
+from joader.schedule.dispatch import Lent
+from joader.schedule.orders import part_of
 from joader.wire import Allowance
 from joader.workers.desk import Desk
 from joader.workers.pool import Pool
 
-Record = Callable[[list[engine.Event], list[engine.Instruction]], None]
+Record = Callable[[list[Event], list[Instruction]], None]
 
 log = logging.getLogger("joader.daemon")
 
@@ -84,17 +89,9 @@ class Daemon:
         self.seed = int.from_bytes(os.urandom(7), "big")
         self.engine = Engine(self.arena.size_bytes, self.seed)
         self._record = record
-        self._untold: list[engine.Event] = []  # taken in since the last record
+        self._untold: list[Event] = []  # taken in since the last record
         self._events = 0  # taken in since the engine last said what follows
-        self.pool = Pool(
-            config.workers,
-            self._from_worker,
-            self._lost,
-            self._late,
-            self._checked,
-            self._limit_of,
-            config.worker_growth_bytes,
-        )
+        self.pool = Pool(config.workers, self._from_pool, config.worker_growth_bytes)
         self.sessions: dict[int, Session] = {}
         self._pieces = Pieces()
         self.allowance = Allowance(max(_LEAST_ALLOWANCE_BYTES, config.memory_bytes))
@@ -241,32 +238,25 @@ class Daemon:
 
     def _from_job(self, session: Session, job: int, message: Any) -> None:
         match message:
-            case StartPass():
+            case Begin():
                 if message.renew:
                     self.pool.renew(job)
-                plan = tuple((unpacked(step), repeated) for step, repeated in message.plan)
-                done, taken = unpacked(message.done), message.taken
-                self._tell(engine.Begin(job, message.epoch, done, message.key, taken, plan))
-                session.epoch, session.delivered = message.epoch, len(message.done) // 8
+                self._tell(replace(message, job=job))
+                session.epoch, session.delivered = message.epoch, len(message.done)
                 session.number, session.owed = message.number, 0
                 self._end_if_drained(session)
-            case NextBatch() if self._draining:
+            case Want() if self._draining:
                 pass  # it will ask the next daemon
-            case NextBatch() if session.owed == MOST_OWED:
+            case Want() if session.owed == MOST_OWED:
                 raise BadMessage(f"{MOST_OWED} batches were asked for and not read; read them")
-            case NextBatch():
+            case Want():
                 session.owed += 1
-                now = asyncio.get_running_loop().time()
-                told = unpacked(message.positions) if message.positions else None
-                times = unpacked(message.times) if message.times else None
-                self._tell(engine.Want(job, message.count, now, told, times))
-            case PlanKnown():
+                self._tell(replace(message, job=job, now=asyncio.get_running_loop().time()))
+            case Know():
                 if message.number == session.number:
-                    self._tell(engine.Know(job, message.count))
-            case GiveBack():
-                self._tell(engine.Release(job, unpacked(message.samples)))
-            case TakeBackPlan():
-                self._tell(engine.TakeBack(job))
+                    self._tell(replace(message, job=job))
+            case Release():
+                self._tell(replace(message, job=job))
             case AskWhy():
                 session.send(telling.why(self.engine, self.pool, self._pieces, session))
             case _:
@@ -275,61 +265,46 @@ class Daemon:
     def _register(self, session: Session, message: Register) -> None:
         if session.job is not None:
             raise BadMessage("a connection serves one job")
-        session.keep(len(message.rows) + len(message.about))
+        join = message.join
+        session.keep(join.rows.nbytes + len(message.about))
         self._jobs_made += 1
-        session.job = self._jobs_made
+        job = session.job = self._jobs_made
         session.registered(message)
-        self.sessions[session.job] = session
+        self.sessions[job] = session
         try:
-            is_new = bool(message.ticket) and not self.pool.is_known(message.ticket)
+            is_new = bool(message.ticket) and not self.pool.dispatch.knows(message.ticket)
             if message.ticket:
-                self.pool.join(
-                    session.job,
+                lent = Lent(
                     message.ticket,
-                    message.recipe,
-                    message.workers,
-                    message.lends,
+                    join.recipe,
+                    workers=message.workers,
+                    lends=message.lends,
                     waits=message.waits,
+                    timeout_s=message.timeout_s,
                 )
-            numbered = self._numbered(session, message)
-            self._tell(
-                engine.Join(
-                    job=session.job,
-                    recipe=numbered.recipe,
-                    rows=numbered.rows,
-                    row_limit=numbered.row_limit,
-                    batch_size=message.batch_size,
-                    order=message.order,
-                    seed=message.seed,
-                    fresh=message.fresh,
-                    own=message.own,
-                    team=message.team,
-                    rank=message.rank,
-                    world_size=message.world_size,
-                    drop_last=message.drop_last,
-                    reads_for=message.reads_for,
-                    reads_itself=not message.ticket,
-                )
-            )
-            if is_new and message.compare and not message.fresh:
-                self._tell(engine.Inspect(session.job))
+                self.pool.join(job, session.pid, lent)
+            self._tell(replace(self._numbered(session, message), job=job))
+            if is_new and message.compare and not join.fresh:
+                self._tell(Inspect(job))
         except Exception:
-            self.sessions.pop(session.job, None)  # it never joined
-            self.pool.leave(session.job, session.pid)
+            self.sessions.pop(job, None)  # it never joined
+            self.pool.leave(job)
             self._let_pieces_go(session)
             raise
-        session.send(Registered(session.job))
-        log.info("job %d joins: %s, process %d", session.job, session.name, session.pid)
+        session.send(Registered(job))
+        log.info("job %d joins: %s, process %d", job, session.name, session.pid)
 
-    def _numbered(self, session: Session, message: Register) -> Numbered:
-        """Return the job's rows as those of its recipe, which may be others' too."""
-        rows = unpacked(message.rows)
+    def _numbered(self, session: Session, message: Register) -> Join:
+        """Return what the job reads as rows of its recipe, which may be others' too."""
+        join = replace(message.join, reads_itself=not message.ticket)
         if not message.pieces:
-            return Numbered(message.recipe, rows, message.row_limit)
+            return join
         self._pieces.forget_all_but(self.engine.has_recipe)
-        numbered = self._pieces.join(message.ground, message.recipe, message.pieces, rows)
+        numbered = self._pieces.join(message.ground, join.recipe, message.pieces, join.rows)
         session.common = numbered.recipe
-        return numbered
+        return replace(
+            join, recipe=numbered.recipe, rows=numbered.rows, row_limit=numbered.row_limit
+        )
 
     def _let_pieces_go(self, session: Session) -> None:
         if session.common:
@@ -343,74 +318,40 @@ class Daemon:
             return
         if session.job is not None and self.sessions.pop(session.job, None) is not None:
             self._note_totals(session.job)
-            self._tell(engine.Leave(session.job))
-            self._unread(self.pool.leave(session.job, session.pid))
+            self._tell(Leave(session.job))
+            self.pool.leave(session.job)
         self._let_pieces_go(session)
         if self._draining and not self.sessions:
             self.stop.set()
 
-    def _unread(self, samples: tuple[int, ...]) -> None:
-        """Tell the engine of samples that no worker will prepare, as their code is gone.
-
-        Where another job waits for one, that job's code will do.
-        """
-        if samples:
-            gone = (*samples, *self.pool.let_go(samples))
-            self._tell(engine.Lost(gone, "nobody reads it any more", blamed=False))
-
-    def _from_worker(self, message: Cooked | CookedEach | TooBig | Spoiled) -> None:
+    def _from_pool(self, event: Event) -> None:
         try:
-            self._take_report(message)
+            match event:
+                case Prepared():
+                    self._layouts.note(event.samples, event.layout)
+                case Sized() if max(event.sizes) > self.arena.size_bytes:
+                    self.pool.drop(event.samples)
+                case Compared() if not event.same:
+                    self._differs(event)
+                    return
+            self._tell(event)
         except Exception:  # with what the engine believes now, samples would be mixed up
             self._end_in_disorder()
 
-    def _take_report(self, message: Cooked | CookedEach | TooBig | Spoiled) -> None:
-        match message:
-            case CookedEach():
-                self._layouts.note(message.samples, message.layout)
-                self._tell(engine.PreparedEach(message.samples, message.size_bytes))
-            case Cooked():
-                self._layouts.note((message.sample,), message.layout)
-                self._tell(engine.Prepared(message.sample, message.size_bytes))
-            case TooBig():
-                if message.size_bytes > self.arena.size_bytes:
-                    self.pool.drop(message.sample)
-                self._tell(engine.Sized(message.sample, message.size_bytes))
-            case Spoiled():
-                self._tell(engine.Failed(message.sample, message.reason))
-
-    def _lost(self, samples: tuple[int, ...], reason: str, blamed: bool) -> None:
-        log.warning("%d samples lost: %s", len(samples), reason)
-        self._tell(engine.Lost(samples, reason, blamed))
-
-    def _late(self, samples: tuple[int, ...]) -> None:
-        self._tell(engine.Late(samples))
-
-    def _checked(self, job: int, sample: int, same: bool) -> None:
-        """Let a job go on that prepares as others do; tell one that does not."""
-        session = self.sessions.get(job)
-        if session is None:
-            return
-        if same:
-            self._tell(engine.Compared(job, sample))
-            return
-        row = self.engine.row_of(job, sample)
-        log.warning("job %d (%s): row %d differs from what others prepared", job, session.name, row)
-        session.send(Differs(row))
-
-    def _limit_of(self, recipe: str, job: int | None) -> float:
-        """Return how long a row of a recipe, or an own part of a job, may take: the longest any
-        of its readers would wait, so that an impatient job does not spoil it for another."""
-        readers = (
-            session
-            for session in self.sessions.values()
-            if (session.recipe == recipe if job is None else session.job == job)
-        )
-        return max((session.timeout_s for session in readers), default=math.inf)
+    def _differs(self, event: Compared) -> None:
+        """Tell a job that it does not prepare as others do; it then shares nothing."""
+        session = self.sessions.get(event.job)
+        if session is not None:
+            row = self.engine.row_of(event.job, event.sample)
+            log.warning(
+                "job %d (%s): row %d differs from what others prepared",
+                *(event.job, session.name, row),
+            )
+            session.send(Differs(row))
 
     # Instructions out.
 
-    def _tell(self, event: engine.Event) -> None:
+    def _tell(self, event: Event) -> None:
         """Let the engine take an event in; it says what follows at the end of this turn."""
         if self._broken:
             return
@@ -452,87 +393,72 @@ class Daemon:
             self._untold = []
         for instruction in instructions:
             match instruction:
-                case engine.Prepare():
-                    self._cook(instruction)
-                case engine.Finish():
-                    self.pool.finish(
-                        Finish(
-                            sample=instruction.sample,
-                            job=instruction.job,
-                            source=instruction.source,
-                            source_offset=instruction.source_offset,
-                            layout=self._layouts.of(instruction.source),
-                            offset=instruction.offset,
-                            size_bytes=instruction.size_bytes,
-                            key=key_of(instruction.key, instruction.position, instruction.times),
-                        )
-                    )
-                case engine.Compare():
+                case Prepare():
+                    self._prepare(instruction)
+                case Finish():
+                    layouts = tuple(map(self._layouts.of, instruction.sources))
+                    self.pool.finish(replace(instruction, layouts=layouts))
+                case Compare():
                     self._compare(instruction)
-                case engine.Place() if instruction.offset < 0:
-                    self.pool.drop(instruction.sample)
-                case engine.Place():
-                    self.pool.put_at(
-                        PutAt(instruction.sample, instruction.offset, instruction.size_bytes)
-                    )
-                case engine.Deliver():
+                case Place():
+                    self.pool.place(instruction)
+                case Drop():
+                    self.pool.drop(instruction.samples)
+                case Deliver():
                     self._deliver(instruction)
-                case engine.Announce():
-                    steps = tuple((packed(step), repeated) for step, repeated in instruction.steps)
+                case Announce():
                     session = self.sessions[instruction.job]
-                    session.send(PlanAhead(session.number, steps, instruction.key))
-                case engine.Refuse():
-                    refused = self.sessions.pop(instruction.job, None)
-                    if refused is not None:
-                        self._unread(self.pool.leave(instruction.job, refused.pid))
-                    if refused is not None and self._draining:
-                        refused.end()  # the next daemon may have what it wants
-                    elif refused is not None:
-                        refused.refuse(instruction.reason)
-                case engine.Forget():
+                    session.send(replace(instruction, number=session.number))
+                case Refuse():
+                    self._refuse(instruction)
+                case Forget():
                     self._layouts.forget(instruction.samples)
         self.pool.feed()
         # Not before: what is said after a job's last batch may still be for that job.
         for session in list(self.sessions.values()) if self._draining else ():
             self._end_if_drained(session)
 
-    def _cook(self, order: engine.Prepare) -> None:
-        """Have a row prepared by whoever's workers can read it, those of its job first."""
+    def _refuse(self, refusal: Refuse) -> None:
+        session = self.sessions.pop(refusal.job, None)
+        if session is None:
+            return
+        self.pool.leave(refusal.job)
+        if self._draining:
+            session.end()  # the next daemon may have what it wants
+        else:
+            session.refuse(refusal.reason)
+
+    def _prepare(self, order: Prepare) -> None:
+        """Have rows prepared by whoever's workers can read them, those of their job first."""
         session = self.sessions.get(order.job)
         liked = session.recipe if session else ""
-        code, row = self._pieces.locate(order.recipe, order.row, liked) or ("", 0)
-        key = key_of(order.key, order.position, order.times)
-        cook = Cook(order.sample, row, order.offset, order.size_bytes, key)
-        if not self.pool.cook(cook, code, order.job):  # who could has just left
-            self._unread((order.sample,))
+        if not self._pieces.has(order.recipe):
+            self.pool.prepare(order, order.recipe)
+            return
+        located = [self._pieces.locate(order.recipe, row, liked) or ("", 0) for row in order.rows]
+        for code in dict.fromkeys(code for code, _ in located):
+            rows = {place: row for place, (whose, row) in enumerate(located) if whose == code}
+            self.pool.prepare(part_of(order, rows), code)
 
-    def _compare(self, order: engine.Compare) -> None:
+    def _compare(self, order: Compare) -> None:
         recipe = self.sessions[order.job].recipe
         code, row = self._pieces.locate(order.recipe, order.row, recipe) or ("", 0)
         if code != recipe:  # its dataset does not have this piece
-            self._tell(engine.Compared(order.job, order.sample))
+            self._tell(Compared(order.job, order.sample))
             return
-        layout = self._layouts.of(order.sample)
-        self.pool.check(order.job, Check(order.sample, row, order.offset, layout))
+        self.pool.compare(replace(order, row=row, layout=self._layouts.of(order.sample)))
 
-    def _deliver(self, delivery: engine.Deliver) -> None:
+    def _deliver(self, delivery: Deliver) -> None:
         session = self.sessions[delivery.job]
         layouts, new, forget = self._layouts.told(delivery.samples.tolist(), session.known_layouts)
         session.delivered += len(delivery.positions) - len(delivery.failed)
         session.owed -= 1
         session.send(
-            BatchReady(
+            replace(
+                delivery,
                 number=session.number,
-                positions=packed(delivery.positions),
-                samples=packed(delivery.samples),
-                offsets=packed(delivery.offsets),
                 layouts=layouts,
                 new_layouts=new,
-                failed=delivery.failed,
-                prepared=delivery.prepared,
-                shared=delivery.shared,
-                repeated=delivery.repeated,
-                absent=packed(delivery.absent) if len(delivery.absent) else b"",
                 forget_layouts=forget,
             )
         )

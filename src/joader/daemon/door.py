@@ -13,7 +13,7 @@ from pathlib import Path
 
 from joader.daemon.lifecycle import connected
 from joader.errors import BadArgument, NoDaemon, WorldError
-from joader.messages import Refused
+from joader.messages import Refuse
 from joader.wire import frame
 
 _MOST_CLIENTS = 1000
@@ -93,7 +93,7 @@ def turn_away(sock: socket.socket, reason: str) -> None:
     """Say why somebody cannot come in, as far as that can be said at once, and close."""
     try:
         sock.setblocking(False)
-        sock.send(frame(Refused(reason)))
+        sock.send(frame(Refuse(reason)))
     except OSError:
         pass
     finally:

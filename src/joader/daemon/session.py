@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from joader.errors import BadMessage
-from joader.messages import FromClient, Refused, Register
+from joader.messages import FromClient, Refuse, Register
 from joader.wire import MOST_BYTES, Allowance, Mail, Stream
 
 # Messages of one client in one turn of the loop.
@@ -99,11 +99,12 @@ class Session(asyncio.Protocol):
 
     def registered(self, message: Register) -> None:
         """Take note of what its job says of itself."""
-        self.name, self.recipe = message.name, message.recipe
-        self.table, self.team = message.table, message.team
-        self.rank, self.world_size = message.rank, message.world_size
+        join = message.join
+        self.name, self.recipe = message.name, join.recipe
+        self.table, self.team = message.table, join.team
+        self.rank, self.world_size = join.rank, join.world_size
         self.timeout_s = message.timeout_s
-        self.about, self.fresh = message.about, message.fresh
+        self.about, self.fresh = message.about, join.fresh
 
     def keep(self, count: int) -> None:
         """Count bytes of the client that are kept until it ends."""
@@ -117,7 +118,7 @@ class Session(asyncio.Protocol):
 
     def refuse(self, reason: str) -> None:
         """Say why the client cannot be served, and end."""
-        self.send(Refused(reason))
+        self.send(Refuse(reason))
         self.end()
 
     def end(self) -> None:

@@ -1,6 +1,6 @@
 """What to do now: one event in, instructions out.
 
-Reading order: `values`, `limits`, `recipe_rows`, `pieces`, `instances`, `recipes`, `reader`,
+Reading order: `messages`, `limits`, `recipe_rows`, `pieces`, `instances`, `recipes`, `reader`,
 `planner`, `supply`, `engine`.
 """
 

@@ -26,7 +26,8 @@ from joader.engine.recipe_rows import JobRows
 from joader.engine.recipes import MakeSampler, Recipe, Recipes
 from joader.engine.supply import Supply
 from joader.engine.team import Teams
-from joader.engine.values import (
+from joader.errors import BadArgument, JobExists, UnknownJob
+from joader.messages import (
     Begin,
     Compared,
     Deliver,
@@ -41,14 +42,11 @@ from joader.engine.values import (
     Leave,
     Lost,
     Prepared,
-    PreparedEach,
     Refuse,
     Release,
     Sized,
-    TakeBack,
     Want,
 )
-from joader.errors import BadArgument, JobExists, UnknownJob
 from joader.sampling import DependentSampler, SequentialSampler
 
 ORDERS = ("shared", "seeded", "given", "told")
@@ -91,7 +89,6 @@ class Engine:
             Want: self._want,
             Know: self._know,
             Prepared: self._prepared,
-            PreparedEach: self._prepared_each,
             Sized: self._sized,
             Failed: self._failed,
             Lost: self._lost,
@@ -99,7 +96,6 @@ class Engine:
             Inspect: self._inspect,
             Compared: self._compared,
             Release: self._release,
-            TakeBack: self._take_back,
             Leave: self._leave,
         }
 
@@ -270,7 +266,7 @@ class Engine:
                     reader.admitted = True
 
     def _refuse(self, reader: Reader, reason: str) -> None:
-        self._out.append(Refuse(reader.job, reason))
+        self._out.append(Refuse(reason, reader.job))
         self.refuses = True
         self._leave(Leave(reader.job))
 
@@ -321,9 +317,6 @@ class Engine:
             if reader is not newcomer and reader.sampler is newcomer.sampler:
                 self._plan_again(reader)
 
-    def _take_back(self, event: TakeBack) -> None:
-        self._plan_again(self._reader(event.job))
-
     def _plan_again(self, reader: Reader) -> None:
         if reader.told:
             self._supply.give_up_all(reader)
@@ -367,13 +360,11 @@ class Engine:
     # What workers report.
 
     def _prepared(self, event: Prepared) -> None:
-        self._supply.prepared(event.sample, event.size_bytes)
-
-    def _prepared_each(self, event: PreparedEach) -> None:
-        self._supply.prepared_each(event.samples, event.size_bytes)
+        self._supply.prepared(event.samples, event.size_bytes)
 
     def _sized(self, event: Sized) -> None:
-        self._admit(self._supply.sized(event.sample, event.size_bytes))
+        for sample, size_bytes in zip(event.samples, event.sizes, strict=True):
+            self._admit(self._supply.sized(sample, size_bytes))
 
     def _failed(self, event: Failed) -> None:
         self._supply.failed(event.sample, event.reason)
@@ -472,11 +463,11 @@ class Engine:
                 np.array(positions, np.int64),
                 np.array(samples, np.int64),
                 np.array(self._cache.offsets(samples), np.int64),
-                tuple(failed),
-                prepared,
-                shared,
-                reader.steps.popleft() if reader.steps else 0,
-                tuple(absent),
+                failed=tuple(failed),
+                prepared=prepared,
+                shared=shared,
+                repeated=reader.steps.popleft() if reader.steps else 0,
+                absent=np.array(absent, np.int64),
             )
         )
 

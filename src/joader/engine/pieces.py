@@ -142,6 +142,10 @@ class Pieces:
             if not recipe.jobs and not known(name):
                 del self._recipes[name]
 
+    def has(self, recipe: str) -> bool:
+        """Tell whether a recipe is made of pieces."""
+        return recipe in self._recipes
+
     def locate(self, recipe: str, row: int, liked: str = "") -> tuple[str, int] | None:
         """Return whose code can read a row, and as which of its rows; None where nobody's can.
 

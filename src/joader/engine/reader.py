@@ -23,8 +23,8 @@ from joader.engine.limits import Limits
 from joader.engine.recipe_rows import Array, JobRows
 from joader.engine.recipes import Recipe
 from joader.engine.sizes import Sizes
-from joader.engine.values import Job
 from joader.errors import BadArgument
+from joader.messages import Job
 from joader.sampling import Sampler
 
 

@@ -27,8 +27,8 @@ from joader.engine.instances import Instances
 from joader.engine.reader import Reader
 from joader.engine.recipes import Recipe
 from joader.engine.sizes import Sizes
-from joader.engine.values import Compare, Finish, Forget, Instruction, Job, Place, Prepare
 from joader.errors import CacheFull
+from joader.messages import Compare, Drop, Finish, Forget, Instruction, Job, Place, Prepare
 
 TRIES = 2
 # Up to so many samples are released one by one: arrays cost more.
@@ -168,13 +168,27 @@ class Supply:
         offsets = self._cache.reserve_run(reader.job, samples, size_bytes)
         if not offsets:
             return 0
-        recipe, job, slot_bytes = reader.recipe, reader.job, offsets.step
-        for (home, position), offset in zip(homes.items(), offsets, strict=True):
-            row, origin = home - recipe.base, reader.origin(position)
+        recipe, job = reader.recipe, reader.job
+        rows = tuple(home - recipe.base for home in samples)
+        origins = [reader.origin(position) for position in homes.values()]
+        for home, position, row, origin in zip(samples, homes.values(), rows, origins, strict=True):
             preparation = _Preparation(recipe, row, job, origin, recipe.sizes)
             preparation.waiting[job, position] = reader
             self._underway[home] = preparation
-            self._out.append(Prepare(home, recipe.name, row, job, *origin, offset, slot_bytes))
+        _, positions, times = zip(*origins, strict=True)
+        self._out.append(
+            Prepare(
+                recipe.name,
+                job,
+                reader.key,
+                samples=tuple(samples),
+                rows=rows,
+                positions=positions,
+                times=times,
+                offsets=tuple(offsets),
+                sizes=(offsets.step,) * len(samples),
+            )
+        )
         recipe.underway += len(homes)
         reader.unready.update(homes.values())
         reader.samples += samples
@@ -300,7 +314,8 @@ class Supply:
         for sample in reader.inspected:
             self._hold(sample)
             recipe, offset = reader.recipe, self._cache.place(sample)[0]
-            self._out.append(Compare(reader.job, sample, recipe.name, sample - recipe.base, offset))
+            row = sample - recipe.base
+            self._out.append(Compare(reader.job, sample, recipe.name, row, offset))
 
     def compared(self, reader: Reader, sample: int) -> None:
         """Let go of a row that a job's worker has compared."""
@@ -330,8 +345,15 @@ class Supply:
 
     # What workers report.
 
-    def prepared(self, sample: int, size_bytes: int) -> None:
-        """Note that a sample is here."""
+    def prepared(self, samples: Sequence[int], size_bytes: int) -> None:
+        """Note that samples are here."""
+        if len(samples) > 1 and not any(map(self._instances.is_own, samples)):
+            self._prepared_together(samples, size_bytes)
+            return
+        for sample in samples:
+            self._prepared_alone(sample, size_bytes)
+
+    def _prepared_alone(self, sample: int, size_bytes: int) -> None:
         preparation = self._ended(sample)
         preparation.sizes.note(self._cache.prepared(sample, size_bytes))
         self._origin[sample] = self._new_origin(preparation)
@@ -342,12 +364,8 @@ class Supply:
             reader.unready.remove(position)
         self._drop_if_own(sample)
 
-    def prepared_each(self, samples: Sequence[int], size_bytes: int) -> None:
-        """Note that several samples are here, as `prepared` does each of them."""
-        if any(self._instances.is_own(sample) for sample in samples):
-            for sample in samples:
-                self.prepared(sample, size_bytes)
-            return
+    def _prepared_together(self, samples: Sequence[int], size_bytes: int) -> None:
+        """Do the same for several shared samples, in half the time."""
         for sample, taken_bytes in zip(
             samples, self._cache.prepared_each(samples, size_bytes), strict=True
         ):
@@ -513,14 +531,14 @@ class Supply:
                 offset = self._reserve(sample, size_bytes, reclaim=wanted)
             if not wanted and offset is None:
                 self.failed(sample, "nobody wants it any more")
-                self._out.append(Place(sample, -1, 0))
+                self._out.append(Drop((sample,)))
             elif offset is not None:
                 del self._unplaced[sample]
                 for reader in preparation.waiting.values():
                     self._cache.lease(reader.job, sample)
                 for _ in preparation.followers:
                     self._hold(sample)
-                self._out.append(Place(sample, offset, size_bytes))
+                self._out.append(Place((sample,), (offset,), (size_bytes,)))
 
     def _wanted(self, sample: int) -> bool:
         """Tell whether somebody waits for a sample in preparation, or for what is made of it."""
@@ -651,13 +669,37 @@ class Supply:
         job = preparation.job
         if job not in self._readers and preparation.waiting:  # it has left; another waits
             job = preparation.job = next(iter(preparation.waiting))[0]
-        who, source = (job, *preparation.origin), preparation.source
+        key, position, times = preparation.origin
+        source = preparation.source
         if source is None:
-            name, row = preparation.recipe.name, preparation.row
-            self._out.append(Prepare(sample, name, row, *who, offset, size_bytes))
-        else:
-            at = -1 if source in self._underway else self._cache.place(source)[0]
-            self._out.append(Finish(sample, source, at, *who, offset, size_bytes))
+            self._out.append(
+                Prepare(
+                    preparation.recipe.name,
+                    job,
+                    key,
+                    samples=(sample,),
+                    rows=(preparation.row,),
+                    positions=(position,),
+                    times=(times,),
+                    offsets=(offset,),
+                    sizes=(size_bytes,),
+                )
+            )
+            return
+        source_offset = -1 if source in self._underway else self._cache.place(source)[0]
+        self._out.append(
+            Finish(
+                job,
+                key,
+                samples=(sample,),
+                sources=(source,),
+                source_offsets=(source_offset,),
+                positions=(position,),
+                times=(times,),
+                offsets=(offset,),
+                sizes=(size_bytes,),
+            )
+        )
 
     # Room.
 

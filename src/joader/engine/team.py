@@ -21,8 +21,8 @@ import numpy as np
 
 from joader.engine.reader import Reader
 from joader.engine.recipe_rows import Array, occurrence
-from joader.engine.values import Announce, Begin, Job, Join, PlannedStep
 from joader.errors import BadArgument
+from joader.messages import Announce, Begin, Job, Join, PlannedStep
 
 FIRST_LEAD = -2
 # How many steps are announced beyond the one that was taken last. Ranks in step hear of each long

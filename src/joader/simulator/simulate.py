@@ -16,7 +16,8 @@ import numpy as np
 
 from joader.cache import Policy
 from joader.engine import ON_DEMAND, Engine, Limits
-from joader.engine.values import (
+from joader.errors import BadArgument
+from joader.messages import (
     Begin,
     Deliver,
     Event,
@@ -31,7 +32,6 @@ from joader.engine.values import (
     Sized,
     Want,
 )
-from joader.errors import BadArgument
 from joader.sampling import Sampler
 from joader.sampling.sampler import checked_seed
 from joader.simulator.choices import chosen_policy, chosen_sampler
@@ -127,10 +127,10 @@ def _carry_out(engine: Engine, events: list[Event]) -> None:
 def _done(instruction: Instruction) -> Iterator[Event]:
     """Do as a worker or a job does, in no time, and return what it then reports."""
     match instruction:
-        case Prepare(offset=-1):
-            yield Sized(instruction.sample, SAMPLE_BYTES)
+        case Prepare() if instruction.offsets[0] < 0:
+            yield Sized(instruction.samples, (SAMPLE_BYTES,) * len(instruction.samples))
         case Prepare() | Place():
-            yield Prepared(instruction.sample)
+            yield Prepared(instruction.samples)
         case Deliver() if instruction.samples.size:
             yield Release(instruction.job, instruction.samples)
         case Refuse():

@@ -17,8 +17,9 @@ import signal
 import struct
 import threading
 import time
-from dataclasses import dataclass
 from typing import Self
+
+from joader.schedule.blame import Note
 
 SIGNAL = signal.SIGRTMAX
 LOADING = b"loading the code (unpickling, imports)"
@@ -30,15 +31,6 @@ _NOBODY = -1
 _MOST_TRACE_BYTES = 64 * 1024
 _FRAME = re.compile(r'\s*File "(?P<file>.*)", line (?P<line>.*) in (?P<name>.*)')
 _OURS = (os.path.join("joader", "workers"), os.path.join("concurrent", "futures"), "threading.py")
-
-
-@dataclass(frozen=True)
-class Note:
-    """What one thread of a worker is at."""
-
-    sample: int
-    since: float  # by time.monotonic, which all processes share
-    step: str
 
 
 class Desk:

@@ -18,21 +18,21 @@ from joader.wire import Mail, Stream
 
 
 class Owner(Protocol):
-    """What a nursery's link needs of its crew."""
+    """What a nursery's link needs of the pool."""
 
-    def attend(self, nursery: "NurseryLink") -> None:
+    def attended(self, link: "NurseryLink") -> None:
         """Take it in."""
         ...
 
-    def nursery_gone(self, nursery: "NurseryLink") -> None:
+    def nursery_gone(self, link: "NurseryLink") -> None:
         """Note that it has gone."""
         ...
 
-    def unborn(self, reason: str) -> None:
+    def unborn(self, ticket: str, reason: str) -> None:
         """Note that it cannot bear workers."""
         ...
 
-    def ended_as(self, number: int, pid: int, code: int) -> None:
+    def ended_as(self, ticket: str, number: int, pid: int, code: int) -> None:
         """Note how a worker has ended."""
         ...
 
@@ -40,10 +40,10 @@ class Owner(Protocol):
 class NurseryLink(asyncio.Protocol):
     """The connection to a nursery, after the handshake."""
 
-    def __init__(self, crew: Owner, pid: int) -> None:
-        """Speak for a crew with this process; 0: it is of another pid namespace."""
-        self.pid = pid
-        self._crew = crew
+    def __init__(self, pool: Owner, ticket: str, pid: int) -> None:
+        """Speak for a pool with this process; 0: it is of another pid namespace."""
+        self.ticket, self.pid = ticket, pid
+        self._pool = pool
         self._stream: Stream[Any] = Stream(FromNursery)
         self._mail = Mail()
         self._transport: asyncio.Transport | None = None
@@ -56,23 +56,23 @@ class NurseryLink(asyncio.Protocol):
         # Not before: who dies before it gets its welcome never has a connection to lose.
         with suppress(OSError):
             self._pidfd = os.pidfd_open(self.pid)
-        self._crew.attend(self)
+        self._pool.attended(self)
 
     def data_received(self, data: bytes) -> None:
         """Pass on what it says."""
         try:
             for message in self._stream.feed(data):
                 if isinstance(message, Ended):
-                    self._crew.ended_as(message.number, message.pid, message.code)
+                    self._pool.ended_as(self.ticket, message.number, message.pid, message.code)
                 elif isinstance(message, Unborn):
-                    self._crew.unborn(message.reason)
+                    self._pool.unborn(self.ticket, message.reason)
         except BadMessage:
             self.close()
 
     def connection_lost(self, error: Exception | None) -> None:
         """Note that it has gone, or serves another daemon."""
         self._transport = None
-        self._crew.nursery_gone(self)
+        self._pool.nursery_gone(self)
         self._forget()
 
     def send(self, *messages: msgspec.Struct) -> None:

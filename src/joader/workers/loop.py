@@ -19,7 +19,7 @@ edits in place reaches neither the cache nor another.
 A process that the user's code forks has none of this: no socket, no arena, and it ends where it
 would come back to this loop.
 
-Owner of a slot from `Cook` (or `Finish`, `PutAt`) to the answer: this worker, alone. Not here:
+Owner of a slot from `Prepare` (or `Finish`, `Place`) to the answer: this worker, alone. Not here:
 which row is next (engine), births (nursery.py).
 """
 
@@ -34,29 +34,31 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from secrets import randbits
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+from msgspec.structs import replace
 
 from joader.errors import ConnectionLost
 from joader.memory import Arena, Layout, Parcel, pack, read
 from joader.memory.layout import any_objects
 from joader.messages import (
-    Check,
-    Checked,
-    Cook,
-    Cooked,
-    CookedEach,
+    Compare,
+    Compared,
+    Drop,
+    Failed,
     Finish,
     HandBack,
     NotBegun,
-    PutAt,
-    Spoiled,
+    Place,
+    Prepare,
+    Prepared,
+    Sized,
     Stop,
-    TooBig,
 )
 from joader.recipe.parts import OwnPart, SharedPart, step_names
-from joader.recipe.randomness import start_random_numbers
+from joader.recipe.randomness import key_of, start_random_numbers
+from joader.schedule.orders import Own, Row, own_parts_of, rows_of
 from joader.wire import Channel
 from joader.workers.complaint import complaint
 from joader.workers.desk import LOADING, READING, SIGNAL, WRITING, Desk
@@ -69,8 +71,17 @@ RECENT = 256
 # How long a report may wait for the next one.
 REPORT_S = 0.0025
 
-Order = Cook | Finish | Check | PutAt
-Reply = Cooked | TooBig | Spoiled | Checked
+
+class Slot(NamedTuple):
+    """Where to write what had no room."""
+
+    sample: int
+    offset: int
+    size_bytes: int
+
+
+Order = Row | Own | Slot | Compare
+Reply = Prepared | Sized | Failed | Compared
 NOTHING: Mapping[int, Any] = {}
 
 
@@ -96,8 +107,8 @@ class Worker:
         self._next: deque[Order] = deque()  # taken off it
         self._waiting: set[int] = set()  # not begun
         self._unplaced: dict[int, Parcel] = {}
-        self._followers: dict[int, list[Finish]] = {}  # by their source, while it is in our hands
-        self._recent: dict[int, tuple[int, Cooked]] = {}  # prepared last, with their offsets
+        self._followers: dict[int, list[Own]] = {}  # by their source, while it is in our hands
+        self._recent: dict[int, tuple[int, Prepared]] = {}  # prepared last, with their offsets
         self._lock = threading.Lock()  # of the two above, and of what is sent
 
     def start_as(self, number: int, workers: int, watch_state: bool) -> None:
@@ -122,7 +133,7 @@ class Worker:
     def work(self) -> None:
         """Wait for something to do, and do it."""
         first = self._next.popleft() if self._next else self._orders.get()
-        if isinstance(first, PutAt):
+        if isinstance(first, Slot):
             self._report([(first, self._reply(first))])
         else:
             self._answer_in_turn(first, *self._that_come_together(first))
@@ -146,24 +157,31 @@ class Worker:
                 end_group()
             case HandBack():
                 self._hand_back()
-            case Finish() if not message.layout:
-                with self._lock:
-                    ready = self._when_ready(message)
-                if ready is not None:
-                    self._waiting.add(ready.sample)
-                    self._orders.put(ready)
-            case PutAt() if message.offset < 0:
+            case Prepare():
+                for row in rows_of(message):
+                    self._followers[row.sample] = []
+                    self._shared.expect(row.row)
+                    self._take(row)
+            case Finish():
+                for own in own_parts_of(message):
+                    with self._lock:
+                        ready = own if own.layout else self._when_ready(own)
+                    if ready is not None:
+                        self._take(ready)
+            case Compare():
+                self._take(message)
+            case Place():
+                for slot in zip(message.samples, message.offsets, message.sizes, strict=True):
+                    self._orders.put(Slot(*slot))
+            case Drop():
                 # At once: its number may be another sample's before what is queued is done.
-                self._unplaced.pop(message.sample, None)
-                self._followers.pop(message.sample, None)
-            case PutAt():
-                self._orders.put(message)
-            case _:
-                self._waiting.add(message.sample)
-                if isinstance(message, Cook):
-                    self._followers[message.sample] = []
-                    self._shared.expect(message.row)
-                self._orders.put(message)
+                for sample in message.samples:
+                    self._unplaced.pop(sample, None)
+                    self._followers.pop(sample, None)
+
+    def _take(self, order: Row | Own | Compare) -> None:
+        self._waiting.add(order.sample)
+        self._orders.put(order)
 
     def _hand_back(self) -> None:
         """Give back what was not begun: what is taken out of the set here, not in its turn."""
@@ -177,21 +195,21 @@ class Worker:
 
     # The thread that works.
 
-    def _that_come_together(self, first: Order) -> list[Cook]:
+    def _that_come_together(self, first: Order) -> list[Row]:
         """Take the rows that have come after a row, if they are read together."""
-        if not isinstance(first, Cook) or not self._shared.reads_many:
+        if not isinstance(first, Row) or not self._shared.reads_many:
             return []
         with suppress(Empty):
             while True:
                 self._next.append(self._orders.get_nowait())
-        orders: list[Cook] = []
-        while self._next and isinstance(self._next[0], Cook):
+        orders: list[Row] = []
+        while self._next and isinstance(self._next[0], Row):
             order = self._next.popleft()
-            assert isinstance(order, Cook)
+            assert isinstance(order, Row)
             orders.append(order)
         return orders
 
-    def _answer_in_turn(self, *messages: Cook | Finish | Check) -> None:
+    def _answer_in_turn(self, *messages: Row | Own | Compare) -> None:
         """Answer what was not handed back meanwhile."""
         read = self._read_together(messages)
         done: list[tuple[Order, Reply]] = []
@@ -213,7 +231,7 @@ class Worker:
         Reports wait for built-in own parts, which take a moment, and go out in one write; nobody
         waits for the code of a user.
         """
-        orders: deque[Finish] = deque()
+        orders: deque[Own] = deque()
         replies: list[Reply] = []
         while done:
             with self._lock:
@@ -228,9 +246,9 @@ class Worker:
                 follower = orders.popleft()
                 done = [(follower, self._reply(follower))]
 
-    def _read_together(self, messages: tuple[Cook | Finish | Check, ...]) -> dict[int, Any]:
+    def _read_together(self, messages: tuple[Row | Own | Compare, ...]) -> dict[int, Any]:
         """Read the rows of several orders, by sample; none where one of them cannot be read."""
-        orders = [message for message in messages if isinstance(message, Cook)]
+        orders = [message for message in messages if isinstance(message, Row)]
         if len(orders) < 2:
             return {}
         self._desk.begin(orders[0].sample, READING)
@@ -248,35 +266,35 @@ class Worker:
         self._desk.begin(message.sample, READING)
         try:
             match message:
-                case Cook():
-                    return self._cook(message, read)
-                case Finish():
+                case Row():
+                    return self._prepare(message, read)
+                case Own():
                     return self._finish(message)
-                case Check():
-                    return self._check(message)
-                case PutAt():
+                case Compare():
+                    return self._compare(message)
+                case Slot():
                     return self._put(message)
         except BaseException as error:  # user code may raise anything, SystemExit included
-            return Spoiled(message.sample, complaint(error, self._desk.at(), __file__))
+            return Failed(message.sample, complaint(error, self._desk.at(), __file__))
         finally:
             if os.getpid() != self._process:
                 os._exit(1)  # forked by user code, and come back from it
             self._desk.end()
 
-    def _note(self, order: Order, reply: Reply) -> list[Finish]:
+    def _note(self, order: Order, reply: Reply) -> list[Own]:
         """Note where a sample lies now, and return the own parts that waited for it."""
-        if isinstance(reply, TooBig | Checked) or isinstance(order, Finish | Check):
+        if isinstance(reply, Sized | Compared) or isinstance(order, Own | Compare):
             return []
         followers = self._followers.pop(order.sample, [])
         self._recent.pop(order.sample, None)
-        if isinstance(reply, Spoiled):
+        if isinstance(reply, Failed):
             return []
         self._recent[order.sample] = (order.offset, reply)
         if len(self._recent) > RECENT:
             del self._recent[next(iter(self._recent))]
         return [_after(follower, order.offset, reply) for follower in followers]
 
-    def _when_ready(self, order: Finish) -> Finish | None:
+    def _when_ready(self, order: Own) -> Own | None:
         """Return the own part if its source is in its slot; else keep it until it is."""
         if order.source in self._followers:
             self._followers[order.source].append(order)
@@ -291,7 +309,7 @@ class Worker:
             self._ready_to_work = None
             self._desk.step(READING)
 
-    def _cook(self, order: Cook, read: Mapping[int, Any]) -> Cooked | TooBig:
+    def _prepare(self, order: Row, read: Mapping[int, Any]) -> Prepared | Sized:
         self._get_ready()
         slot = self._arena.slot(order.offset, order.size_bytes) if order.offset >= 0 else None
         if order.sample in read:
@@ -305,16 +323,16 @@ class Worker:
             sample = pack(self._prepared(order, None))
         return self._placed(order.sample, sample, order.offset, order.size_bytes)
 
-    def _prepared(self, order: Cook, slot: Any) -> Any:
+    def _prepared(self, order: Row, slot: Any) -> Any:
         if not self._shared.deterministic:
-            start_random_numbers(order.key)
+            start_random_numbers(key_of(order.key, order.position, order.times))
         sample = self._shared.prepare(order.row, slot, self._shared_step)
         if self._check_state is not None:
             self._check_state()
             self._check_state = None  # the first row tells
         return sample
 
-    def _check(self, order: Check) -> Checked:
+    def _compare(self, order: Compare) -> Compared:
         """Compare a row as it comes out here with what another job's worker has made of it.
 
         Objects are compared only as far as they have a layout: equal ones may be pickled otherwise.
@@ -322,39 +340,40 @@ class Worker:
         self._get_ready()
         mine = pack(self._shared.prepare(order.row, None, self._shared_step))
         if mine.layout.to_bytes() != order.layout:
-            return Checked(order.sample, any_objects(mine.layout))
+            return Compared(order.job, order.sample, any_objects(mine.layout))
         size = mine.layout.size_bytes
         bytes_here = np.zeros(max(1, size), np.uint8)
         mine.write(bytes_here)
         same = np.array_equal(bytes_here[:size], self._arena.slot(order.offset, size))
-        return Checked(order.sample, same or any_objects(mine.layout))
+        return Compared(order.job, order.sample, same or any_objects(mine.layout))
 
-    def _finish(self, order: Finish) -> Cooked | TooBig:
+    def _finish(self, order: Own) -> Prepared | Sized:
         self._get_ready()
         own = self._own
         layout = Layout.from_bytes(order.layout)
         slot = self._arena.slot(order.source_offset, layout.size_bytes)
         sample = read(layout, slot, allow_pickle=True, lent=own.built_in)
+        key = key_of(order.key, order.position, order.times)
         if not own.built_in:
-            start_random_numbers(order.key)
-        finished = pack(own.finish(sample, order.key, self._own_step))
+            start_random_numbers(key)
+        finished = pack(own.finish(sample, key, self._own_step))
         return self._placed(order.sample, finished, order.offset, order.size_bytes)
 
-    def _placed(self, sample: int, parcel: Parcel, offset: int, room: int) -> Cooked | TooBig:
+    def _placed(self, sample: int, parcel: Parcel, offset: int, room: int) -> Prepared | Sized:
         self._desk.step(WRITING)
         size = parcel.layout.size_bytes
         if offset < 0 or size > room:
             self._unplaced[sample] = parcel
-            return TooBig(sample, max(1, size))
+            return Sized((sample,), (max(1, size),))
         return self._write(sample, parcel, offset)
 
-    def _put(self, order: PutAt) -> Cooked:
+    def _put(self, order: Slot) -> Prepared:
         return self._write(order.sample, self._unplaced.pop(order.sample), order.offset)
 
-    def _write(self, sample: int, parcel: Parcel, offset: int) -> Cooked:
+    def _write(self, sample: int, parcel: Parcel, offset: int) -> Prepared:
         size = parcel.layout.size_bytes
         parcel.write(self._arena.slot(offset, size))
-        return Cooked(sample, parcel.layout.to_bytes(), max(1, size))
+        return Prepared((sample,), max(1, size), parcel.layout.to_bytes())
 
     def _begins(self, part: SharedPart | OwnPart) -> Callable[[int], None] | None:
         """Return who is to be told of each step of a part, if it has any."""
@@ -362,31 +381,22 @@ class Worker:
         return (lambda number: note(steps[number])) if steps else None
 
 
-def _joined(replies: list[Reply]) -> list[Reply] | list[CookedEach]:
+def _joined(replies: list[Reply]) -> list[Reply] | list[Prepared]:
     """Return reports as one message, if they are all of samples of one layout."""
     first = replies[0] if len(replies) > 1 else None
-    if not isinstance(first, Cooked):
+    if not isinstance(first, Prepared):
         return replies
-    samples = []
+    samples: list[int] = []
     for reply in replies:
-        if not isinstance(reply, Cooked) or reply.layout is not first.layout:
+        if not isinstance(reply, Prepared) or reply.layout is not first.layout:
             return replies
-        samples.append(reply.sample)
-    return [CookedEach(tuple(samples), first.layout, first.size_bytes)]
+        samples += reply.samples
+    return [Prepared(tuple(samples), first.size_bytes, first.layout)]
 
 
-def _after(order: Finish, source_offset: int, source: Cooked) -> Finish:
+def _after(order: Own, source_offset: int, source: Prepared) -> Own:
     """Return the order with where its source lies now."""
-    return Finish(
-        order.sample,
-        order.job,
-        order.source,
-        source_offset,
-        source.layout,
-        order.offset,
-        order.size_bytes,
-        order.key,
-    )
+    return replace(order, source_offset=source_offset, layout=source.layout)
 
 
 def end_group() -> NoReturn:

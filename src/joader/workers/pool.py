@@ -1,315 +1,269 @@
-"""The pool: all workers that jobs have brought, and who of them prepares what.
+"""The pool: all workers that jobs have brought. What `schedule/` decides about them is done here.
 
-A row goes to the crew of the job that needs it first. A crew that has nothing of its own to do
-helps others with equal code (fingerprint and place), unless its loader keeps its workers to itself.
-Own parts are done by the job's own crew: nobody else has the code. No code is here at all.
-
-Workers are born as they are needed: of all crews with equal code together no more than the machine
-has cores, or the most that one of them lends, and of each at least one.
-Not here: what one crew does with its rows (crew.py).
+No code is here at all: workers are born from the jobs that have it. Everything runs on the daemon's
+event loop; the clock that decisions are made by is read here. Not here: who gets what and who is to
+blame (schedule/dispatch.py), one process (hand.py), one nursery (link.py).
 """
 
 import asyncio
+import logging
 import os
 import select
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from joader.errors import BadMessage
-from joader.messages import Check, Cook, Cooked, CookedEach, Finish, PutAt, Spoiled
-from joader.workers.crew import Crew
+from joader.messages import Bear, Compare, Event, Finish, FromWorker, Place, Prepare, Slay
+from joader.schedule import dispatch
+from joader.schedule.blame import Note
+from joader.schedule.dispatch import Abandon, Dismiss, Dispatch, Give, Lent, Seen, Tell, Warn
 from joader.workers.desk import Desk
-from joader.workers.hand import Hand, Order, Report
+from joader.workers.hand import Hand
 from joader.workers.link import NurseryLink
 
-# How long the workers of a job that is gone may go on with what others wait for.
-GRACE_S = 2.0
 _END_S = 1.0
 # How often workers are looked at: for what takes too long, and for what they keep in memory.
 WATCH_S = 0.5
 
-Limit = Callable[[str, int | None], float]
+log = logging.getLogger("joader.daemon")
 
 
 class Pool:
     """All workers that serve the daemon."""
 
     def __init__(
-        self,
-        size: int,
-        on_report: Callable[[Report | CookedEach], None],
-        on_lost: Callable[[tuple[int, ...], str, bool], None],
-        on_late: Callable[[tuple[int, ...]], None],
-        on_checked: Callable[[int, int, bool], None],
-        limit_of: Limit,
-        worker_growth_bytes: int = 0,
+        self, cores: int, on_event: Callable[[Event], None], worker_growth_bytes: int = 0
     ) -> None:
-        """Start without any; `size` is how many processes the machine can keep busy.
+        """Start without any; `cores` is how many processes the machine can keep busy.
 
-        `limit_of` says how many seconds a row of a recipe, or an own part of a job, may take. A
-        worker that grows by more than `worker_growth_bytes` is replaced; 0: see `usual_growth`.
+        A worker that grows by more than `worker_growth_bytes` is replaced; 0: see `usual_growth`.
         """
-        self._size = size
-        self._on_report = on_report
-        self._on_lost = on_lost
-        self._on_late = on_late
-        self._on_checked = on_checked
-        self._checks: dict[tuple[str, int], int] = {}  # by ticket and sample: for which job
-        self._limit_of = limit_of
-        self._growth_bytes = worker_growth_bytes or usual_growth(size)
-        self._closing = False
+        self.dispatch = Dispatch(cores, worker_growth_bytes or usual_growth(cores))
+        self._on_event = on_event
+        self._hands: dict[int, Hand] = {}  # by what dispatch calls them
+        self._links: dict[str, NurseryLink] = {}  # by ticket
+        self._job_pid: dict[str, int] = {}  # by ticket
+        self._acting = False
         self._watching: asyncio.TimerHandle | None = None
-        self._crews: dict[str, Crew] = {}  # by ticket
-        self._crew_of: dict[int, Crew] = {}  # by job
-        self.suspects: set[int] = set()
 
     def processes(self) -> list[int]:
         """Return the worker processes."""
-        return [hand.pid for crew in self._crews.values() for hand in crew.hands]
+        return [hand.pid for hand in self._hands.values()]
 
-    def has_workers(self, job: int) -> bool:
-        """Tell whether workers are here that can prepare what a job waits for."""
-        crew = self._crew_of.get(job)
-        able = [one for one in self._crews.values() if crew and one.code == crew.code]
-        return crew is None or any(not hand.leaving for one in able for hand in one.hands)
+    # Jobs come and go.
 
-    # Who comes and goes.
-
-    def join(
-        self, job: int, ticket: str, code: str, workers: int, lends: bool, *, waits: bool = False
-    ) -> None:
-        """Take the crew in that a job brings; passes of one loader have one crew."""
-        crew = self._crews.get(ticket)
-        if crew is None:
-            crew = self._crews[ticket] = Crew(self, ticket, code, self._limit, self._growth_bytes)
-        elif crew.code != code:
-            raise BadMessage("one nursery cannot serve two recipes")
-        crew.ended = False
-        crew.jobs.add(job)
-        crew.most, crew.lends, crew.waits = workers, lends, waits
-        self._crew_of[job] = crew
+    def join(self, job: int, pid: int, lent: Lent) -> None:
+        """Take in what a job's process brings."""
+        self.dispatch.join(job, lent)
+        self._job_pid[lent.ticket] = pid
         if self._watching is None:
             self._watch()
 
-    def leave(self, job: int, pid: int) -> tuple[int, ...]:
-        """Let a job go; return the samples that were to be done for it and that no worker has.
-
-        What its workers have in hand others may wait for: they get a moment for it.
-        """
-        crew = self._crew_of.pop(job, None)
-        if crew is None:
-            return ()
-        crew.jobs.discard(job)
-        if crew.jobs:
-            return ()
-        gone = crew.end()
-        asyncio.get_running_loop().call_later(GRACE_S, self._dismiss, crew, pid)
-        return tuple(gone)
-
-    def _dismiss(self, crew: Crew, pid: int) -> None:
-        """End what is left of a crew, unless its loader has come back."""
-        if not crew.ended or self._closing:
-            return
-        if self._crews.get(crew.ticket) is crew:
-            del self._crews[crew.ticket]
-        for hand in list(crew.hands):
-            hand.kill()
-        if crew.nursery is not None:
-            # A nursery that was stopped cannot see that its job is gone.
-            (crew.nursery.kill if _is_gone(pid) else crew.nursery.close)()
+    def leave(self, job: int) -> None:
+        """Let a job go; its workers get a moment for what others wait for."""
+        self.dispatch.leave(job, time.monotonic())
+        self._act()
 
     def renew(self, job: int) -> None:
         """Let a job's workers end when they have done what they have; others are born."""
-        if job in self._crew_of:
-            self._crew_of[job].renew()
-
-    def attend(self, ticket: str, pid: int) -> NurseryLink:
-        """Return the link for a nursery that has come."""
-        return NurseryLink(self._crew_with(ticket), pid)
-
-    def arrive(self, ticket: str, number: int, pid: int, desk: Desk) -> Hand:
-        """Return the hand for a worker that has come."""
-        return Hand(self._crew_with(ticket), number, pid, desk)
-
-    def expects(self, ticket: str, number: int) -> bool:
-        """Tell whether a worker of this ticket and number is to be born."""
-        crew = self._crews.get(ticket)
-        return crew is not None and crew.expects(number)
-
-    def _crew_with(self, ticket: str) -> Crew:
-        crew = self._crews.get(ticket)
-        if crew is None:
-            raise BadMessage("the job that this process belongs to is not here any more")
-        return crew
+        self.dispatch.renew(job)
+        self._act()
 
     # Work in.
 
-    def cook(self, order: Cook, code: str, job: int) -> bool:
-        """Have a row prepared, by the job's own crew if it can; False if nobody can."""
-        crew = self._crew_of.get(job)
-        if crew is None or crew.code != code:
-            able = [one for one in self._crews.values() if one.code == code and one.jobs]
-            crew = min(able, key=lambda one: len(one.queue), default=None)
-        if crew is None:
-            return False
-        crew.cook(order)
-        return True
+    def prepare(self, message: Prepare, code: str) -> None:
+        """Have rows prepared; `feed` hands them out."""
+        self.dispatch.prepare(message, code)
 
-    def finish(self, order: Finish) -> None:
-        """Have a job's own part done."""
-        self._crew_of[order.job].finish(order)
+    def finish(self, message: Finish) -> None:
+        """Have a job's own parts done."""
+        self.dispatch.finish(message, time.monotonic())
 
-    def check(self, job: int, order: Check) -> None:
-        """Have a job's own crew compare a row; the outcome is told once, whatever happens."""
-        crew = self._crew_of[job]
-        self._checks[crew.ticket, order.sample] = job
-        crew.check(order)
+    def compare(self, message: Compare) -> None:
+        """Have a job's own workers compare a row."""
+        self.dispatch.compare(message)
 
-    def checked(self, crew: Crew, sample: int, same: bool) -> None:
-        """Pass the outcome of a comparison on."""
-        job = self._checks.pop((crew.ticket, sample), None)
-        if job is not None:
-            self._on_checked(job, sample, same)
+    def place(self, message: Place) -> None:
+        """Say where samples go that did not fit."""
+        self.dispatch.place(message)
 
-    def is_known(self, ticket: str) -> bool:
-        """Tell whether a crew is here already: what its workers prepare was compared."""
-        return ticket in self._crews
+    def drop(self, samples: Sequence[int]) -> None:
+        """Forget samples that nobody wants any more."""
+        self.dispatch.drop(samples)
 
     def feed(self) -> None:
-        """Hand out what has come: to the crews it is for, then to those that have nothing to do."""
-        waiting = []
-        for crew in self._crews.values():
-            if crew.queue:
-                crew.feed()
-                if crew.queue:
-                    waiting.append(crew)
-        for crew in waiting:
-            group = [one for one in self._crews.values() if one.code == crew.code]
-            for other in group:
-                if other is not crew and other.lends and other.jobs and not other.queue:
-                    other.feed(crew.queue)
-            if crew.queue:
-                crew.bear(self._may_bear(crew, group))
+        """Hand out what has come."""
+        self.dispatch.feed(time.monotonic())
+        self._act()
 
-    def _may_bear(self, crew: Crew, group: list[Crew]) -> int:
-        """Return how many more workers a crew may have now."""
-        codes = len({one.code for one in self._crews.values() if one.jobs})
-        most = crew.most or max(1, self._size // max(1, codes))
-        ceiling = max(self._size, *(one.most for one in group))
-        present = sum(one.present for one in group if one.lends or one is crew)
-        least = 0 if crew.present else 1
-        return min(most - crew.present, max(ceiling - present, least))
+    # Processes come and go.
 
-    def put_at(self, order: PutAt) -> None:
-        """Tell the worker that has the sample where to put it."""
-        for crew in self._crews.values():
-            crew.put_at(order)
+    def attend(self, ticket: str, pid: int) -> NurseryLink:
+        """Return the link for a nursery that has come."""
+        self._check(ticket)
+        return NurseryLink(self, ticket, pid)
 
-    def drop(self, sample: int) -> None:
-        """Tell the worker that has a sample for which there is no room to forget it."""
-        self.put_at(PutAt(sample, -1, 0))
-        for crew in self._crews.values():
-            crew.drop(sample)
+    def attended(self, link: NurseryLink) -> None:
+        """Take a nursery in, in place of one that is gone."""
+        if not self.dispatch.knows(link.ticket):
+            link.close()
+            return
+        before = self._links.get(link.ticket)
+        self._links[link.ticket] = link
+        if before is not None:
+            before.close()
+        self.dispatch.attend(link.ticket)
+        self.feed()
 
-    def whereabouts(self, sample: int) -> str:
-        """Say in words where a sample is."""
-        found = (crew.whereabouts(sample) for crew in self._crews.values())
-        return next((text for text in found if text), "is in no worker's hands")
+    def nursery_gone(self, link: NurseryLink) -> None:
+        """Note that a nursery has gone; its workers go with it."""
+        if self._links.get(link.ticket) is link:
+            del self._links[link.ticket]
+            if self.dispatch.knows(link.ticket):
+                self.dispatch.attend(link.ticket, here=False)
 
-    def acts_in_s(self, sample: int) -> float | None:
-        """Return in how many seconds what a sample waits for is given up, if that takes long."""
-        found = (crew.acts_in_s(sample) for crew in self._crews.values())
-        return next((seconds for seconds in found if seconds is not None), None)
+    def unborn(self, ticket: str, reason: str) -> None:
+        """Note that a nursery cannot bear workers."""
+        if self.dispatch.knows(ticket):
+            self.dispatch.unborn(ticket, reason, time.monotonic())
+            self._act()
+
+    def ended_as(self, ticket: str, number: int, pid: int, code: int) -> None:
+        """Note how a worker's process has ended, as its nursery says."""
+        for hand in self._hands.values():
+            if (hand.ticket, hand.number) == (ticket, number) and hand.pid in (pid, 0):
+                hand.ended(code)
+                return
+        if self.dispatch.knows(ticket):
+            self.dispatch.stillborn(ticket, number, pid, time.monotonic())
+            self._act()
+
+    def expects(self, ticket: str, number: int) -> bool:
+        """Tell whether a worker of this ticket and number is to be born."""
+        return self.dispatch.expects(ticket, number)
+
+    def arrive(self, ticket: str, number: int, pid: int, desk: Desk) -> Hand:
+        """Return the hand for a worker that has come."""
+        self._check(ticket)
+        return Hand(self, ticket, number, pid, desk)
+
+    def arrived(self, hand: Hand) -> None:
+        """Take a worker in that is connected."""
+        if not self.dispatch.knows(hand.ticket):
+            hand.kill()
+            return
+        now = time.monotonic()
+        hand.id = self.dispatch.arrived(hand.ticket, hand.number, hand.pid, now)
+        self._hands[hand.id] = hand
+        self.feed()
+
+    def reported(self, hand: Hand, messages: Sequence[FromWorker]) -> None:
+        """Take in what a worker has said; BadMessage if it cannot be."""
+        try:
+            self.dispatch.reported(hand.id, messages, time.monotonic())
+        finally:
+            self._act()
+
+    def out_of_reach(self, hand: Hand) -> None:
+        """Note that a worker's connection has ended."""
+        if hand.id in self._hands:
+            self.dispatch.out_of_reach(hand.id)
+
+    def ended(self, hand: Hand) -> None:
+        """Note that a worker's process has ended."""
+        if self._hands.pop(hand.id, None) is not None:
+            at_work, trace = hand.desk.notes(), hand.desk.trace()
+            self.dispatch.ended(hand.id, at_work, trace, hand.code, time.monotonic())
+            self.feed()
+
+    def slay(self, hand: Hand) -> None:
+        """Have the nursery kill a worker that cannot be reached from here."""
+        if hand.ticket in self._links:
+            self._links[hand.ticket].send(Slay(hand.number))
 
     async def close(self) -> None:
         """Have all workers end: ask, then kill. Nurseries are their jobs', and stay."""
-        self._closing = True
         if self._watching is not None:
             self._watching.cancel()
-        crews = list(self._crews.values())
-        for crew in crews:
-            crew.end()
+        self.dispatch.close()
+        self._act()
         for _ in range(20):
-            if not any(crew.hands for crew in crews):
+            if not self._hands:
                 break
             await asyncio.sleep(_END_S / 20)
-        for crew in crews:
-            for hand in list(crew.hands):
-                hand.kill()
-            if crew.nursery is not None:
-                crew.nursery.close()
+        for hand in list(self._hands.values()):
+            hand.kill()
+        for link in list(self._links.values()):
+            link.close()
 
-    # What crews report.
+    # Questions.
 
-    def reported(self, message: Report | CookedEach, offsets: Sequence[int]) -> None:
-        """Pass a report on, and let own parts that waited for it go on."""
-        self._on_report(message)
-        for crew in self._crews.values():
-            if isinstance(message, Cooked):
-                crew.ready(message.sample, offsets[0], message.layout)
-            elif isinstance(message, CookedEach):
-                if crew.holds_own_parts:
-                    for sample, offset in zip(message.samples, offsets, strict=True):
-                        crew.ready(sample, offset, message.layout)
-            elif isinstance(message, Spoiled):
-                crew.gone(message.sample)
+    def has_workers(self, job: int) -> bool:
+        """Tell whether workers are here that can prepare what a job waits for."""
+        return self.dispatch.has_workers(job)
 
-    def lost(self, samples: tuple[int, ...], reason: str, blamed: bool) -> None:
-        """Pass on what went with a worker, and own parts of it that waited, in whichever crew."""
-        if not self._closing:
-            own = self.let_go(samples)
-            self.suspects.update(own if blamed else ())
-            self._on_lost((*samples, *own), reason, blamed)
+    def whereabouts(self, sample: int) -> str:
+        """Say in words where a sample is."""
+        return self.dispatch.whereabouts(sample, time.monotonic(), self._at_work)
 
-    def let_go(self, sources: Sequence[int]) -> list[int]:
-        """Forget own parts that wait for these, and return them.
+    def acts_in_s(self, sample: int) -> float | None:
+        """Return in how many seconds what a sample waits for is abandoned, if that takes long."""
+        return self.dispatch.acts_in_s(sample, time.monotonic(), self._at_work)
 
-        If nobody wants them any more, their numbers and slots are soon others'.
-        """
-        crews = self._crews.values()
-        return [own for crew in crews for source in sources for own in crew.let_go(source)]
+    def _at_work(self, worker: int) -> list[Note]:
+        return self._hands[worker].desk.notes() if worker in self._hands else []
 
-    def late(self, samples: tuple[int, ...]) -> None:
-        """Pass on what a worker has that does not answer."""
-        self.let_go(samples)
-        self._on_late(samples)
+    # What was decided is done.
 
-    def taken_back(self, crew: Crew, orders: list[Order]) -> None:
-        """Queue what a worker has not begun again, with the crew that was to do it."""
-        if crew.ended:
-            self.lost(tuple(order.sample for order in orders), "its job has left", blamed=False)
-            return
-        crew.take_back(orders)
-        self.feed()
+    def _act(self) -> None:
+        if self._acting:
+            return  # whoever called us goes on with it
+        self._acting = True
+        try:
+            while self.dispatch.out:
+                actions, self.dispatch.out = self.dispatch.out, []
+                for action in actions:
+                    self._do(action)
+        finally:
+            self._acting = False
 
-    def _limit(self, crew: Crew, order: Order) -> float:
-        return self._limit_of(crew.code, order.job if isinstance(order, Finish) else None)
+    def _do(self, action: dispatch.Action) -> None:
+        match action:
+            case Give():
+                if action.worker in self._hands:
+                    self._hands[action.worker].send(*action.messages)
+            case Tell():
+                self._on_event(action.event)
+            case dispatch.Bear():
+                if action.ticket in self._links:
+                    self._links[action.ticket].send(Bear(action.number))
+            case Abandon():
+                self._hands[action.worker].kill_after_last_words()
+            case Warn():
+                log.warning("%s", action.text)
+            case Dismiss():
+                self._dismiss(action)
+
+    def _dismiss(self, action: Dismiss) -> None:
+        for worker in action.workers:
+            if worker in self._hands:
+                self._hands[worker].kill()
+        pid, link = self._job_pid.pop(action.ticket, 0), self._links.get(action.ticket)
+        if link is not None:
+            # A nursery that was stopped cannot see that its job is gone.
+            (link.kill if _is_gone(pid) else link.close)()
 
     def _watch(self) -> None:
         """Look at all workers, now and again and again."""
         self._watching = asyncio.get_running_loop().call_later(WATCH_S, self._watch)
-        for crew in list(self._crews.values()):
-            crew.watch()
-        self._relieve()
+        seen = {id: Seen(h.desk.notes(), h.private_bytes()) for id, h in self._hands.items()}
+        self.dispatch.look(time.monotonic(), seen)
+        self._act()
 
-    def _relieve(self) -> None:
-        """Let others do rows that wait for workers of a job that is stopped, or slow to be born.
-
-        All may wait for one of them: the first sample of a recipe tells how large samples are.
-        """
-        stalled = [crew for crew in self._crews.values() if crew.waits_in_vain]
-        for crew in stalled:
-            able = [
-                one
-                for one in self._crews.values()
-                if one.code == crew.code and one.jobs and one.nursery and one not in stalled
-            ]
-            if able:
-                other = min(able, key=lambda one: len(one.queue))
-                for order in crew.surrender():
-                    other.cook(order)
-        if stalled:
-            self.feed()
+    def _check(self, ticket: str) -> None:
+        if not self.dispatch.knows(ticket):
+            raise BadMessage("the job that this process belongs to is not here any more")
 
 
 def usual_growth(workers: int) -> int:

@@ -16,14 +16,13 @@ from joader.client.order.progress import Progress
 from joader.client.order.sampler_order import ToldBatch, ToldOrder
 from joader.client.order.samplers import NotPositions
 from joader.messages import (
-    BatchReady,
-    NextBatch,
-    Packed,
-    PlanAhead,
-    PlanKnown,
-    StartPass,
-    packed,
-    unpacked,
+    MY_JOB,
+    Announce,
+    Begin,
+    Deliver,
+    Know,
+    PlannedStep,
+    Want,
 )
 
 
@@ -40,11 +39,11 @@ class Source(Protocol):
         """Whether everything was yielded."""
         ...
 
-    def begin(self, number: int) -> StartPass:
+    def begin(self, number: int) -> Begin:
         """Begin, or begin again with another daemon."""
         ...
 
-    def ask(self) -> NextBatch | None:
+    def ask(self) -> Want | None:
         """Return what to ask for next; None when nothing is left."""
         ...
 
@@ -52,15 +51,15 @@ class Source(Protocol):
         """Raise what kept the order from going on, if everything before it was yielded."""
         ...
 
-    def positions(self, batch: BatchReady) -> NDArray[np.int64]:
+    def positions(self, batch: Deliver) -> NDArray[np.int64]:
         """Return the positions in the dataset of a batch that is not noted yet, in order."""
         ...
 
-    def randomness(self, batch: BatchReady) -> tuple[int, list[int]]:
+    def randomness(self, batch: Deliver) -> tuple[int, list[int]]:
         """Return the key of the pass, and how often each position of a batch came before."""
         ...
 
-    def note(self, batch: BatchReady) -> None:
+    def note(self, batch: Deliver) -> None:
         """Note that a batch was yielded."""
         ...
 
@@ -93,7 +92,7 @@ class Drawn:
         self._batch_size = batch_size
         self._rank = rank
         self._new_key = new_key
-        self._plan: deque[tuple[Packed, int]] = deque()  # steps that a rank knows of, not yielded
+        self._plan: deque[PlannedStep] = deque()  # steps that a rank knows of, not yielded
         self._noted = 0  # steps that were
         full, rest = divmod(progress.length - progress.count, batch_size * world_size)
         # Equal steps: the last is shared out evenly, as far as that goes.
@@ -110,47 +109,52 @@ class Drawn:
         """Whether everything was yielded."""
         return self._left <= 0
 
-    def begin(self, number: int) -> StartPass:
+    def begin(self, number: int) -> Begin:
         """Begin, or begin again with another daemon."""
         self._unasked = self._left
-        done = packed(self.progress.positions())
-        key = self.progress.key or self._new_key
-        plan = tuple(self._plan)
-        return StartPass(number, self.progress.epoch, key, done, self._noted, plan)
+        return Begin(
+            MY_JOB,
+            self.progress.epoch,
+            done=self.progress.positions(),
+            key=self.progress.key or self._new_key,
+            taken=self._noted,
+            plan=tuple(self._plan),
+            number=number,
+        )
 
-    def learn(self, news: PlanAhead) -> PlanKnown:
+    def learn(self, news: Announce) -> Know:
         """Note which steps come next, and say so."""
         self._plan += news.steps
         self._new_key = news.key
-        return PlanKnown(news.number, self._noted + len(self._plan))
+        return Know(MY_JOB, self._noted + len(self._plan), news.number)
 
-    def ask(self) -> NextBatch | None:
+    def ask(self) -> Want | None:
         """Return what to ask for next; None when nothing is left."""
         count = min(self._batch_size, self._unasked)
         self._unasked -= count
-        return NextBatch(count) if count > 0 else None
+        return Want(MY_JOB, count) if count > 0 else None
 
     def raise_error(self) -> None:
         """Do nothing: what is drawn is always there."""
 
-    def positions(self, batch: BatchReady) -> NDArray[np.int64]:
+    def positions(self, batch: Deliver) -> NDArray[np.int64]:
         """Return the positions in the dataset of a batch that is not noted yet, in order."""
-        told = unpacked(batch.positions)
+        told = batch.positions
         if self._rank is None:
             return told
         first = self._rank * len(told)  # ranks are told numbers in their stead
-        return unpacked(self._plan[0][0])[first : first + len(told)]
+        return self._plan[0][0][first : first + len(told)]
 
-    def randomness(self, batch: BatchReady) -> tuple[int, list[int]]:
+    def randomness(self, batch: Deliver) -> tuple[int, list[int]]:
         """Return the key of the pass, and how often each position of a batch came before."""
-        return self.progress.key or self._new_key, [0] * (len(batch.positions) // 8)
+        return self.progress.key or self._new_key, [0] * len(batch.positions)
 
-    def note(self, batch: BatchReady) -> None:
+    def note(self, batch: Deliver) -> None:
         """Note that a batch was yielded."""
-        positions = unpacked(batch.positions)
+        positions = batch.positions
         self._left -= len(positions)
         if self._rank is not None:
-            positions = unpacked(self._plan.popleft()[0])
+            positions = self._plan.popleft()[0]
             self._noted += 1
             self.progress.key = self._new_key
         self.progress.note(positions)
@@ -189,12 +193,12 @@ class Told:
         """Whether everything was yielded."""
         return not self._waiting
 
-    def begin(self, number: int) -> StartPass:
+    def begin(self, number: int) -> Begin:
         """Begin, or begin again with another daemon."""
         self._asked = 0
-        return StartPass(number, self.epoch, self._progress.key)
+        return Begin(MY_JOB, self.epoch, key=self._progress.key, number=number)
 
-    def ask(self) -> NextBatch | None:
+    def ask(self) -> Want | None:
         """Return what to ask for next; None when the sampler has ended."""
         if self._asked == len(self._waiting):
             self._look()
@@ -202,7 +206,12 @@ class Told:
             return None
         positions, times, _ = self._waiting[self._asked]
         self._asked += 1
-        return NextBatch(len(positions), packed(positions), packed(times) if any(times) else b"")
+        return Want(
+            MY_JOB,
+            len(positions),
+            positions=np.array(positions, np.int64),
+            times=np.array(times, np.int64) if any(times) else None,
+        )
 
     def raise_error(self) -> None:
         """Raise what the sampler raised, once everything before it was yielded."""
@@ -219,15 +228,15 @@ class Told:
         """Return the size of the largest batch that is known so far."""
         return max((len(batch.positions) for batch in self._waiting), default=1)
 
-    def positions(self, batch: BatchReady) -> NDArray[np.int64]:
+    def positions(self, batch: Deliver) -> NDArray[np.int64]:
         """Return the positions in the dataset of a batch that is not noted yet, in order."""
         return np.array(self._waiting[0].positions, np.int64)
 
-    def randomness(self, batch: BatchReady) -> tuple[int, list[int]]:
+    def randomness(self, batch: Deliver) -> tuple[int, list[int]]:
         """Return the key of the pass, and how often each position of a batch came before."""
         return self._progress.key, list(self._waiting[0].times)
 
-    def note(self, batch: BatchReady) -> None:
+    def note(self, batch: Deliver) -> None:
         """Note that a batch was yielded."""
         positions, _, after = self._waiting.popleft()
         self._asked -= 1

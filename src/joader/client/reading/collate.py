@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from joader.client import torch_api
 from joader.memory import Layout, gather, pack, read
 from joader.memory.layout import LINE_BYTES
-from joader.messages import BatchReady, unpacked
+from joader.messages import Deliver
 
 
 class Slots(NamedTuple):
@@ -44,16 +44,14 @@ class Joins(Protocol):
         ...
 
 
-def samples_of(
-    layouts: list[Layout], memory: NDArray[np.uint8], batch: BatchReady
-) -> dict[int, Any]:
+def samples_of(layouts: list[Layout], memory: NDArray[np.uint8], batch: Deliver) -> dict[int, Any]:
     """Return private copies of the samples that a batch brings, by their place in it."""
-    size = len(batch.positions) // 8
-    absent = set(unpacked(batch.absent).tolist()) if batch.absent else set()
+    size = len(batch.positions)
+    absent = set(batch.absent.tolist())
     failed = {position for position, _ in batch.failed}
-    positions = unpacked(batch.positions).tolist()
+    positions = batch.positions.tolist()
     here = [n for n in range(size) if n not in absent and positions[n] not in failed]
-    offsets = unpacked(batch.offsets).tolist()
+    offsets = batch.offsets.tolist()
     return {
         place: read(layout, memory[offset:], allow_pickle=True)
         for place, layout, offset in zip(here, layouts, offsets, strict=True)

@@ -24,11 +24,11 @@ from joader.errors import BadMessage, ConnectionLost, NoDaemon, OurError, Refusa
 from joader.memory import Arena, Layout
 from joader.messages import (
     PROTOCOL,
-    BatchReady,
+    Announce,
+    Deliver,
     Differs,
     Hello,
-    PlanAhead,
-    Refused,
+    Refuse,
     Register,
     Registered,
     ToClient,
@@ -72,7 +72,7 @@ class Connection:
         finally:
             os.close(descriptor)
         self._channel: Channel[Any] = Channel(sock, ToClient)
-        self._batches: deque[BatchReady | PlanAhead | Differs] = deque()
+        self._batches: deque[Deliver | Announce | Differs] = deque()
         self._layouts: dict[int, Layout] = {}
         self._refusal: Refusal | None = None  # to be raised
         self.closed = False
@@ -107,11 +107,11 @@ class Connection:
             ahead = self._channel.look_ahead()
         except ConnectionLost:
             return True
-        return self._refusal is not None or any(isinstance(m, Refused) for m in ahead)
+        return self._refusal is not None or any(isinstance(m, Refuse) for m in ahead)
 
     def register(self, spec: Register) -> int:
         """Make the job known and return its number."""
-        self.batch_size = spec.batch_size
+        self.batch_size = spec.join.batch_size
         try:
             self._channel.send(spec)
             answer = self._wait((Registered,), self._answer_s)
@@ -135,26 +135,26 @@ class Connection:
             if self._refusal is None:
                 raise
 
-    def batch(self, timeout_s: float) -> BatchReady | PlanAhead | Differs:
+    def batch(self, timeout_s: float) -> Deliver | Announce | Differs:
         """Return the next batch, what is planned, or that there is none to share; TimeoutError if
         nothing comes in time."""
         if self._batches:
             return self._batches.popleft()
-        answer = self._wait((BatchReady, PlanAhead, Differs), timeout_s)
-        assert isinstance(answer, BatchReady | PlanAhead | Differs)
+        answer = self._wait((Deliver, Announce, Differs), timeout_s)
+        assert isinstance(answer, Deliver | Announce | Differs)
         return answer
 
     def ask(self, question: msgspec.Struct, kind: type[T], timeout_s: float) -> T:
         """Ask something and return the answer; batches that come before it are kept."""
         self._channel.send(question)
         while True:
-            answer = self._wait((BatchReady, PlanAhead, Differs, kind), timeout_s)
+            answer = self._wait((Deliver, Announce, Differs, kind), timeout_s)
             if isinstance(answer, kind):
                 return answer
-            assert isinstance(answer, BatchReady | PlanAhead | Differs)
+            assert isinstance(answer, Deliver | Announce | Differs)
             self._batches.append(answer)
 
-    def layouts(self, batch: BatchReady) -> list[Layout]:
+    def layouts(self, batch: Deliver) -> list[Layout]:
         """Return how each sample of a batch lies in its slot."""
         if batch.forget_layouts:
             self._layouts.clear()
@@ -188,7 +188,7 @@ class Connection:
         with suppress(TimeoutError, ConnectionLost):
             while True:
                 message = self._channel.receive(0.0)
-                if isinstance(message, Refused):
+                if isinstance(message, Refuse):
                     return Refusal(message.reason)
         return None
 
@@ -198,7 +198,7 @@ class Connection:
             raise self._refusal
         watched = self.nursery.pidfd if self.nursery is not None else None
         message = self._channel.receive(timeout_s, watched)
-        if isinstance(message, Refused):
+        if isinstance(message, Refuse):
             self.close()
             raise Refusal(message.reason)
         if not isinstance(message, kinds):

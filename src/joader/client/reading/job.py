@@ -14,7 +14,7 @@ from joader.client.reading.connection import Connection
 from joader.client.reading.in_job import InJob
 from joader.client.reading.no_daemon import Alone
 from joader.errors import ConnectionLost
-from joader.messages import Register, packed
+from joader.messages import MY_JOB, Join, Register
 from joader.recipe.parts import OwnPart, SharedPart
 
 CONNECT_TRIES = 3
@@ -105,27 +105,32 @@ class Job:
         if nursery is not None and nursery.recipe:  # the code was loaded anew, there
             recipe, place = nursery.recipe, nursery.place
         suffix = f" in {place}" if place else ""
-        return Register(
-            name=self.name,
+        join = Join(
+            MY_JOB,
             recipe=f"{recipe}{suffix}{self.private}",
-            rows=packed(self.rows),
+            rows=np.asarray(self.rows, np.int64),
             row_limit=self.row_limit,
             batch_size=batch_size,
             order=self.order,
             seed=self.seed,
             fresh=self.fresh,
             own=bool(self.own.steps.steps) and nursery is not None,
+            team=self.rank.team if self.rank else "",
+            rank=self.rank.number if self.rank else 0,
+            world_size=self.rank.world_size if self.rank else 1,
+            drop_last=self.drop_last,
+            reads_for=self.reads_for,
+            reads_itself=nursery is None,
+        )
+        return Register(
+            join,
+            name=self.name,
             ticket=nursery.ticket if nursery else "",
             workers=self.lending.workers if self.lending else 0,
             lends=self.lending.to_others if self.lending else False,
             compare=not self.private,
             waits=self.shared.waits,
-            team=self.rank.team if self.rank else "",
-            rank=self.rank.number if self.rank else 0,
-            world_size=self.rank.world_size if self.rank else 1,
-            drop_last=self.drop_last,
             timeout_s=timeout_s,
-            reads_for=self.reads_for,
             table=self.table,
             ground=f"{self.ground.name}{suffix}" if self.ground.pieces else "",
             pieces=tuple(self.ground.pieces),

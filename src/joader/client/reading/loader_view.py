@@ -20,7 +20,7 @@ from joader.client.reading.job import Job
 from joader.client.reading.no_daemon import Alone
 from joader.client.reading.torch_workers import InWorkers, Request
 from joader.errors import WorldError
-from joader.messages import BatchReady
+from joader.messages import Deliver
 
 Rows = NDArray[np.int64]
 
@@ -83,9 +83,7 @@ class Loader(Protocol):
         """Apply the batch transform."""
         ...
 
-    def count(
-        self, batch: BatchReady, wait_s: float, failed: int, replaced: int, alone: bool
-    ) -> None:
+    def count(self, batch: Deliver, wait_s: float, failed: int, replaced: int, alone: bool) -> None:
         """Count a batch that was yielded."""
         ...
 
@@ -162,9 +160,7 @@ class Reading:
         """Apply the batch transform."""
         return self._loader.finished(data)
 
-    def count(
-        self, batch: BatchReady, wait_s: float, failed: int, replaced: int, alone: bool
-    ) -> None:
+    def count(self, batch: Deliver, wait_s: float, failed: int, replaced: int, alone: bool) -> None:
         """Count a batch that was yielded."""
         self._loader.count(batch, wait_s, failed, replaced, alone)
 

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from joader.engine.recipe_rows import JobRows
 from joader.memory import Layout
 from joader.memory.layout import LINE_BYTES
-from joader.messages import BatchReady, NextBatch, StartPass, packed, unpacked
+from joader.messages import MY_JOB, Begin, Deliver, Want
 from joader.sampling import IndependentSampler, Sampler, SequentialSampler
 
-_ME = 0  # the only job of the sampler
+_NONE = np.empty(0, np.int64)
 
 
 class Alone:
@@ -54,25 +54,25 @@ class Alone:
     def send(self, *messages: msgspec.Struct) -> None:
         """Begin a pass, or note what to read next; slots need not be given back."""
         for message in messages:
-            if isinstance(message, StartPass):
+            if isinstance(message, Begin):
                 self._begin(message)
-            elif isinstance(message, NextBatch):
+            elif isinstance(message, Want):
                 self._asked.append(self._next(message))
 
-    def batch(self, timeout_s: float) -> BatchReady:
+    def batch(self, timeout_s: float) -> Deliver:
         """Return which rows the next batch that was asked for is made of."""
         numbers = self._asked.popleft()
-        return BatchReady(
-            number=self._number,
-            positions=packed(numbers),
-            samples=b"",
-            offsets=b"",
-            layouts=(),
+        return Deliver(
+            MY_JOB,
+            positions=numbers,
+            samples=_NONE,
+            offsets=_NONE,
             prepared=numbers.size,
-            absent=packed(np.arange(numbers.size)),
+            absent=np.arange(numbers.size),
+            number=self._number,
         )
 
-    def layouts(self, batch: BatchReady) -> list[Layout]:
+    def layouts(self, batch: Deliver) -> list[Layout]:
         """Return how samples lie in memory: none do."""
         return []
 
@@ -83,21 +83,21 @@ class Alone:
     def hang_up(self) -> None:
         """Do nothing: there is nobody to hang up on."""
 
-    def _begin(self, message: StartPass) -> None:
+    def _begin(self, message: Begin) -> None:
         self._number = message.number
         self._asked.clear()
         self._told = 0
         if self._order == "told":
             return
         seed = self._seed if self._order == "seeded" else None
-        left = self._rows.left(unpacked(message.done), message.epoch, seed)
+        left = self._rows.left(message.done, message.epoch, seed)
         draws = self._order == "shared"
         self._sampler = IndependentSampler(randbits(63)) if draws else SequentialSampler()
-        self._sampler.add(_ME, left)
+        self._sampler.add(MY_JOB, left)
 
-    def _next(self, message: NextBatch) -> NDArray[np.int64]:
+    def _next(self, message: Want) -> NDArray[np.int64]:
         """Return what the next batch is made of: positions, or numbers in the order it was told."""
         if self._order == "told":
             first, self._told = self._told, self._told + message.count
             return np.arange(first, self._told)
-        return self._rows.positions(self._sampler.draw({_ME: message.count})[_ME])
+        return self._rows.positions(self._sampler.draw({MY_JOB: message.count})[MY_JOB])

@@ -19,7 +19,7 @@ from joader.client.reading.collate import Samples, Slots
 from joader.errors import RowFailed
 from joader.memory import read
 from joader.memory.layout import LINE_BYTES
-from joader.messages import BatchReady, unpacked
+from joader.messages import Deliver
 from joader.workers.complaint import class_of, complaint, without_class
 
 # So many rows of a pass are named in the log, if they fail; all are counted.
@@ -44,9 +44,9 @@ class Mender:
         """Whether a row that failed ends the pass."""
         return self._on_error == "raise"
 
-    def mended(self, batch: BatchReady, slots: Slots) -> Slots | None:
+    def mended(self, batch: Deliver, slots: Slots) -> Slots | None:
         """Return what to make the batch of; None where nothing is left to make it of."""
-        size = len(unpacked(batch.positions))
+        size = len(batch.positions)
         if not slots.layouts:
             if self._spare is None or not self._must_fill:
                 return None
@@ -139,10 +139,10 @@ def _original(kind: type[Exception], reason: str) -> Exception | None:
     return told if isinstance(told, Exception) else None
 
 
-def good_places(batch: BatchReady) -> NDArray[np.int64]:
+def good_places(batch: Deliver) -> NDArray[np.int64]:
     """Return which places of a batch have a sample."""
     failed = [position for position, _ in batch.failed]
-    return np.flatnonzero(~np.isin(unpacked(batch.positions), failed))
+    return np.flatnonzero(~np.isin(batch.positions, failed))
 
 
 def nearest(places: NDArray[np.int64], size: int) -> NDArray[np.int64]:

@@ -42,7 +42,7 @@ from joader.errors import (
     Refusal,
     WorldError,
 )
-from joader.messages import AskWhy, BatchReady, Differs, GiveBack, PlanAhead, Why, unpacked
+from joader.messages import MY_JOB, Announce, AskWhy, Deliver, Differs, Release, Why
 from joader.recipe.parts import KeepsState
 from joader.recipe.randomness import key_of
 from joader.workers.complaint import class_of, complaint, without_class
@@ -82,7 +82,7 @@ class Pass:
         self._in_job: InJob | None = None  # who reads rows here, once there is one to read
         self._in_workers: InWorkers | None = None  # who reads for it where there is no daemon
         self._read: dict[int, Any] = {}  # samples of the latest batch, from there
-        self._unread: BatchReady | None = None  # a batch that was being read here
+        self._unread: Deliver | None = None  # a batch that was being read here
         self._wrong = 0  # how many rows of the latest batch failed
         self._given_back = False
         self._said_here = False
@@ -137,14 +137,14 @@ class Pass:
             if self._failure is not None:  # and as with torch, the next batch is another
                 raise self._failure
             made = 0 if whole is None else len(whole.rows)
-            replaced = max(0, made - (len(batch.positions) // 8 - self._wrong))
+            replaced = max(0, made - (len(batch.positions) - self._wrong))
             self._loader.count(batch, wait_s, self._wrong, replaced, alone)
             if whole is not None:
                 return self._loader.finished(data)
 
-    def _whole(self, batch: BatchReady) -> Slots | Samples | None:
+    def _whole(self, batch: Deliver) -> Slots | Samples | None:
         """Return what to make a batch of; None if it is left out, as all its rows failed."""
-        here = batch.absent or self._loader.reads_itself
+        here = batch.absent.size > 0 or self._loader.reads_itself
         if here or any(self._may_try_here(reason) for _, reason in batch.failed):
             return self._read_here(batch)
         return self._slots(batch)
@@ -159,7 +159,7 @@ class Pass:
         self._ahead = 1
         self._begin()
 
-    def _read_here(self, batch: BatchReady) -> Samples | None:
+    def _read_here(self, batch: Deliver) -> Samples | None:
         """Read what is missing of a batch in this process, and make it of objects.
 
         Until that is done the batch is kept: an interrupt (Ctrl-C) must not cost its rows.
@@ -229,7 +229,7 @@ class Pass:
                 without_class(reason).strip().splitlines()[-1],
             )
 
-    def _collated(self, batch: BatchReady, whole: Slots | Samples) -> Any:
+    def _collated(self, batch: Deliver, whole: Slots | Samples) -> Any:
         try:
             return self._loader.collated(whole)
         except Exception as error:  # of the user's collate_fn, or of torch's
@@ -252,13 +252,13 @@ class Pass:
         if not self._number:
             self._begin_now()
 
-    def _slots(self, batch: BatchReady) -> Slots | None:
+    def _slots(self, batch: Deliver) -> Slots | None:
         """Return what to make a batch of that workers have prepared."""
         layouts = self.connection.layouts(batch)
         rows = self._loader.rows_at(self.source.positions(batch))
         if batch.failed:
             rows = rows[good_places(batch)]
-        slots = Slots(layouts, self.connection.memory, unpacked(batch.offsets), rows)
+        slots = Slots(layouts, self.connection.memory, batch.offsets, rows)
         mended = self._mender.mended(batch, slots)
         self._wrong = len(batch.failed)
         self._tell_of(self._failed(batch), mended is None)
@@ -273,7 +273,7 @@ class Pass:
         for position, reason in failed:
             self._mender.name(position, self._loader.row_at(position), reason)
 
-    def _rows(self, batch: BatchReady, count: int) -> list[int]:
+    def _rows(self, batch: Deliver, count: int) -> list[int]:
         """Return the rows of a batch, without those that were left out."""
         failed = {position for position, _ in self._failed(batch)}
         positions = self.source.positions(batch).tolist()
@@ -281,9 +281,9 @@ class Pass:
             positions = [position for position in positions if position not in failed]
         return [self._loader.row_at(position) for position in positions]
 
-    def _failed(self, batch: BatchReady) -> list[tuple[int, str]]:
+    def _failed(self, batch: Deliver) -> list[tuple[int, str]]:
         """Return the positions of the dataset that failed, with the reasons."""
-        numbers, reasons = unpacked(batch.positions).tolist(), dict(batch.failed)
+        numbers, reasons = batch.positions.tolist(), dict(batch.failed)
         positions = zip(numbers, self.source.positions(batch).tolist(), strict=True)
         return [(position, reasons[n]) for n, position in positions if n in reasons]
 
@@ -292,11 +292,11 @@ class Pass:
         self._over = "was ended by the next one, as ranks read one at a time"
         return self.connection
 
-    def _note(self, batch: BatchReady) -> None:
+    def _note(self, batch: Deliver) -> None:
         """Note that a batch was yielded, give its slots back, and ask for another."""
         self.source.note(batch)
         try:
-            self.connection.send(GiveBack(batch.samples))
+            self.connection.send(Release(MY_JOB, batch.samples))
             self._ask()
         except ConnectionLost as error:  # the batch is whole; the next one comes from another
             self._note_loss(error)
@@ -324,8 +324,8 @@ class Pass:
         while (request := self.source.ask()) is not None:
             alone.send(request)
             batch = alone.batch(0.0)
-            told = unpacked(request.positions or batch.positions)
-            times = unpacked(request.times).tolist() if request.times else [0] * told.size
+            told = batch.positions if request.positions is None else request.positions
+            times = [0] * told.size if request.times is None else request.times.tolist()
             key, _ = self.source.randomness(batch)
             keys = [key_of(key, p, t) for p, t in zip(told.tolist(), times, strict=True)]
             yield batch, list(zip(self._loader.rows_at(told).tolist(), keys, strict=True))
@@ -343,7 +343,7 @@ class Pass:
         else:
             self.connection.send(request)
 
-    def _batch(self) -> BatchReady:
+    def _batch(self) -> Deliver:
         """Return the next batch of this pass, from another daemon if need be."""
         if self._in_workers is not None:
             ready, self._read = self._in_workers.next()
@@ -356,7 +356,7 @@ class Pass:
                     self._go_on_elsewhere()
                     deadline = time.monotonic() + self._loader.timeout_s  # it may have to start
                 batch = self.connection.batch(max(0.0, deadline - time.monotonic()))
-                if isinstance(batch, PlanAhead):
+                if isinstance(batch, Announce):
                     self._learn(batch)
                     continue
                 if isinstance(batch, Differs):
@@ -367,7 +367,7 @@ class Pass:
                     return batch
                 # What is left of a pass broken off goes back.
                 self.connection.layouts(batch)
-                self.connection.send(GiveBack(batch.samples))
+                self.connection.send(Release(MY_JOB, batch.samples))
             except TimeoutError:
                 deadline = time.monotonic() + self._more_time()
             except ConnectionLost as error:
@@ -381,7 +381,7 @@ class Pass:
         self.connection = self._loader.connect_in_private(row)
         self._begin()
 
-    def _learn(self, news: PlanAhead) -> None:
+    def _learn(self, news: Announce) -> None:
         """Note what a rank's pass reads next, so that it can go on without this daemon."""
         if news.number == self._number and isinstance(self.source, Drawn):
             self.connection.send(self.source.learn(news))

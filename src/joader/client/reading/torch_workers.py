@@ -13,10 +13,10 @@ from typing import Any
 from joader.client import torch_api
 from joader.client.reading.in_job import InJob
 from joader.client.reading.job import Job
-from joader.messages import BatchReady
+from joader.messages import Deliver
 from joader.workers.complaint import complaint
 
-Request = tuple[BatchReady, list[tuple[int, int]]]  # a batch, and its rows with their keys
+Request = tuple[Deliver, list[tuple[int, int]]]  # a batch, and its rows with their keys
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class InWorkers:
     def __init__(self, job: Job, requests: Iterator[Request], timeout_s: float) -> None:
         """Read what `requests` gives; torch asks for it as far ahead as it does."""
         assert job.lending is not None
-        self._asked: deque[BatchReady] = deque()
+        self._asked: deque[Deliver] = deque()
         self._requests = requests
         torch = torch_api.loaded()
         loader = torch.utils.data.DataLoader(
@@ -67,7 +67,7 @@ class InWorkers:
             self._asked.append(batch)
             yield rows
 
-    def next(self) -> tuple[BatchReady, dict[int, Any]]:
+    def next(self) -> tuple[Deliver, dict[int, Any]]:
         """Return the next batch, and its samples by place."""
         samples = next(self._batches)
         return self._asked.popleft(), dict(enumerate(samples))

@@ -1,0 +1,7 @@
+"""Who gets what: decisions about time, workers and memory, as values in and values out.
+
+Reading order: `pace` (how fast a job reads, how long a row takes), `turns` (who asks next),
+`shares` (who is owed memory), `orders` (one row of work), `crew` (the workers that one loader
+brings, and what each has in hand), `blame` (who pays for a slow or dead worker), `dispatch` (which
+worker gets which rows). A scheduling policy is a change to one of these files.
+"""

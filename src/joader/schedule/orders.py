@@ -1,0 +1,147 @@
+"""One row of work each: messages to workers carry many, decisions are about one.
+
+An *order* is a row to prepare, a job's own part to do, or a row to compare.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from joader.messages import Compare, Finish, Prepare
+
+
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """A row to prepare, and its slot (offset -1: none yet)."""
+
+    recipe: str
+    job: int
+    key: int
+    sample: int
+    row: int
+    position: int
+    times: int
+    offset: int
+    size_bytes: int
+
+
+class Own(msgspec.Struct, frozen=True, gc=False):
+    """A job's own part of a sample; without a layout, its source is not in its slot yet."""
+
+    job: int
+    key: int
+    sample: int
+    source: int
+    source_offset: int
+    position: int
+    times: int
+    offset: int
+    size_bytes: int
+    layout: bytes
+
+
+Order = Row | Own | Compare
+
+
+def rows_of(message: Prepare) -> list[Row]:
+    """Return the orders in a message."""
+    who = message.recipe, message.job, message.key
+    each = zip(
+        message.samples,
+        message.rows,
+        message.positions,
+        message.times,
+        message.offsets,
+        message.sizes,
+        strict=True,
+    )
+    return [Row(*who, *one) for one in each]
+
+
+def part_of(message: Prepare, rows: Mapping[int, int]) -> Prepare:
+    """Return a part of a message: by place in it, the rows to read."""
+
+    def at(values: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple([values[place] for place in rows])
+
+    return replace(
+        message,
+        samples=at(message.samples),
+        rows=tuple(rows.values()),
+        positions=at(message.positions),
+        times=at(message.times),
+        offsets=at(message.offsets),
+        sizes=at(message.sizes),
+    )
+
+
+def own_parts_of(message: Finish) -> list[Own]:
+    """Return the orders in a message."""
+    each = zip(
+        message.samples,
+        message.sources,
+        message.source_offsets,
+        message.positions,
+        message.times,
+        message.offsets,
+        message.sizes,
+        message.layouts or (b"",) * len(message.samples),
+        strict=True,
+    )
+    return [Own(message.job, message.key, *one) for one in each]
+
+
+def messages_of(orders: Iterable[Order]) -> list[Prepare | Finish | Compare]:
+    """Return messages for orders, in their order: one for those that differ in the row only."""
+    messages: list[Prepare | Finish | Compare] = []
+    rows: list[Row] = []
+    for order in orders:
+        if rows and not _alike(rows[0], order):
+            messages.append(_prepare(rows))
+            rows = []
+        if isinstance(order, Row):
+            rows.append(order)
+        elif isinstance(order, Own):
+            messages.append(_finish(order))
+        else:
+            messages.append(order)
+    if rows:
+        messages.append(_prepare(rows))
+    return messages
+
+
+def _alike(first: Row, other: Order) -> bool:
+    return isinstance(other, Row) and (first.recipe, first.job, first.key) == (
+        other.recipe,
+        other.job,
+        other.key,
+    )
+
+
+def _prepare(rows: list[Row]) -> Prepare:
+    return Prepare(
+        rows[0].recipe,
+        rows[0].job,
+        rows[0].key,
+        samples=tuple([row.sample for row in rows]),
+        rows=tuple([row.row for row in rows]),
+        positions=tuple([row.position for row in rows]),
+        times=tuple([row.times for row in rows]),
+        offsets=tuple([row.offset for row in rows]),
+        sizes=tuple([row.size_bytes for row in rows]),
+    )
+
+
+def _finish(own: Own) -> Finish:
+    return Finish(
+        own.job,
+        own.key,
+        samples=(own.sample,),
+        sources=(own.source,),
+        source_offsets=(own.source_offset,),
+        positions=(own.position,),
+        times=(own.times,),
+        offsets=(own.offset,),
+        sizes=(own.size_bytes,),
+        layouts=(own.layout,),
+    )
