@@ -1,13 +1,14 @@
 """The engine on paper: exactly once, in plan order, within the budget, and nobody is forgotten."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from joader.engine import ON_DEMAND, Engine, Limits
-from joader.engine.values import (
+from joader.errors import BadArgument, BadRows, JobExists, UnknownJob
+from joader.messages import (
     Begin,
     Deliver,
     Join,
@@ -16,12 +17,10 @@ from joader.engine.values import (
     Place,
     Prepare,
     Prepared,
-    PreparedEach,
     Release,
     Sized,
     Want,
 )
-from joader.errors import BadArgument, BadRows, JobExists, UnknownJob
 from joader.sampling import LockstepSampler
 from tests.engine.world import World
 
@@ -481,14 +480,13 @@ def test_a_want_after_the_end_is_answered_with_nothing() -> None:
 
 
 @pytest.mark.parametrize("order", ["seeded", "given"])
-def test_a_resumed_or_taken_back_pass_keeps_its_own_order(order: str) -> None:
+def test_a_resumed_pass_keeps_its_own_order(order: str) -> None:
     on = world()  # checks the order of each delivery
     on.join(join(1, order=order, seed=3))
     on.begin(1, epoch=2)
     for _ in range(3):
         on.want(1, 8)
         on.settle()
-        on.take_back(1)
     on.begin(1, epoch=2, done=np.array(on.got[1]))
     run(on, {1: 8})
     assert sorted(on.got[1]) == list(range(200))
@@ -637,13 +635,13 @@ def test_samples_reported_together_are_as_if_each_was_reported():
     for engine in engines:
         said = engine.handle(Join(1, "r", np.arange(40), 40, 8), Begin(1), Want(1, 8))
         (first,) = [i for i in said if isinstance(i, Prepare)]
-        said = engine.handle(Sized(first.sample, 100))
-        to_do.append([i.sample for i in said if isinstance(i, Prepare | Place)])
+        said = engine.handle(Sized(first.samples, (100,)))
+        to_do.append([s for i in said if isinstance(i, Prepare | Place) for s in i.samples])
     assert to_do[0] == to_do[1]
     assert len(to_do[0]) > 8
     for sample in to_do[0][:10]:
-        engines[0].take(Prepared(sample, 100))
-    engines[1].take(PreparedEach(tuple(to_do[0][:10]), 100))
+        engines[0].take(Prepared((sample,), 100))
+    engines[1].take(Prepared(tuple(to_do[0][:10]), 100))
     assert repr(engines[0].say()) == repr(engines[1].say())
     assert engines[0].used_bytes == engines[1].used_bytes
     assert engines[0].pinned_bytes == engines[1].pinned_bytes

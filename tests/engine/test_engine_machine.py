@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 
 from joader.engine import ON_DEMAND, Engine, Limits, supply
 from joader.engine.supply import WORKERS
-from joader.engine.values import Join
+from joader.messages import Join
 from tests.engine.world import World
 
 LIMITS = {"photos": 12, "sounds": 7, "texts": 30}
@@ -116,11 +116,6 @@ class Machine(RuleBasedStateMachine):
         holding = [job for job, held in self.world.held.items() if held]
         job = holding[pick % len(holding)]
         self.world.release(job, which % len(self.world.held[job]))
-
-    @precondition(lambda self: self.world.jobs)
-    @rule(pick=PICK)
-    def take_back(self, pick: int) -> None:
-        self.world.take_back(self.a_job(pick))
 
     @precondition(lambda self: self.world.jobs)
     @rule(pick=PICK)

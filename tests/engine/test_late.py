@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from joader.engine.values import Join, Late, Prepare
+from joader.messages import Join, Late, Prepare
+from joader.schedule.orders import Row, rows_of
 from tests.engine.world import World
 
 
@@ -37,10 +38,10 @@ def test_who_waits_gets_another_preparation_in_another_slot() -> None:
     late = started(on, fresh=True)
     known = {sample: on.to_do[sample] for sample in late}
     said = on.tell(Late(tuple(late)))
-    again = [i for i in said if isinstance(i, Prepare)]
+    again = [row for i in said if isinstance(i, Prepare) for row in rows_of(i)]
     assert len(again) == 2
     for one, before in zip(again, known.values(), strict=True):
-        assert isinstance(before, Prepare)
+        assert isinstance(before, Row)
         assert one.sample not in known
         assert one.offset not in {other.offset for other in known.values()}
         assert (one.row, one.job) == (before.row, before.job)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from joader.engine.values import Announce, Begin, Deliver, Instruction, Join, Know, Release, Want
 from joader.errors import BadArgument
+from joader.messages import Announce, Begin, Deliver, Instruction, Join, Know, Release, Want
 from tests.engine.world import World
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from joader.engine.recipes import MOST_KEPT
-from joader.engine.values import Forget, Join, Leave
 from joader.errors import BadArgument
+from joader.messages import Forget, Join, Leave
 from tests.engine.world import World
 
 ROWS = 40

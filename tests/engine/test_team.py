@@ -1,11 +1,11 @@
 """Jobs that are told what to read, and ranks that read one plan together."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
-from joader.engine.values import (
+from joader.errors import BadArgument
+from joader.messages import (
     Announce,
     Begin,
     Deliver,
@@ -14,10 +14,8 @@ from joader.engine.values import (
     Join,
     Know,
     Release,
-    TakeBack,
     Want,
 )
-from joader.errors import BadArgument
 from tests.engine.world import World
 
 SIZE = 100
@@ -111,7 +109,6 @@ def test_what_a_job_is_told_must_be_there() -> None:
     for positions in (np.array([50]), np.array([-1]), np.array([1, 2]), None):
         with pytest.raises(BadArgument):
             on.tell(Want(1, 1, 0.0, positions))
-    on.tell(TakeBack(1))
     assert on.read(1, 1, np.array([4])) == [4]
 
 

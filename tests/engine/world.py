@@ -10,12 +10,13 @@ from itertools import count
 from typing import NamedTuple
 
 import numpy as np
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from joader.engine import Engine, Limits
-from joader.engine.values import (
+from joader.messages import (
     Begin,
     Deliver,
+    Drop,
     Event,
     Failed,
     Finish,
@@ -31,10 +32,10 @@ from joader.engine.values import (
     Refuse,
     Release,
     Sized,
-    TakeBack,
     Want,
 )
 from joader.sampling import SeededSampler
+from joader.schedule.orders import Own, Row, own_parts_of, rows_of
 
 NOTHING = np.empty(0, np.int64)
 
@@ -61,8 +62,8 @@ class World:
         self.limits = limits
         self.capacity = capacity_bytes
         self.size_of = size_of  # by row
-        self.to_do: dict[int, Prepare | Finish] = {}
-        self.sized: dict[int, Prepare | Finish] = {}  # workers that wait for a slot
+        self.to_do: dict[int, Row | Own] = {}
+        self.sized: dict[int, Row | Own] = {}  # workers that wait for a slot
         self.slots: dict[int, tuple[int, int]] = {}  # sample -> offset, size
         self.late_ones: set[int] = set()  # in the hands of workers that do not answer
         self.bytes: dict[int, Made] = {}  # by offset
@@ -84,7 +85,7 @@ class World:
         self.refused: dict[int, str] = {}
         self.prepared = 0
         self.log: list[tuple[Event, list[Instruction]]] = []
-        self._serial, self._keys = count(), count(1)
+        self._serial, self._keys, self._newcomers = count(), count(1), count(1000)
 
     def tell(self, event: Event) -> list[Instruction]:
         instructions = self.engine.handle(event)
@@ -110,20 +111,19 @@ class World:
 
     def carry_out(self, instruction: Instruction) -> None:
         match instruction:
-            case Prepare() | Finish():
-                assert instruction.sample not in self.to_do
-                self.to_do[instruction.sample] = instruction
-                if instruction.offset >= 0:
-                    self.occupy(instruction.sample, instruction.offset, instruction.size_bytes)
-            case Place() if instruction.offset < 0:
-                assert instruction.sample in self.sized
-                self.drop_with_followers(instruction.sample)
+            case Prepare():
+                self.take(*rows_of(instruction))
+            case Finish():
+                self.take(*own_parts_of(instruction))
+            case Drop():
+                for sample in instruction.samples:
+                    assert sample in self.sized
+                    self.drop_with_followers(sample)
             case Place():
-                order = self.sized.pop(instruction.sample)
-                self.occupy(instruction.sample, instruction.offset, instruction.size_bytes)
-                self.to_do[instruction.sample] = replace(
-                    order, offset=instruction.offset, size_bytes=instruction.size_bytes
-                )
+                ((sample,), (offset,), (size,)) = astuple(instruction)
+                order = self.sized.pop(sample)
+                self.occupy(sample, offset, size)
+                self.to_do[sample] = replace(order, offset=offset, size_bytes=size)
             case Deliver():
                 self.receive(instruction)
             case Refuse():
@@ -135,6 +135,13 @@ class World:
                     self.ready.remove(sample)
                     assert not any(sample in batch for held in self.held.values() for batch in held)
                     self.slots.pop(sample)
+
+    def take(self, *orders: Row | Own) -> None:
+        for order in orders:
+            assert order.sample not in self.to_do
+            self.to_do[order.sample] = order
+            if order.offset >= 0:
+                self.occupy(order.sample, order.offset, order.size_bytes)
 
     def occupy(self, sample: int, offset: int, size: int) -> None:
         self.slots.pop(sample, None)
@@ -149,7 +156,7 @@ class World:
         spec = self.jobs[job]
         positions = delivery.positions.tolist()
         bad = [position for position, _ in delivery.failed]
-        missing = [positions[place] for place in delivery.absent]
+        missing = [positions[place] for place in delivery.absent.tolist()]
         assert spec.reads_itself or not missing
         for position, sample, offset in zip(
             [position for position in positions if position not in (*bad, *missing)],
@@ -243,12 +250,17 @@ class World:
         self.tell(Leave(job))
 
     def take_back(self, job: int) -> None:
-        self.tell(TakeBack(job))
+        """Have the plan of a job taken back: another comes that will draw with it, and goes."""
+        spec = self.jobs[job]
+        newcomer = replace(spec, job=next(self._newcomers), batch_size=1)
+        self.tell(newcomer)
+        self.tell(Begin(newcomer.job, key=next(self._keys)))
+        self.tell(Leave(newcomer.job))
 
     def finish(self, sample: int) -> None:
         """Let a worker finish: write to the slot, or say how large the sample is."""
         order = self.to_do[sample]
-        if isinstance(order, Finish) and self.in_hand(order.source):
+        if isinstance(order, Own) and self.in_hand(order.source):
             sample = order.source
             if sample in self.sized:
                 return
@@ -262,17 +274,17 @@ class World:
             self.sized[sample] = order
             if size > self.engine._cache.capacity_bytes:
                 self.drop_with_followers(sample)
-            self.tell(Sized(sample, size))
+            self.tell(Sized((sample,), (size,)))
         else:
             self.bytes[order.offset] = made
             self.slots[sample] = (order.offset, -(-size // 64) * 64)
             self.ready.add(sample)
-            self.prepared += isinstance(order, Prepare)
-            self.tell(Prepared(sample, size))
+            self.prepared += isinstance(order, Row)
+            self.tell(Prepared((sample,), size))
 
-    def made_by(self, order: Prepare | Finish) -> Made:
+    def made_by(self, order: Row | Own) -> Made:
         """Return what a worker makes of an order."""
-        if isinstance(order, Prepare):
+        if isinstance(order, Row):
             start = (order.key, order.position, order.times)
             return Made(order.recipe, order.row, next(self._serial), start, None)
         source = self.bytes[self.slots[order.source][0]]
@@ -287,7 +299,7 @@ class World:
         gone = [sample]
         if sample in self.to_do or sample in self.sized:
             orders = [*self.to_do.values(), *self.sized.values()]
-            gone += [o.sample for o in orders if isinstance(o, Finish) and o.source == sample]
+            gone += [o.sample for o in orders if isinstance(o, Own) and o.source == sample]
         for one in gone:
             self.to_do.pop(one, None)
             self.sized.pop(one, None)
@@ -317,7 +329,7 @@ class World:
         Own parts that wait for it in nobody's hands are forgotten, and told anew in the same slot.
         """
         for own, order in list(self.to_do.items()):
-            waits = isinstance(order, Finish) and order.source in self.late_ones
+            waits = isinstance(order, Own) and order.source in self.late_ones
             if waits and own not in self.late_ones:
                 del self.to_do[own]
                 self.slots.pop(own, None)
@@ -337,7 +349,7 @@ class World:
     def blocked(self, sample: int) -> bool:
         """Tell whether its worker is late, or waits for a slot for the source of the sample."""
         order = self.to_do[sample]
-        waits_for = order.source if isinstance(order, Finish) else -1
+        waits_for = order.source if isinstance(order, Own) else -1
         return waits_for in self.sized or bool({sample, waits_for} & self.late_ones)
 
     def settle(self) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from joader.workers.watch import LATE_S
 
 from joader.client.reading import births
 from joader.config import DaemonConfig
@@ -39,7 +40,6 @@ from joader.workers import loop, nursery
 from joader.workers.desk import Desk
 from joader.workers.link import NurseryLink
 from joader.workers.pool import Pool
-from joader.workers.watch import LATE_S
 
 SHARED, OWN = SharedPart([1, 2, 3], Steps([])), OwnPart(Steps([]))
 PATIENCE_S = 30.0

@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from joader.engine.values import Finish, Join, Late, Prepare
+from joader.messages import Finish, Join, Late, Prepare
 from tests.engine.world import World
 
 ROWS = 24

@@ -8,7 +8,7 @@ from joader.daemon.daemon import Daemon
 from joader.daemon.door import Door
 from joader.daemon.main import run
 from joader.engine import Engine
-from joader.engine.values import Event, Instruction
+from joader.messages import Event, Instruction
 from tests.processes.conftest import Node
 from tests.processes.jobs import wait_until
 from tests.processes.test_sharing import read

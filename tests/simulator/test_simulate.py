@@ -5,8 +5,8 @@ import pytest
 
 from joader.cache import Lru
 from joader.engine import Engine, Limits
-from joader.engine.values import Event, Instruction, Want
 from joader.errors import BadArgument, BadRows
+from joader.messages import Event, Instruction, Want
 from joader.sampling import DependentSampler
 from joader.simulator import Job, Result, simulate
 from joader.simulator.choices import POLICIES, SAMPLERS

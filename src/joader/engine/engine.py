@@ -318,15 +318,9 @@ class Engine:
                 self._plan_again(reader)
 
     def _plan_again(self, reader: Reader) -> None:
-        if reader.told:
-            self._supply.give_up_all(reader)
-        elif reader.in_pass and reader.positions:
+        if reader.in_pass and reader.positions:
             planned = reader.rows.numbers[np.array(reader.positions, np.int64)]
-            if reader.sampler is reader.recipe.sampler:
-                undrawn = reader.sampler.unread(reader.job)
-            else:  # in its order
-                undrawn = reader.sampler.draw({reader.job: reader.undrawn})[reader.job]
-            self._draw_from(reader, np.concatenate([planned, undrawn]))
+            self._draw_from(reader, np.concatenate([planned, reader.sampler.unread(reader.job)]))
 
     def _draw_from(self, reader: Reader, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> None:
         """Give up the reader's plan, and draw from these numbers."""

@@ -1,0 +1,396 @@
+"""Who prepares what: the job's own workers first, others that have nothing to do, no more births
+than cores."""
+
+import pytest
+
+from joader.errors import BadMessage
+from joader.messages import Failed, Finish, Stop
+from joader.schedule.dispatch import GRACE_S
+from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, Nursery
+
+
+@pytest.fixture
+def floor() -> Floor:
+    return Floor()
+
+
+def test_a_row_goes_to_the_crew_of_the_job_that_needs_it(floor: Floor) -> None:
+    tickets = [floor.join(job) for job in (1, 2)]
+    floor.prepare(2, 7)
+    floor.settle()
+    assert floor.of(tickets[0]) == []
+    (worker,) = floor.of(tickets[1])
+    assert worker.has == [7]
+
+
+def test_a_crew_that_is_idle_helps_one_that_has_more_than_it_can_take(floor: Floor) -> None:
+    busy, idle = floor.join(1, workers=1), floor.join(2, workers=1)
+    floor.prepare(2, 100)
+    floor.settle()
+    (helper,) = floor.of(idle)
+    helper.report(100)
+    floor.prepare(1, *range(10))
+    floor.settle()
+    (own,) = floor.of(busy)
+    assert own.has
+    assert helper.has
+    assert set(own.has).isdisjoint(helper.has)
+
+
+def test_who_has_something_in_hand_helps_nobody(floor: Floor) -> None:
+    busy, other = floor.join(1, workers=1), floor.join(2, workers=1)
+    floor.prepare(2, 100)
+    floor.settle()
+    (helper,) = floor.of(other)
+    floor.prepare(1, *range(10))
+    floor.settle()
+    assert helper.has == [100]
+    helper.report(100)
+    floor.settle()
+    assert helper.has
+    assert set(helper.has) <= set(range(10))
+    assert floor.of(busy)
+
+
+def test_a_crew_with_rows_of_its_own_to_do_helps_nobody(floor: Floor) -> None:
+    floor.join(1, workers=1)
+    other = floor.join(2, workers=1)
+    floor.prepare(1, *range(10))
+    floor.prepare(2, *range(100, 110))
+    floor.settle()
+    (worker,) = floor.of(other)
+    for _ in range(10):
+        assert set(worker.has) <= set(range(100, 110))
+        worker.report(worker.has[0])
+        if not worker.has:
+            break
+    floor.settle()
+    assert set(worker.has) <= set(range(10))  # now it does
+
+
+@pytest.mark.parametrize(("code", "lends"), [("other", True), ("code", False)])
+def test_who_has_other_code_or_keeps_its_workers_helps_nobody(
+    floor: Floor, code: str, lends: bool
+) -> None:
+    floor.join(1, workers=1)
+    idle = floor.join(2, code=code, workers=1, lends=lends)
+    floor.prepare(2, 100, code=code)
+    floor.settle()
+    (worker,) = floor.of(idle)
+    worker.report(100)
+    floor.prepare(1, *range(10))
+    floor.settle()
+    assert worker.has == []
+
+
+def test_a_crew_that_keeps_its_workers_is_helped_by_others(floor: Floor) -> None:
+    floor.join(1, workers=1, lends=False)
+    idle = floor.join(2, workers=1)
+    floor.prepare(2, 100)
+    floor.settle()
+    (worker,) = floor.of(idle)
+    worker.report(100)
+    floor.prepare(1, *range(10))
+    floor.settle()
+    assert worker.has
+
+
+def test_a_job_without_workers_is_served_by_who_has_its_code(floor: Floor) -> None:
+    ticket = floor.join(1)
+    floor.prepare(99, 5)
+    floor.settle()
+    assert floor.of(ticket)[0].has == [5]
+
+
+def test_a_row_that_nobody_has_the_code_for_is_refused(floor: Floor) -> None:
+    floor.join(1, code="other")
+    floor.prepare(2, 5)
+    assert [event.samples for event in floor.lost] == [(5,)]
+
+
+def test_a_crew_whose_jobs_have_left_is_asked_for_nothing(floor: Floor) -> None:
+    floor.join(1)
+    floor.leave(1)
+    floor.prepare(2, 5)
+    assert [event.samples for event in floor.lost] == [(5,)]
+
+
+# Births.
+
+
+def test_no_more_are_born_than_the_machine_has_cores(floor: Floor) -> None:
+    ticket = floor.join(1)
+    floor.prepare(1, *range(100))
+    floor.settle()
+    assert sorted(worker.number for worker in floor.of(ticket)) == [0, 1, 2, 3]
+
+
+def test_no_more_are_born_than_there_is_to_do(floor: Floor) -> None:
+    ticket = floor.join(1)
+    floor.prepare(1, 1, 2)
+    floor.settle()
+    assert len(floor.of(ticket)) == 2
+
+
+@pytest.mark.parametrize("workers", [1, 2, 7])
+def test_no_more_are_born_than_the_loader_lends_however_many_cores(
+    floor: Floor, workers: int
+) -> None:
+    ticket = floor.join(1, workers=workers)
+    floor.prepare(1, *range(100))
+    floor.settle()
+    assert len(floor.of(ticket)) == workers
+
+
+def test_of_equal_jobs_together_there_are_as_many_as_cores_and_of_each_one(
+    floor: Floor,
+) -> None:
+    tickets = [floor.join(job) for job in range(6)]
+    for job in range(6):
+        floor.prepare(job, *range(100 * job, 100 * job + 50))
+        floor.settle()
+    counts = [len(floor.of(ticket)) for ticket in tickets]
+    assert counts[0] == 4
+    assert all(count >= 1 for count in counts)
+    assert sum(counts) <= 4 + 5
+
+
+def test_jobs_with_different_code_have_their_shares_of_the_cores(floor: Floor) -> None:
+    tickets = [floor.join(job, code=f"code {job}") for job in range(2)]
+    for job in range(2):
+        floor.prepare(job, *range(100 * job, 100 * job + 50), code=f"code {job}")
+    floor.settle()
+    assert [len(floor.of(ticket)) for ticket in tickets] == [2, 2]
+
+
+def test_who_keeps_its_workers_takes_none_of_the_room_of_others(floor: Floor) -> None:
+    own = floor.join(1, workers=4, lends=False)
+    floor.prepare(1, *range(50))
+    floor.settle()
+    ticket = floor.join(2)
+    floor.prepare(2, *range(100, 150))
+    floor.settle()
+    assert len(floor.of(own)) == 4
+    assert len(floor.of(ticket)) == 4
+
+
+def test_nothing_is_born_before_the_nursery_is_here(floor: Floor) -> None:
+    floor.come(1, "ticket")
+    floor.prepare(1, 1)
+    floor.settle()
+    assert not floor.dispatch.expects("ticket", 0)
+    assert "not been born yet" in floor.whereabouts(1)
+    floor.join(1, ticket="ticket")
+    floor.settle()
+    assert floor.of("ticket")[0].has == [1]
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["it has not come", "it was killed"])
+def test_what_a_job_without_its_nursery_was_to_do_others_with_its_code_do(
+    floor: Floor, gone: bool
+) -> None:
+    floor.come(1, "first")
+    if gone:
+        Nursery(floor, "first").go()  # its job computes, and sees it only later
+    floor.join(2)
+    floor.prepare(1, 5)  # for both: the second waits for it, too
+    floor.later(5.0)
+    assert 5 in floor.has()
+
+
+def test_only_workers_that_were_asked_for_are_expected(floor: Floor) -> None:
+    ticket = floor.join(1)
+    floor.prepare(1, 1)
+    assert floor.dispatch.expects(ticket, 0)
+    assert not floor.dispatch.expects(ticket, 1)
+    assert not floor.dispatch.expects("another", 0)
+    floor.settle()
+    assert not floor.dispatch.expects(ticket, 0)  # it has come
+
+
+# Coming and going.
+
+
+def test_one_nursery_serves_all_passes_of_a_loader_and_no_two_recipes(floor: Floor) -> None:
+    floor.join(1, ticket="loader")
+    floor.join(2, ticket="loader")
+    with pytest.raises(BadMessage, match="two recipes"):
+        floor.come(3, "loader", "other")
+    floor.leave(1)
+    assert floor.lost == []
+    floor.prepare(2, 5)
+    floor.settle()
+    assert floor.of("loader")[0].has == [5]
+
+
+def test_what_no_worker_of_a_job_that_leaves_has_is_told_and_what_one_has_is_finished(
+    floor: Floor,
+) -> None:
+    ticket = floor.join(1, workers=1)
+    floor.prepare(1, *range(10))
+    floor.settle()
+    (worker,) = floor.of(ticket)
+    in_hand = worker.has
+    floor.leave(1)
+    (gone,) = floor.lost
+    assert not gone.blamed
+    assert sorted([*gone.samples, *in_hand]) == list(range(10))
+    worker.report(*in_hand)
+    floor.settle()
+    assert floor.prepared == in_hand
+    assert worker in floor.told_to_stop()
+    assert floor.lost == [gone]
+
+
+def test_workers_of_a_job_that_is_gone_get_a_moment_and_no_longer(floor: Floor) -> None:
+    ticket = floor.join(1, workers=1)
+    floor.prepare(1, 1, 2)
+    floor.settle()
+    (worker,) = floor.of(ticket)
+    floor.leave(1)
+    floor.later(GRACE_S / 2)
+    assert worker.alive
+    floor.later(GRACE_S)
+    assert not worker.alive
+    assert floor.nurseries[ticket].closed
+    (lost,) = floor.lost
+    assert sorted(lost.samples) == [1, 2]
+    assert not lost.blamed
+    with pytest.raises(BadMessage, match="not here any more"):
+        floor.dispatch.attend(ticket)
+
+
+def test_a_loader_that_comes_back_in_time_keeps_its_nursery(floor: Floor) -> None:
+    ticket = floor.join(1)
+    floor.prepare(1, 1)
+    floor.settle()
+    floor.of(ticket)[0].report(1)
+    floor.leave(1)
+    floor.join(2, ticket=ticket)
+    floor.later(2 * GRACE_S)
+    assert not floor.nurseries[ticket].closed
+    floor.prepare(2, 5)
+    floor.settle()
+    assert 5 in floor.has()
+
+
+def test_who_helped_a_job_that_left_goes_on(floor: Floor) -> None:
+    floor.join(1, workers=1)
+    idle = floor.join(2, workers=1)
+    floor.prepare(2, 100)
+    floor.settle()
+    (helper,) = floor.of(idle)
+    helper.report(100)
+    floor.prepare(1, *range(10))
+    floor.settle()
+    taken = helper.has
+    assert taken
+    floor.leave(1)
+    assert not {sample for event in floor.lost for sample in event.samples} & set(taken)
+    floor.later(2 * GRACE_S)
+    assert helper.alive
+    helper.report(*taken)
+    assert set(floor.prepared) >= set(taken)
+
+
+def test_who_has_nothing_in_hand_is_told_to_end_when_all_ends(floor: Floor) -> None:
+    ticket = floor.join(1, workers=2)
+    floor.prepare(1, 1, 2, 3)
+    floor.settle()
+    idle, busy = floor.of(ticket)
+    idle.report(*idle.has)
+    floor.dispatch.close()
+    floor.act()
+    assert Stop in idle.told
+    assert Stop not in busy.told
+    busy.die()
+    assert floor.lost == []  # nobody is to be told any more
+
+
+# Own parts.
+
+
+def test_an_own_part_goes_along_with_its_source(floor: Floor) -> None:
+    ticket = floor.join(1, workers=2)
+    floor.prepare(1, 1, 2, 3)
+    floor.settle()
+    floor.finish(13, 3)
+    floor.feed()
+    (worker,) = (worker for worker in floor.of(ticket) if 3 in worker.has)
+    assert worker.has[-2:] == [3, 13]
+
+
+def test_an_own_part_of_what_waits_is_held_until_it_is_handed_out(floor: Floor) -> None:
+    ticket = floor.join(1, workers=1)
+    floor.prepare(1, 1, 2, 3)
+    floor.settle()
+    (worker,) = floor.of(ticket)
+    floor.finish(13, 3)
+    assert "shared part" in floor.whereabouts(13)
+    worker.report(1)
+    floor.settle()
+    assert worker.has == [2, 3, 13]
+
+
+def test_an_own_part_of_what_a_helper_prepares_is_done_at_home_and_first(
+    floor: Floor,
+) -> None:
+    home, idle = floor.join(1, workers=1), floor.join(2, workers=1)
+    floor.prepare(2, 100)
+    floor.settle()
+    (helper,) = floor.of(idle)
+    helper.report(100)
+    floor.prepare(1, *range(10))
+    floor.settle()
+    (own,) = floor.of(home)
+    source = helper.has[0]
+    floor.finish(50, source)
+    helper.report(source)
+    own.report(own.has[0])
+    floor.settle()
+    assert 50 in own.has
+    (order,) = [one for one in own.said if isinstance(one, Finish) and one.samples == (50,)]
+    assert order.layouts == (LAYOUT,)
+    assert order.source_offsets == (source * SLOT_BYTES,)
+
+
+def test_an_own_part_never_goes_to_another_crew(floor: Floor) -> None:
+    floor.join(1, workers=1)
+    idle = floor.join(2, workers=1)
+    floor.prepare(2, 100)
+    floor.settle()
+    (helper,) = floor.of(idle)
+    helper.report(100)
+    for sample in range(10):
+        floor.finish(50 + sample, 999, LAYOUT)
+    floor.feed()
+    floor.settle()
+    assert helper.has == []
+
+
+def test_what_is_held_for_a_row_that_fails_is_dropped(floor: Floor) -> None:
+    home, idle = floor.join(1, workers=1), floor.join(2, workers=1)
+    floor.prepare(2, 100)
+    floor.settle()
+    (helper,) = floor.of(idle)
+    helper.report(100)
+    floor.prepare(1, *range(10))
+    floor.settle()
+    source = helper.has[0]
+    floor.finish(50, source)
+    helper.say(Failed(source, "bad row"))
+    for worker in (helper, *floor.of(home)):
+        for _ in range(20):
+            worker.report(*worker.has)
+            floor.settle()
+    assert 50 not in set(floor.prepared)
+    assert floor.whereabouts(50) == "is in no worker's hands"
+
+
+def test_the_nursery_is_asked_by_numbers_that_nobody_has(floor: Floor) -> None:
+    ticket = floor.join(1, workers=3)
+    floor.prepare(1, *range(20))
+    floor.settle()
+    floor.of(ticket)[1].die()
+    floor.later(1.5)
+    assert floor.nurseries[ticket].numbers == [0, 1, 2, 1]
