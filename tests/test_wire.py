@@ -8,28 +8,29 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
+import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from joader.errors import BadMessage, ConnectionLost, NoDaemon, Refusal
 from joader.messages import (
     PROTOCOL,
-    Cook,
+    Failed,
     FromWorker,
     Hello,
-    NextBatch,
     NotBegun,
-    Refused,
-    Spoiled,
+    Refuse,
+    Release,
     Stop,
     ToWorker,
+    Want,
     Welcome,
-    packed,
-    unpacked,
 )
 from joader.wire import Allowance, Channel, Stream, connected_to, frame, welcomed
+from tests.orders import prepare
 
-MESSAGES = [Cook(7, 3, 64, 128, 9), Stop(), Cook(2**40, 0, -1, 0, 2**62)]
+MESSAGES = [prepare(7, 3, 64, 128, 9), Stop(), prepare(2**40, 0, -1, 0, 2**62)]
 
 
 @given(st.lists(st.integers(1, 40), max_size=30))
@@ -47,7 +48,7 @@ def test_messages_come_whole_however_the_bytes_are_cut(cuts: list[int]) -> None:
 def test_what_nobody_expects_is_refused() -> None:
     stream: Stream[object] = Stream(ToWorker)
     with pytest.raises(BadMessage, match="nobody expects"):
-        list(stream.feed(frame(NextBatch(1))))
+        list(stream.feed(frame(Want(0, 1))))
     with pytest.raises(BadMessage, match="at most"):
         list(Stream[object](ToWorker).feed(b"\xff" * 8))
     with pytest.raises(BadMessage):
@@ -72,7 +73,8 @@ def test_a_channel_tells_when_the_other_side_is_gone_or_silent() -> None:
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)))
 @settings(derandomize=True, deadline=None)
 def test_arrays_travel_as_they_are(values: list[int]) -> None:
-    assert unpacked(packed(values)).tolist() == values
+    (got,) = Stream[Release](Release).feed(frame(Release(1, np.array(values, np.int64))))
+    assert got.samples.tolist() == values
 
 
 def test_a_message_takes_memory_as_it_comes_not_as_it_announces_itself() -> None:
@@ -103,13 +105,15 @@ def test_what_was_read_is_free_again() -> None:
 
 
 def test_what_is_no_array_is_refused() -> None:
-    with pytest.raises(BadMessage, match="9 bytes are no array"):
-        unpacked(b"123456789")
+    for nonsense in (b"123456789", [1, 2], None):
+        body = msgspec.msgpack.encode({"type": "Release", "job": 1, "samples": nonsense})
+        with pytest.raises(BadMessage, match="nobody expects"):
+            list(Stream[Release](Release).feed(len(body).to_bytes(4, "big") + body))
 
 
 def test_large_messages_and_what_follows_them_come_whole() -> None:
     small = NotBegun((1, 2))
-    messages = [Spoiled(1, "x" * 200_000), small, Spoiled(2, "é" * 65_536), small]
+    messages = [Failed(1, "x" * 200_000), small, Failed(2, "é" * 65_536), small]
     data = b"".join(map(frame, messages))
     for step in (1000, 70_000, len(data)):
         allowance = Allowance(1 << 20)
@@ -123,9 +127,9 @@ def test_large_messages_and_what_follows_them_come_whole() -> None:
 
 def test_a_look_ahead_loses_nothing_and_tells_of_the_end() -> None:
     ours, theirs = socket.socketpair()
-    channel: Channel[Any] = Channel(ours, NextBatch)
+    channel: Channel[Any] = Channel(ours, Want)
     assert channel.look_ahead() == []
-    sent = [NextBatch(count) for count in range(1, 4)]
+    sent = [Want(0, count) for count in range(1, 4)]
     theirs.sendall(b"".join(map(frame, sent)))
     assert channel.look_ahead() == sent
     assert channel.receive(1.0) == sent[0]
@@ -140,7 +144,7 @@ def test_a_look_ahead_loses_nothing_and_tells_of_the_end() -> None:
 
 def test_no_time_is_no_lost_connection() -> None:
     ours, theirs = socket.socketpair()
-    channel: Channel[Any] = Channel(ours, NextBatch)
+    channel: Channel[Any] = Channel(ours, Want)
     with pytest.raises(TimeoutError):
         channel.receive(0.0)
     channel.close()
@@ -159,10 +163,10 @@ def ended() -> Iterator[int]:
 
 def test_who_waits_beside_a_process_hears_of_its_end_but_first_what_was_said(ended: int) -> None:
     ours, theirs = socket.socketpair()
-    channel: Channel[Any] = Channel(ours, NextBatch)
-    theirs.sendall(frame(NextBatch(1)) + frame(NextBatch(2)))
-    assert channel.receive(5.0, ended) == NextBatch(1)
-    assert channel.receive(5.0, ended) == NextBatch(2)
+    channel: Channel[Any] = Channel(ours, Want)
+    theirs.sendall(frame(Want(0, 1)) + frame(Want(0, 2)))
+    assert channel.receive(5.0, ended) == Want(0, 1)
+    assert channel.receive(5.0, ended) == Want(0, 2)
     with pytest.raises(ConnectionLost, match="was to serve us has ended"):
         channel.receive(5.0, ended)
     channel.close()
@@ -172,11 +176,11 @@ def test_who_waits_beside_a_process_hears_of_its_end_but_first_what_was_said(end
 def test_beside_a_process_that_lives_a_wait_ends_in_time() -> None:
     ours, theirs = socket.socketpair()
     me = os.pidfd_open(os.getpid())
-    channel: Channel[Any] = Channel(ours, NextBatch)
+    channel: Channel[Any] = Channel(ours, Want)
     with pytest.raises(TimeoutError):
         channel.receive(0.01, me)
-    theirs.sendall(frame(NextBatch(1)))
-    assert channel.receive(5.0, me) == NextBatch(1)
+    theirs.sendall(frame(Want(0, 1)))
+    assert channel.receive(5.0, me) == Want(0, 1)
     channel.close()
     theirs.close()
     os.close(me)
@@ -203,7 +207,7 @@ def test_a_welcome_brings_its_descriptors_and_leaves_what_follows_to_others() ->
 
 def test_who_is_refused_is_told_why_and_what_is_no_welcome_is_none() -> None:
     for said, error in (
-        (frame(Refused("no room")), Refusal),
+        (frame(Refuse("no room")), Refusal),
         (frame(Welcome(PROTOCOL, "1", 5, 64)), BadMessage),  # without what was to come along
         (frame(Stop()), BadMessage),
         (b"", ConnectionLost),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from joader.messages import Refused
+from joader.messages import Refuse
 from joader.wire import frame
 
 
@@ -166,7 +166,7 @@ def test_what_refuses_for_another_reason_is_not_ended(joader, tmp_path) -> None:
         def turn_away() -> None:
             with listener.accept()[0] as client:
                 client.recv(4096)
-                client.sendall(frame(Refused("the daemon has 8 clients; it can serve no more")))
+                client.sendall(frame(Refuse("the daemon has 8 clients; it can serve no more")))
 
         thread = threading.Thread(target=turn_away)
         thread.start()

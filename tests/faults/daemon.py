@@ -6,7 +6,6 @@ from pathlib import Path
 from joader.daemon import daemon, main
 from joader.daemon.session import Session
 from joader.engine import Engine
-from joader.workers.crew import Crew
 from joader.workers.pool import Pool
 from tests.faults.injector import Armed, Injector, around, in_transports
 
@@ -16,7 +15,7 @@ if __name__ == "__main__":
     around(injector, "send Welcome", daemon, "welcome")
     around(injector, "attend", Pool, "attend")
     around(injector, "arrive", Pool, "arrive")
-    around(injector, "lost", Crew, "lost")
+    around(injector, "lost", Pool, "ended")
     around(injector, "plan", Engine, "say")
     around(injector, "leave", Session, "end")
     main.main()

@@ -5,12 +5,12 @@ processes of jobs look at. A process of the right role that comes by the step fo
 *fires*: it notes so in a file, which only one process can make, and then does the fault to itself,
 or to its job.
 
-Steps are messages, as they are sent and got (`send Cook`, `get Cook`), and what happens between two
-messages (`gather`, `write`, `plan`, `bear`). Each has a *before* and an *after*; what is written in
-one go (a message, a slot) has a *half*, too. The product knows nothing of all this: the classes of
-`joader.wire` and a few functions are wrapped in the daemon, and in a job before it iterates. A
-job's nursery and workers are forked from it: they inherit the wrapping, and take on a *role*.
-"""
+Steps are messages, as they are sent and got (`send Prepare`, `get Prepare`), and what happens
+between two messages (`gather`, `write`, `plan`, `bear`). Each has a *before* and an *after*; what
+is written in one go (a message, a slot) has a *half*, too. The product knows nothing of all this:
+the classes of `joader.wire` and a few functions are wrapped in the daemon, and in a job before it
+iterates. A job's nursery and workers are forked from it: they inherit the wrapping, and take on a
+*role*."""
 
 import os
 import signal

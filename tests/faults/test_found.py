@@ -6,39 +6,35 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from joader.workers.watch import LATE_S
 
 from joader.client.reading import births
 from joader.config import DaemonConfig
 from joader.daemon.daemon import Daemon
-from joader.engine import values as engine
 from joader.errors import ConnectionLost
 from joader.images import Steps
 from joader.memory import Arena
 from joader.messages import (
     PROTOCOL,
     Bear,
-    Cook,
-    Cooked,
-    Finish,
     HandBack,
     Hello,
-    Refused,
+    Instruction,
+    Prepared,
+    Refuse,
     ToWorker,
     Welcome,
 )
 from joader.recipe.parts import OwnPart, SharedPart
+from joader.schedule.dispatch import Lent
 from joader.wire import Channel, frame
-from joader.workers import crew as crews
 from joader.workers import loop, nursery
 from joader.workers.desk import Desk
-from joader.workers.link import NurseryLink
 from joader.workers.pool import Pool
 
 SHARED, OWN = SharedPart([1, 2, 3], Steps([])), OwnPart(Steps([]))
@@ -112,7 +108,7 @@ def test_a_message_that_comes_while_another_is_taken_is_not_lost() -> None:
 def test_who_dies_before_its_welcome_leaves_no_descriptor_with_the_daemon() -> None:
     async def main() -> None:
         pool = a_pool()
-        pool.join(1, "ticket", "code", 1, lends=True)
+        pool.join(1, 0, Lent("ticket", "code", 1))
         desk = Desk()
         before = os.listdir("/proc/self/fd")
         pool.arrive("ticket", 0, os.getpid(), desk)
@@ -128,27 +124,8 @@ def nothing(*_: Any) -> None:
     """Take note of nothing."""
 
 
-def a_pool(on_lost: Callable[..., None] = nothing) -> Pool:
-    return Pool(2, nothing, on_lost, nothing, nothing, lambda *_: 100.0)
-
-
-def test_own_parts_are_lost_with_the_row_they_wait_for_whoever_was_to_prepare_it() -> None:
-    lost: list[int] = []
-
-    async def main() -> None:
-        pool = a_pool(lambda samples, *_: lost.extend(samples))
-        for job in (1, 2):
-            pool.join(job, f"ticket {job}", "code", 1, lends=True)
-        own = Finish(8, 2, source=7, source_offset=-1, layout=b"", offset=0, size_bytes=9, key=0)
-        pool.finish(own)
-        pool.lost((7,), "its worker died", blamed=False)
-        # Row 7 comes again, for another: number and slot of what was to be made of it are others'.
-        pool.reported(Cooked(7, b"layout", 9), [0])
-        assert not pool._crew_of[2].queue
-        await pool.close()
-
-    asyncio.run(main())
-    assert lost == [7, 8]
+def a_pool() -> Pool:
+    return Pool(2, nothing)
 
 
 def test_a_job_that_is_refused_leaves_with_its_crew() -> None:
@@ -157,8 +134,8 @@ def test_a_job_that_is_refused_leaves_with_its_crew() -> None:
 
         used_bytes, refuses = 0, False
 
-        def say(self) -> list[engine.Instruction]:
-            return [engine.Refuse(1, "no room")]
+        def say(self) -> list[Instruction]:
+            return [Refuse("no room", 1)]
 
     class OfJob:
         """A session."""
@@ -171,11 +148,11 @@ def test_a_job_that_is_refused_leaves_with_its_crew() -> None:
     async def main() -> None:
         daemon = Daemon(DaemonConfig(memory_bytes=1 << 20, workers=1))
         session: Any = OfJob()
-        daemon.pool.join(1, "ticket", "code", 1, lends=True)
+        daemon.pool.join(1, 0, Lent("ticket", "code", 1))
         daemon.sessions[1], daemon.engine = session, Refusing()  # type: ignore[assignment]
         daemon._carry_out()
         assert session.said == "no room"
-        assert not daemon.pool._crew_of
+        assert not daemon.pool.dispatch._crew_of
         daemon.stop.set()
         await daemon.pool.close()
         daemon.arena.close()
@@ -186,7 +163,7 @@ def test_a_job_that_is_refused_leaves_with_its_crew() -> None:
 def test_a_daemon_that_cannot_make_sense_of_a_report_ends_before_it_mixes_samples_up() -> None:
     async def main() -> None:
         daemon = Daemon(DaemonConfig(memory_bytes=1 << 20, workers=1))
-        daemon._from_worker(Cooked(5, b"layout", 10))  # nobody has asked for it
+        daemon._from_pool(Prepared((5,), 10, b"layout"))  # nobody has asked for it
         assert daemon.stop.is_set()
         await daemon.pool.close()
         daemon.arena.close()
@@ -206,7 +183,7 @@ def test_a_daemon_that_ends_does_not_wait_for_workers_that_cannot_come_any_more(
     async def main() -> None:
         daemon = Daemon(DaemonConfig(memory_bytes=1 << 20, workers=1))
         session: Any = Waiting()
-        daemon.pool.join(1, "ticket", "code", 1, lends=True)
+        daemon.pool.join(1, 0, Lent("ticket", "code", 1))
         daemon._end_if_drained(session)
         assert not session.ended
         daemon._draining = True
@@ -215,67 +192,6 @@ def test_a_daemon_that_ends_does_not_wait_for_workers_that_cannot_come_any_more(
         daemon.stop.set()
         await daemon.pool.close()
         daemon.arena.close()
-
-    asyncio.run(main())
-
-
-def test_rows_of_a_job_that_is_stopped_are_done_by_the_workers_of_another(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Asked(NurseryLink):
-        """A nursery that never bears anybody."""
-
-        def __init__(self, crew: Any) -> None:
-            super().__init__(crew, 0)
-            self.born: list[Any] = []
-
-        def send(self, *messages: Any) -> None:
-            self.born += messages
-
-    async def main() -> None:
-        pool = a_pool()
-        for job in (1, 2):
-            pool.join(job, f"ticket {job}", "code", 1, lends=True)
-        links = [Asked(crew) for crew in pool._crews.values()]
-        for crew, link in zip(pool._crews.values(), links, strict=True):
-            crew.attend(link)
-        pool.cook(Cook(7, 0, -1, 0, 0), "code", 1)
-        pool.feed()
-        assert [len(link.born) for link in links] == [1, 0]
-        stopped, other = pool._crews.values()
-        stopped.watch()
-        pool._relieve()
-        assert not other.queue  # it may still be born
-        now = time.monotonic()
-        monkeypatch.setattr(crews.time, "monotonic", lambda: now + 2 * crews.STUCK_S)
-        pool._relieve()
-        assert [len(link.born) for link in links] == [1, 1]
-        assert [order.sample for order in other.queue] == [7]
-        await pool.close()
-
-    asyncio.run(main())
-
-
-def test_a_worker_that_is_to_leave_and_does_not_answer_is_late_as_any_other() -> None:
-    late: list[int] = []
-
-    async def main() -> None:
-        pool = Pool(2, nothing, nothing, late.extend, nothing, lambda *_: 100.0)
-        pool.join(1, "ticket", "code", 1, lends=True)
-        crew = pool._crew_of[1]
-        hand = pool.arrive("ticket", 0, 0, Desk())
-        crew.arrived(hand)
-        hand.take(Cook(7, 0, -1, 0, 0))
-        crew.renew()
-        hand.latest -= 2 * crews.STUCK_S
-        crew.watch()
-        assert hand.asked_back is not None
-        hand.asked_back -= 2 * LATE_S
-        crew.watch()
-        assert late == [7]
-        crew.hands.clear()
-        hand.desk.close()
-        await pool.close()
 
     asyncio.run(main())
 
@@ -338,7 +254,7 @@ def test_a_nursery_that_was_turned_away_asks_again(
 ) -> None:
     born.attend(door.getsockname(), os.getpid())
     turned_away, _ = door.accept()
-    turned_away.sendall(frame(Refused("not now")))
+    turned_away.sendall(frame(Refuse("not now")))
     turned_away.close()
     let_in(door).close()
 

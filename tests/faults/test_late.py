@@ -5,7 +5,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from joader.messages import Finish, Join, Late, Prepare
+from joader.messages import Join, Late
+from joader.schedule.orders import Own, Row
 from tests.engine.world import World
 
 ROWS = 24
@@ -22,7 +23,7 @@ class Stalled(World):
 
     def blocked(self, sample: int) -> bool:
         order = self.to_do[sample]
-        waits = isinstance(order, Finish) and order.source in self.late
+        waits = isinstance(order, Own) and order.source in self.late
         return sample in self.late or waits or super().blocked(sample)
 
     def drop_with_followers(self, sample: int) -> list[int]:
@@ -33,12 +34,12 @@ class Stalled(World):
     def stall(self, random: Random) -> None:
         """Let the worker stop that has some of the samples, and own parts of some of these."""
         orders = {**self.to_do, **self.sized}
-        rows = [s for s, order in orders.items() if isinstance(order, Prepare)]
+        rows = [s for s, order in orders.items() if isinstance(order, Row)]
         for sample in random.sample(rows, random.randint(0, len(rows))):
             followers = [
                 own
                 for own, order in orders.items()
-                if isinstance(order, Finish) and order.source == sample
+                if isinstance(order, Own) and order.source == sample
             ]
             self.late |= {sample, *random.sample(followers, random.randint(0, len(followers)))}
         self.watch()
@@ -46,7 +47,7 @@ class Stalled(World):
     def watch(self) -> None:
         """Say who is late, as a daemon does now and again, and forget what waits for it."""
         for own, order in list(self.to_do.items()):
-            waits = isinstance(order, Finish) and order.source in self.late
+            waits = isinstance(order, Own) and order.source in self.late
             if waits and own not in self.late:
                 del self.to_do[own]
                 self.slots.pop(own, None)  # told anew, with the same slot
@@ -103,8 +104,8 @@ def test_jobs_read_to_the_end_while_a_worker_does_not_answer(seed: int, fresh: b
     end(on)
 
 
-def _is_own(order: Prepare | Finish) -> bool:
-    return isinstance(order, Finish)
+def _is_own(order: Row | Own) -> bool:
+    return isinstance(order, Own)
 
 
 @pytest.mark.parametrize("seed", range(150))

@@ -107,12 +107,12 @@ print(live(11, points, 1.0).violation)
     ("point", "sabotage", "says"),
     [
         (
-            "daemon kill after send BatchReady",
+            "daemon kill after send Deliver",
             "Progress.positions = lambda self: []",
             "read too often",
         ),
         (
-            "daemon kill after send BatchReady",
+            "daemon kill after send Deliver",
             "kept = []; DataLoader.close = lambda self: kept.append(self)",
             "descriptors and arenas before it read",
         ),

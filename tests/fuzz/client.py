@@ -6,17 +6,19 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from joader.messages import (
+    MY_JOB,
     PROTOCOL,
-    BatchReady,
-    GiveBack,
-    NextBatch,
+    Deliver,
     Registered,
+    Release,
     ToClient,
-    packed,
+    Want,
 )
 from joader.wire import Channel, frame
-from tests.fuzz.talk import Step, encoded
+from tests.fuzz.talk import Step, encoded, registration
 
 _READ_S = 0.05
 _ANSWER_S = 20.0
@@ -30,8 +32,9 @@ class Client:
         self.socket.settimeout(_ANSWER_S)
         self.socket.connect(os.fspath(path))
         self.channel: Channel[object] = Channel(self.socket, ToClient)
-        self.batches: list[BatchReady] = []
-        self.batch_size, self.positions = 1, b""
+        self.batches: list[Deliver] = []
+        self.batch_size = 1
+        self.positions: np.ndarray[Any, Any] | None = None
 
     def greet(self, *role: Any) -> None:
         hello = {"type": "Hello", "protocol": PROTOCOL, "pid": os.getpid()}
@@ -74,28 +77,28 @@ class Client:
             case ("bytes", data):
                 self.socket.sendall(data)
             case ("next",):
-                self.socket.sendall(frame(NextBatch(self.batch_size, self.positions)))
+                self.socket.sendall(frame(Want(MY_JOB, self.batch_size, positions=self.positions)))
                 self.read()
             case ("read",):
                 self.read()
             case ("give back",):
                 for batch in self.batches:
-                    self.socket.sendall(frame(GiveBack(batch.samples)))
+                    self.socket.sendall(frame(Release(MY_JOB, batch.samples)))
                 self.batches.clear()
 
     def join(self, fields: dict[str, Any]) -> None:
         if fields.get("order") == "told" and fields["batch_size"] in (1, 4, 8):
-            self.positions = packed(range(fields["batch_size"]))
+            self.positions = np.arange(fields["batch_size"])
         self.batch_size = fields["batch_size"] if fields["batch_size"] in (1, 4, 8) else 1
-        self.socket.sendall(encoded({"type": "Register", **fields}))
+        self.socket.sendall(encoded(registration(fields)))
         answer = self.channel.receive(_ANSWER_S)
-        assert isinstance(answer, Registered) or type(answer).__name__ == "Refused"
+        assert isinstance(answer, Registered) or type(answer).__name__ == "Refuse"
 
     def read(self) -> None:
         with contextlib.suppress(TimeoutError):
             while True:
                 answer = self.channel.receive(_READ_S)
-                if isinstance(answer, BatchReady):
+                if isinstance(answer, Deliver):
                     self.batches.append(answer)
                     return
 

@@ -16,7 +16,7 @@ from tests.processes.jobs import Job, wait_until
 
 LIAR = """
 import random, stat
-from joader.messages import Cooked, CookedEach, Hello, Spoiled, TooBig
+from joader.messages import Failed, Hello, Prepared, Sized
 from joader.wire import frame
 
 class Liar(Squares):
@@ -25,12 +25,13 @@ class Liar(Squares):
         sample = chance.choice([200 + row] * 20 + [*range(200, 260), 7, 2**31, 2**31 + 1, 2**62])
         size = chance.choice([0, 1, 64, 256, 300, 2**20, 2**40, 2**62])
         lies = [
-            frame(Cooked(sample, chance.randbytes(chance.randrange(8)), size)),
-            frame(Cooked(sample, b"", 1)),
-            frame(CookedEach((sample, sample, 0), b"", size)),
-            frame(TooBig(sample, size)),
-            frame(TooBig(sample, size)),
-            frame(Spoiled(sample, "a lie")),
+            frame(Prepared((sample,), size, chance.randbytes(chance.randrange(8)))),
+            frame(Prepared((sample,), 1)),
+            frame(Prepared((sample, sample, 0), size)),
+            frame(Sized((sample,), (size,))),
+            frame(Sized((sample, 0), (size,))),
+            frame(Sized((sample,), (size,))),
+            frame(Failed(sample, "a lie")),
         ]
         if SEED % 4 == 3:  # its worker is killed at once, and hears no more of it
             lies += [lies[-1][: chance.randrange(9)], frame(Hello(1, 1)), chance.randbytes(9)]

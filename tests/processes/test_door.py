@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from joader.client.reading.births import Nursery
@@ -20,19 +21,20 @@ from joader.daemon.lifecycle import connected
 from joader.errors import ConnectionLost
 from joader.images import Steps
 from joader.messages import (
+    MY_JOB,
     PROTOCOL,
     AskStatus,
-    BatchReady,
-    GiveBack,
+    Begin,
+    Deliver,
     Hello,
-    NextBatch,
-    Refused,
+    Join,
+    Refuse,
     Register,
     Registered,
-    StartPass,
+    Release,
     Status,
     ToClient,
-    packed,
+    Want,
 )
 from joader.recipe.parts import OwnPart, SharedPart
 from joader.wire import Channel, frame
@@ -58,8 +60,10 @@ def enter(node: Node) -> Channel[Any]:
 
 
 def register(recipe: str = "r", rows: int = 20, **more: Any) -> Register:
-    fields = {"batch_size": 4, "order": "shared", "seed": 0, "fresh": False} | more
-    return Register("raw", recipe, packed(range(rows)), rows, **fields)
+    """Return a registration; fields that no Join has are its own."""
+    own = {name: more.pop(name) for name in list(more) if name in Register.__struct_fields__}
+    fields = {"batch_size": 4, "rows": np.arange(rows), "row_limit": rows} | more
+    return Register(Join(MY_JOB, recipe, **fields), **{"name": "raw", **own})
 
 
 def join(channel: Channel[Any], spec: Register) -> None:
@@ -67,9 +71,9 @@ def join(channel: Channel[Any], spec: Register) -> None:
     assert isinstance(channel.receive(20), Registered)
 
 
-def answered(sock: socket.socket) -> Refused:
-    message = Channel[Any](sock, Refused).receive(20)
-    assert isinstance(message, Refused)
+def answered(sock: socket.socket) -> Refuse:
+    message = Channel[Any](sock, Refuse).receive(20)
+    assert isinstance(message, Refuse)
     return message
 
 
@@ -229,10 +233,10 @@ def test_a_client_that_never_reads_is_not_listened_to(up: Node) -> None:
 def test_batches_that_are_not_read_are_not_owed_without_end(up: Node) -> None:
     channel = enter(up)
     join(channel, register(ticket="of a nursery that never comes"))
-    channel.send(StartPass(1, 0, 1))
+    channel.send(Begin(MY_JOB, 0, key=1, number=1))
     with contextlib.suppress(ConnectionLost):
         for _ in range(2000):
-            channel.send(NextBatch(4))
+            channel.send(Want(MY_JOB, 4))
     answers = []
     with contextlib.suppress(ConnectionLost):
         while True:
@@ -381,15 +385,15 @@ def test_a_daemon_that_ends_waits_until_a_job_has_copied_its_batch(up: Node) -> 
     channel = enter(up)
     join(channel, register(ticket=nursery.ticket, workers=1))
     nursery.attend(str(up.socket), up.daemon.pid)
-    channel.send(StartPass(1, 0, 1), NextBatch(4))
+    channel.send(Begin(MY_JOB, 0, key=1, number=1), Want(MY_JOB, 4))
     batch = channel.receive(20)
-    assert isinstance(batch, BatchReady)
+    assert isinstance(batch, Deliver)
     assert not batch.failed
     up.daemon.send_signal(signal.SIGTERM)
     # Its slots would be another's as soon as it counts as gone.
     with pytest.raises(TimeoutError):
         channel.receive(2)
-    channel.send(GiveBack(batch.samples))
+    channel.send(Release(MY_JOB, batch.samples))
     with pytest.raises(ConnectionLost):
         channel.receive(20)
     channel.close()
@@ -410,7 +414,7 @@ def test_who_has_no_ticket_that_a_job_has_registered_is_turned_away(up: Node, ro
         if role == "nursery" and ticket == "secret":
             assert b"Welcome" in data
         else:
-            assert b"Refused" in data
+            assert b"Refuse" in data
         sock.close()
     channel.close()
     wait_until(lambda: up.status()["jobs"] == [])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from joader.daemon.lifecycle import connected
-from joader.messages import PROTOCOL, Hello, Refused, Stop
+from joader.messages import PROTOCOL, Hello, Refuse, Stop
 from joader.wire import frame
 from tests.processes.conftest import Node
 from tests.processes.jobs import Job, wait_until
@@ -254,7 +254,7 @@ def stranger(node: Node) -> Iterator[Any]:
 @pytest.mark.parametrize(
     ("answer", "word"),
     [
-        (frame(Refused("this daemon speaks protocol 1, the client 9")), "speaks protocol 1"),
+        (frame(Refuse("this daemon speaks protocol 1, the client 9")), "speaks protocol 1"),
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "is no daemon we know"),
         (b"", "went away"),
     ],

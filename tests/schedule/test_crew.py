@@ -409,3 +409,11 @@ def test_a_worker_that_grows_without_end_is_replaced(floor: Floor) -> None:
     assert any("has grown by 2048 MiB" in text for text in floor.warnings)
     worker.report(*worker.has)  # what it has in hand it does first
     assert Stop in worker.told
+
+
+def test_who_is_to_leave_and_does_not_answer_is_late_as_any_other(floor: Floor) -> None:
+    worker = one_worker(floor, 7)
+    floor.dispatch.renew(1)
+    floor.later(STUCK_S + LATE_S + 1.5)
+    assert worker.state.leaving
+    assert set(floor.late) == {(7,)}

@@ -394,3 +394,34 @@ def test_the_nursery_is_asked_by_numbers_that_nobody_has(floor: Floor) -> None:
     floor.of(ticket)[1].die()
     floor.later(1.5)
     assert floor.nurseries[ticket].numbers == [0, 1, 2, 1]
+
+
+def test_own_parts_are_lost_with_the_row_they_wait_for_whoever_was_to_prepare_it(
+    floor: Floor,
+) -> None:
+    first, second = floor.join(1, workers=1), floor.join(2, workers=1)
+    floor.prepare(1, 7)
+    floor.settle()
+    floor.finish(8, 7, job=2)
+    (worker,) = floor.of(first)
+    worker.die()
+    assert [event.samples for event in floor.lost] == [(7, 8)]
+    # Row 7 comes again, for another: number and slot of what was to be made of it are others'.
+    floor.prepare(1, 7)
+    floor.later(1.5)
+    floor.of(first)[0].report(7)
+    floor.settle()
+    assert floor.of(second) == []
+    assert floor.has() == []
+
+
+def test_rows_that_wait_in_vain_for_workers_to_be_born_are_done_by_another(floor: Floor) -> None:
+    floor.join(1, workers=1)
+    other = floor.join(2, workers=1)
+    floor.prepare(1, 7)
+    floor.nurseries["ticket 1"].asked()  # it is stopped, and bears nobody
+    floor.look()
+    assert floor.nurseries[other].numbers == []  # it may still be born
+    floor.now += 1.5
+    floor.look()
+    assert floor.nurseries[other].numbers == [0]

@@ -10,14 +10,14 @@ from joader.memory import Arena
 from joader.messages import (
     Attend,
     Bear,
-    Cook,
     FromNursery,
     FromWorker,
     Hello,
-    Refused,
+    Refuse,
 )
 from joader.wire import Channel, frame
 from joader.workers.desk import Desk
+from tests.orders import prepare
 from tests.processes.jobs import Job, wait_until
 
 WAIT_S = 20.0
@@ -114,7 +114,7 @@ class House:
         """Refuse the next."""
         sock, _ = self.listener.accept()
         Channel(sock, Hello).receive(WAIT_S)
-        sock.sendall(frame(Refused(reason)))
+        sock.sendall(frame(Refuse(reason)))
         sock.close()
 
     def bear(self, nursery: Guest, number: int = 0) -> Guest:
@@ -126,7 +126,7 @@ class House:
 
     def cook(self, worker: Guest, row: int, sample: int = 0) -> Any:
         """Have a row prepared; return what the worker reports."""
-        worker.say(Cook(sample, row, sample * SLOT_BYTES, SLOT_BYTES, 0))
+        worker.say(prepare(sample, row, sample * SLOT_BYTES, SLOT_BYTES))
         return worker.hears()
 
     def close(self) -> None:

@@ -1,18 +1,21 @@
 """A nursery as the daemon sees it: killed only when its job is gone, also if it was stopped."""
 
+import asyncio
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from joader.messages import Bear, Ended, ToNursery, Unborn
-from joader.wire import frame
+from joader.schedule.dispatch import GRACE_S, Lent
+from joader.wire import Stream, frame
 from joader.workers.link import NurseryLink
-from joader.workers.pool import GRACE_S
+from joader.workers.pool import Pool
 from tests.processes.jobs import wait_until
-from tests.workers.floor import Floor, Wire, on_floor
 from tests.workers.house import state_of, wait_until_gone
 
 
@@ -35,59 +38,75 @@ def ended() -> int:
     return process.pid
 
 
-async def left_by(floor: Floor, nursery: int, job: int) -> Wire:
-    """Let a job of this process come with this nursery, and leave; return the nursery's wire."""
-    floor.pool.join(1, "ticket", "code", 1, True)
-    wire = Wire(ToNursery)
-    floor.pool.attend("ticket", nursery).connection_made(wire)
-    floor.pool.leave(1, job)
-    await floor.later(GRACE_S + 0.5)
+class Wire(asyncio.Transport):
+    """The daemon's end of a connection: keeps what is said."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[Any] = []
+        self.closed = False
+        self._stream: Stream[Any] = Stream(ToNursery)
+
+    def write(self, data: Any) -> None:
+        self.said += self._stream.feed(bytes(data))
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def close(self) -> None:
+        self.closed = True
+
+    abort = close
+
+
+async def left_by(nursery: int, job: int) -> Wire:
+    """Let a job's process come with this nursery, and leave; return the nursery's wire."""
+    pool = Pool(2, lambda event: None)
+    pool.join(1, job, Lent("ticket", "code", 1))
+    wire = Wire()
+    pool.attend("ticket", nursery).connection_made(wire)
+    pool.leave(1)
+    deadline = time.monotonic() + GRACE_S + 5.0
+    while not wire.closed and time.monotonic() < deadline:
+        await asyncio.sleep(0.05)
+    await pool.close()
     return wire
 
 
-@on_floor
-async def test_a_nursery_that_was_stopped_is_killed_when_its_job_is_gone(
-    floor: Floor, stopped: int, ended: int
+def test_a_nursery_that_was_stopped_is_killed_when_its_job_is_gone(
+    stopped: int, ended: int
 ) -> None:
-    wire = await left_by(floor, stopped, ended)
-    assert wire.closed
+    assert asyncio.run(left_by(stopped, ended)).closed
     wait_until_gone(stopped)
 
 
-@on_floor
-async def test_a_nursery_whose_job_lives_is_sent_away_and_not_killed(
-    floor: Floor, stopped: int
-) -> None:
-    wire = await left_by(floor, stopped, os.getpid())
-    assert wire.closed
+def test_a_nursery_whose_job_lives_is_sent_away_and_not_killed(stopped: int) -> None:
+    assert asyncio.run(left_by(stopped, os.getpid())).closed
     assert state_of(stopped) == "T"
 
 
-class Crew:
+class Keeper:
     """Who a link speaks for; keeps what it is told."""
 
     def __init__(self) -> None:
         self.told: list[object] = []
 
-    def attend(self, nursery: NurseryLink) -> None:
+    def attended(self, link: NurseryLink) -> None:
         self.told.append("here")
 
-    def nursery_gone(self, nursery: NurseryLink) -> None:
+    def nursery_gone(self, link: NurseryLink) -> None:
         self.told.append("gone")
 
-    def unborn(self, reason: str) -> None:
+    def unborn(self, ticket: str, reason: str) -> None:
         self.told.append(reason)
 
-    def ended_as(self, number: int, pid: int, code: int) -> None:
+    def ended_as(self, ticket: str, number: int, pid: int, code: int) -> None:
         self.told.append((number, pid, code))
 
 
-@on_floor
-async def test_what_a_nursery_says_is_passed_on_and_nonsense_ends_the_connection(
-    floor: Floor,
-) -> None:
-    crew, wire = Crew(), Wire(ToNursery)
-    link = NurseryLink(crew, 0)
+def test_what_a_nursery_says_is_passed_on_and_nonsense_ends_the_connection() -> None:
+    crew, wire = Keeper(), Wire()
+    link = NurseryLink(crew, "ticket", 0)
     link.connection_made(wire)
     link.data_received(frame(Ended(1, 2, -9)) + frame(Unborn("no processes")))
     assert crew.told == ["here", (1, 2, -9), "no processes"]
@@ -97,26 +116,28 @@ async def test_what_a_nursery_says_is_passed_on_and_nonsense_ends_the_connection
     assert crew.told[-1] == "gone"
 
 
-@on_floor
-async def test_to_a_nursery_that_is_gone_nothing_is_said(floor: Floor) -> None:
-    wire = Wire(ToNursery)
-    link = NurseryLink(Crew(), 0)
+def test_to_a_nursery_that_is_gone_nothing_is_said() -> None:
+    asyncio.run(nothing_is_said())
+
+
+async def nothing_is_said() -> None:
+    wire = Wire()
+    link = NurseryLink(Keeper(), "ticket", 0)
     link.send(Bear(0))  # before it is here
     link.connection_made(wire)
     link.send(Bear(1))
     link.close()  # what was said before still goes out
     link.send(Bear(2))
-    await floor.turn()
+    await asyncio.sleep(0)
     assert wire.said == [Bear(1)]
     link.connection_lost(None)
     link.kill()
 
 
-@on_floor
-async def test_a_link_leaves_no_descriptor_behind(floor: Floor) -> None:
+def test_a_link_leaves_no_descriptor_behind() -> None:
     before = len(os.listdir("/proc/self/fd"))
-    link = NurseryLink(Crew(), os.getpid())
-    link.connection_made(Wire(ToNursery))
+    link = NurseryLink(Keeper(), "ticket", os.getpid())
+    link.connection_made(Wire())
     assert len(os.listdir("/proc/self/fd")) == before + 1
     link.connection_lost(None)
     assert len(os.listdir("/proc/self/fd")) == before

@@ -16,17 +16,15 @@ from joader.errors import ConnectionLost
 from joader.images import RandomHorizontalFlip, Steps
 from joader.memory import Arena
 from joader.messages import (
-    Cook,
-    Cooked,
-    CookedEach,
-    Finish,
+    Drop,
+    Failed,
     FromWorker,
     HandBack,
     NotBegun,
-    PutAt,
-    Spoiled,
+    Place,
+    Prepared,
+    Sized,
     Stop,
-    TooBig,
     ToWorker,
 )
 from joader.recipe.parts import OwnPart, SharedPart
@@ -36,6 +34,7 @@ from joader.wire import Channel
 from joader.workers import loop
 from joader.workers.desk import Desk
 from joader.workers.loop import Worker
+from tests.orders import finish, prepare
 from tests.processes.jobs import wait_until
 
 
@@ -95,11 +94,11 @@ def do(worker: Worker, *messages: Any) -> None:
 
 def test_a_sample_that_does_not_fit_its_slot_is_not_prepared_again(bench: Bench) -> None:
     worker = bench.worker()
-    do(worker, Cook(1, 5, 0, 64, 0))
-    size = bench.channel.receive(5).size_bytes
-    do(worker, PutAt(1, 128, size))
+    do(worker, prepare(1, 5, 0, 64))
+    (size,) = bench.channel.receive(5).sizes
+    do(worker, Place((1,), (128,), (size,)))
     placed = bench.channel.receive(5)
-    assert isinstance(placed, Cooked)
+    assert isinstance(placed, Prepared)
     assert placed.size_bytes == size
     assert bench.reads() == [5]
     assert (bench.arena.view[128 : 128 + 192] == 5).all()
@@ -108,13 +107,13 @@ def test_a_sample_that_does_not_fit_its_slot_is_not_prepared_again(bench: Bench)
 
 def test_built_in_own_parts_are_reported_with_their_source(bench: Bench) -> None:
     worker = bench.worker(own=FLIPS)
-    first = Finish(2, 1, 1, -1, b"", 1024, 512, 7)
-    second = Finish(3, 2, 1, -1, b"", 2048, 64, 7)
-    do(worker, Cook(1, 5, 0, 512, 0), first, second)
+    first = finish(2, 1, 1024, 512, job=1)
+    second = finish(3, 1, 2048, 64, job=2)
+    do(worker, prepare(1, 5, 0, 512), first, second)
     data = bench.channel.socket.recv(1 << 16)  # one write
     reports = list(bench.channel._stream.feed(data))
-    assert [report.sample for report in reports] == [1, 2, 3]
-    assert [type(report) for report in reports] == [Cooked, Cooked, TooBig]
+    assert [report.samples for report in reports] == [(1,), (2,), (3,)]
+    assert [type(report) for report in reports] == [Prepared, Prepared, Sized]
 
 
 def test_an_own_part_whose_source_has_failed_is_not_done(bench: Bench) -> None:
@@ -123,9 +122,9 @@ def test_an_own_part_whose_source_has_failed_is_not_done(bench: Bench) -> None:
             raise ValueError("no such row")
 
     worker = bench.worker(Broken(bench.log), FLIPS)
-    do(worker, Cook(1, 5, 0, 512, 0), Finish(2, 1, 1, -1, b"", 1024, 512, 7))
+    do(worker, prepare(1, 5, 0, 512), finish(2, 1, 1024, 512, job=1))
     bench.theirs.close()
-    assert isinstance(bench.channel.receive(5), Spoiled)
+    assert isinstance(bench.channel.receive(5), Failed)
     with pytest.raises(ConnectionLost):
         bench.channel.receive(5)
 
@@ -142,7 +141,7 @@ def test_what_is_raised_is_told_with_its_class_whatever_it_is(bench: Bench) -> N
             sys.exit(3) if row == 1 else {}["a"]
 
     worker = bench.worker(Broken(bench.log))
-    do(worker, *(Cook(row, row, 0, 512, 0) for row in range(3)))
+    do(worker, *(prepare(row, row, 0, 512) for row in range(3)))
     firsts = [bench.channel.receive(5).reason.splitlines()[0] for _ in range(3)]
     assert firsts[1:] == ["raised builtins:SystemExit", "raised builtins:KeyError"]
     assert firsts[0].endswith("Odd")
@@ -154,7 +153,7 @@ def test_a_worker_gets_ready_once_right_before_its_first_row(bench: Bench) -> No
     worker._shared.worker_init_fn = begun.append
     worker.start_as(3, 8, watch_state=False)
     assert begun == []
-    do(worker, Cook(1, 5, 0, 512, 0), Cook(2, 6, 512, 512, 0))
+    do(worker, prepare(1, 5, 0, 512), prepare(2, 6, 512, 512))
     assert begun == [3]
     assert worker._shared.worker["num_workers"] == 8
 
@@ -166,10 +165,10 @@ def test_a_worker_that_cannot_get_ready_says_so_for_each_row(bench: Bench) -> No
     worker = bench.worker()
     worker._shared.worker_init_fn = refuses
     worker.start_as(0, 1, watch_state=False)
-    do(worker, Cook(1, 5, 0, 512, 0), Cook(2, 6, 512, 512, 0))
+    do(worker, prepare(1, 5, 0, 512), prepare(2, 6, 512, 512))
     for _ in range(2):
         report = bench.channel.receive(5)
-        assert isinstance(report, Spoiled)
+        assert isinstance(report, Failed)
         assert "no license server" in report.reason
         assert "worker_init_fn" in report.reason
 
@@ -180,7 +179,7 @@ def test_user_code_starts_from_the_key_of_each_row(bench: Bench) -> None:
             return np.random.random(4)  # noqa: NPY002 (as users write)
 
     worker = bench.worker(Chance(bench.log))
-    do(worker, *(Cook(n, 0, 64 * n, 64, key) for n, key in enumerate((7, 7, 8))))
+    do(worker, *(prepare(n, 0, 64 * n, 64, key) for n, key in enumerate((7, 7, 8))))
     for _ in range(3):
         bench.channel.receive(5)
     drawn = bench.arena.view.view(np.float64)
@@ -223,7 +222,7 @@ def served(bench: Bench, worker: Worker, monkeypatch: pytest.MonkeyPatch) -> Ite
     working.start()
     yield
     enough.set()
-    bench.channel.send(Cook(99, 9, 0, 512, 0))  # wakes it, and is its last
+    bench.channel.send(prepare(99, 9, 0, 512))  # wakes it, and is its last
     working.join(10)
     bench.channel.close()
     listening.join(10)
@@ -236,19 +235,19 @@ def test_a_dropped_sample_does_not_take_the_next_of_its_number_with_it(
 ) -> None:
     """Its number may be given to an own part that is done before what was queued behind it."""
     with served(bench, bench.worker(Slow(bench.log), FLIPS), monkeypatch):
-        bench.channel.send(Cook(9, 5, -1, 0, 0))
-        assert isinstance(bench.channel.receive(5), TooBig)
-        bench.channel.send(Cook(1, 0, 0, 512, 0), PutAt(9, -1, 0))
-        bench.channel.send(Finish(9, 1, 1, -1, b"", -1, 0, 7), Cook(2, 6, 1024, 512, 0))
+        bench.channel.send(prepare(9, 5, -1, 0))
+        assert isinstance(bench.channel.receive(5), Sized)
+        bench.channel.send(prepare(1, 0, 0, 512), Drop((9,)))
+        bench.channel.send(finish(9, 1, -1, 0, job=1), prepare(2, 6, 1024, 512))
         bench.log.with_name("go").touch()
         reports = [bench.channel.receive(5) for _ in range(3)]
-        assert [(type(report), report.sample) for report in reports] == [
-            (Cooked, 1),
-            (TooBig, 9),
-            (Cooked, 2),
+        assert [(type(report), report.samples) for report in reports] == [
+            (Prepared, (1,)),
+            (Sized, (9,)),
+            (Prepared, (2,)),
         ]
-        bench.channel.send(PutAt(9, 2048, 512))
-        assert isinstance(bench.channel.receive(5), Cooked)
+        bench.channel.send(Place((9,), (2048,), (512,)))
+        assert isinstance(bench.channel.receive(5), Prepared)
 
 
 def test_a_worker_in_the_middle_of_a_row_ends_when_it_is_told_to(
@@ -262,7 +261,7 @@ def test_a_worker_in_the_middle_of_a_row_ends_when_it_is_told_to(
         sys.exit()
 
     monkeypatch.setattr(loop, "end_group", end)
-    bench.channel.send(Cook(1, 0, 0, 512, 0), Stop())
+    bench.channel.send(prepare(1, 0, 0, 512), Stop())
     listening_to(worker).join(10)
     assert ended
 
@@ -293,13 +292,13 @@ def test_stored_rows_that_come_together_are_read_and_reported_together(
 ) -> None:
     monkeypatch.setattr(loop, "REPORT_S", 60.0)
     worker = bench.worker(Stored(bench.log))
-    do(worker, *(Cook(row, row, 64 * row, 64, 0) for row in (4, 5, 6)))
+    do(worker, *(prepare(row, row, 64 * row, 64) for row in (4, 5, 6)))
     together = bench.channel.receive(5)
-    assert isinstance(together, CookedEach)
+    assert isinstance(together, Prepared)
     assert together.samples == (4, 5, 6)
-    do(worker, *(Cook(row, row, 64 * row, 64, 0) for row in (7, 3, 8)))
+    do(worker, *(prepare(row, row, 64 * row, 64) for row in (7, 3, 8)))
     reports = [bench.channel.receive(5) for _ in range(3)]
-    assert [type(report) for report in reports] == [Cooked, Spoiled, Cooked]
+    assert [type(report) for report in reports] == [Prepared, Failed, Prepared]
     assert "the disk is bad here" in reports[1].reason
     assert bench.log.read_text().split() == ["4,5,6", "7,3,8", "7", "3", "8"]
     assert bench.arena.view.view(np.int64)[:72:8].tolist() == [0, 0, 0, 0, 40, 50, 60, 70, 80]
@@ -309,23 +308,23 @@ def test_rows_that_were_read_together_are_handed_back_if_they_are_not_begun(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with served(bench, bench.worker(Stored(bench.log)), monkeypatch):
-        bench.channel.send(*(Cook(row, row, 64 * row, 64, 0) for row in (1, 2)), HandBack())
+        bench.channel.send(*(prepare(row, row, 64 * row, 64) for row in (1, 2)), HandBack())
         back = bench.channel.receive(5)
         assert isinstance(back, NotBegun)
         assert sorted(back.samples) == [1, 2]
         bench.log.with_name("go").touch()
-        bench.channel.send(Cook(8, 8, 0, 64, 0))
-        assert bench.channel.receive(5).sample == 8
+        bench.channel.send(prepare(8, 8, 0, 64))
+        assert bench.channel.receive(5).samples == (8,)
 
 
 def test_own_parts_go_back_with_the_row_they_wait_for(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with served(bench, bench.worker(Slow(bench.log), FLIPS), monkeypatch):
-        bench.channel.send(Cook(1, 0, 0, 512, 0), Cook(2, 6, 512, 512, 0))
-        bench.channel.send(Finish(3, 1, 2, -1, b"", 1024, 512, 7))
+        bench.channel.send(prepare(1, 0, 0, 512), prepare(2, 6, 512, 512))
+        bench.channel.send(finish(3, 2, 1024, 512, job=1))
         wait_until(lambda: bool(bench.desk.notes()))  # it works on the first
         bench.channel.send(HandBack())
         assert sorted(bench.channel.receive(5).samples) == [2, 3]
         bench.log.with_name("go").touch()
-        assert bench.channel.receive(5).sample == 1
+        assert bench.channel.receive(5).samples == (1,)

@@ -13,8 +13,16 @@ import numpy as np
 import pytest
 
 from joader.errors import ConnectionLost
-from joader.messages import Bear, Cook, Cooked, Ended, Slay, Spoiled, Stop
+from joader.messages import (
+    Bear,
+    Ended,
+    Failed,
+    Prepared,
+    Slay,
+    Stop,
+)
 from joader.workers.nursery import _leave_to_the_job
+from tests.orders import prepare
 from tests.processes.jobs import wait_until
 from tests.workers.house import SLOT_BYTES, Guest, House, state_of, wait_until_gone
 
@@ -50,7 +58,7 @@ def test_a_nursery_comes_with_its_ticket_and_bears_workers_that_prepare_rows(hou
     workers = [house.bear(nursery, number) for number in (0, 1)]
     assert {worker.hello.ticket for worker in workers} == {nursery.hello.ticket}
     for number, worker in enumerate(workers):
-        assert isinstance(house.cook(worker, 40 + number, number), Cooked)
+        assert isinstance(house.cook(worker, 40 + number, number), Prepared)
     values = house.arena.view.view(np.int64)
     assert values[:8].tolist() == [40] * 8
     assert values[SLOT_BYTES // 8 : SLOT_BYTES // 8 + 8].tolist() == [41] * 8
@@ -71,7 +79,7 @@ wait()
 """)
     nursery = house.guest()
     worker = house.bear(nursery, 5)
-    worker.say(Cook(0, 0, 0, SLOT_BYTES, 0))
+    worker.say(prepare(0, 0, 0, SLOT_BYTES))
     assert nursery.hears() == Ended(5, worker.pid, code)
 
 
@@ -81,9 +89,9 @@ def test_it_kills_the_worker_that_it_is_told_to_and_bears_others(house: House) -
     first, second = house.bear(nursery, 0), house.bear(nursery, 1)
     nursery.say(Slay(0), Slay(7))
     assert nursery.hears() == Ended(0, first.pid, -9)
-    assert isinstance(house.cook(second, 3), Cooked)
+    assert isinstance(house.cook(second, 3), Prepared)
     third = house.bear(nursery, 0)
-    assert isinstance(house.cook(third, 4), Cooked)
+    assert isinstance(house.cook(third, 4), Prepared)
 
 
 def test_workers_have_the_state_of_the_job_at_the_moment_it_was_born(house: House) -> None:
@@ -113,7 +121,7 @@ nursery.attend(sys.argv[1], 1)
 wait()
 """)
     report = house.cook(house.bear(house.guest()), 0)
-    assert isinstance(report, Spoiled)
+    assert isinstance(report, Failed)
     assert report.reason.startswith("raised builtins:OSError\n")
 
 
@@ -144,8 +152,8 @@ wait()
     worker = house.bear(nursery)
     os.kill(nursery.pid, number)
     os.kill(worker.pid, number)
-    assert isinstance(house.cook(worker, 3), Cooked)
-    assert isinstance(house.cook(house.bear(nursery, 1), 3), Cooked)
+    assert isinstance(house.cook(worker, 3), Prepared)
+    assert isinstance(house.cook(house.bear(nursery, 1), 3), Prepared)
 
 
 def test_programs_that_user_code_runs_can_be_interrupted_as_ever(house: House) -> None:
@@ -160,7 +168,7 @@ nursery.attend(sys.argv[1], 1)
 wait()
 """)
     worker = house.bear(house.guest())
-    assert isinstance(house.cook(worker, 0), Cooked)
+    assert isinstance(house.cook(worker, 0), Prepared)
     assert house.arena.view.view(np.int64)[0] == -signal.SIGTERM
 
 
@@ -209,7 +217,7 @@ wait()
 """)
     nursery = house.guest()
     worker = house.bear(nursery)
-    worker.say(Cook(0, 0, 0, SLOT_BYTES, 0))
+    worker.say(prepare(0, 0, 0, SLOT_BYTES))
     sleeps = job.line()
     job.kill(signal.SIGKILL)
     wait_until_gone(nursery.pid, worker.pid, sleeps)
@@ -249,7 +257,7 @@ wait()
 """)
     nursery = house.guest()
     worker = house.bear(nursery)
-    assert isinstance(house.cook(worker, 3), Cooked)
+    assert isinstance(house.cook(worker, 3), Prepared)
 
 
 def test_workers_die_with_a_nursery_that_is_killed(house: House) -> None:
@@ -266,7 +274,7 @@ def test_workers_of_a_nursery_that_was_stopped_go_on(house: House) -> None:
     worker = house.bear(nursery)
     os.kill(nursery.pid, signal.SIGSTOP)
     wait_until(lambda: state_of(nursery.pid) == "T")
-    assert isinstance(house.cook(worker, 3), Cooked)
+    assert isinstance(house.cook(worker, 3), Prepared)
     nursery.say(Bear(1))
     os.kill(nursery.pid, signal.SIGCONT)
     assert house.guest().hello.number == 1
@@ -334,7 +342,7 @@ wait()
         job.say("go on")
         again = other.guest()
         assert again.pid == nursery.pid
-        assert isinstance(other.cook(other.bear(again), 3), Cooked)
+        assert isinstance(other.cook(other.bear(again), 3), Prepared)
     finally:
         other.close()
 
@@ -475,7 +483,7 @@ nursery.attend(sys.argv[1], 1)
 wait()
 """)
     worker = house.bear(house.guest())
-    assert isinstance(house.cook(worker, 6), Cooked)
+    assert isinstance(house.cook(worker, 6), Prepared)
     assert house.arena.view.view(np.int64)[0] == -signal.SIGTERM
 
 
@@ -491,9 +499,9 @@ nursery.attend(sys.argv[1], 1)
 wait()
 """)
     worker = house.bear(house.guest())
-    assert isinstance(house.cook(worker, 6), Cooked)
+    assert isinstance(house.cook(worker, 6), Prepared)
     wait_until_gone(job.line())
-    assert isinstance(house.cook(worker, 7), Cooked)  # and said nothing in the worker's name
+    assert isinstance(house.cook(worker, 7), Prepared)  # and said nothing in the worker's name
 
 
 def test_one_thread_does_nothing_but_wait(house: House) -> None:

@@ -429,6 +429,8 @@ class Dispatch:
         crew.put_back(replace(own, source_offset=source.offset, layout=layout) for own in held)
 
     def _sized(self, worker: Worker, message: Sized) -> None:
+        if len(message.samples) != len(message.sizes):
+            raise BadMessage("sizes of other samples than are named")
         for sample, size_bytes in zip(message.samples, message.sizes, strict=True):
             order = worker.busy.get(sample)
             if order is None or isinstance(order, Compare):

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from joader.messages import Cooked
+from joader.messages import (
+    Prepared,
+)
 from tests.workers.house import House, wait_until_gone
 
 
@@ -112,7 +114,7 @@ wait()
     assert job.line() is False
     assert job.line() is True
     worker = house.bear(house.guest())
-    assert isinstance(house.cook(worker, 3), Cooked)
+    assert isinstance(house.cook(worker, 3), Prepared)
 
 
 def test_a_process_of_a_pool_may_have_one(house: House) -> None:
@@ -158,7 +160,7 @@ if __name__ == "__main__":
     assert job.line() == [True, True, True]
     worker = house.bear(house.guest())
     report = house.cook(worker, 5)
-    assert isinstance(report, Cooked)
+    assert isinstance(report, Prepared)
     assert house.arena.view.view("int64")[:8].tolist() == [15] * 8
 
 

@@ -11,7 +11,11 @@ import pytest
 from joader import DataLoader
 from joader.client.reading.no_daemon import Alone
 from joader.errors import NoDaemon, RowFailed
-from joader.messages import NextBatch, StartPass, unpacked
+from joader.messages import (
+    MY_JOB,
+    Begin,
+    Want,
+)
 
 NOWHERE = "/nowhere/daemon.sock"
 
@@ -89,10 +93,10 @@ def test_orders_are_uniform_over_what_is_left() -> None:
     alone = Alone(np.arange(5), 5, "shared", 0)
     for number in range(1200):
         done = np.array([1, 3], np.int64)
-        alone.send(StartPass(number, 0, 7, done.tobytes()), NextBatch(2), NextBatch(1))
+        alone.send(Begin(MY_JOB, 0, done, 7, number=number), Want(MY_JOB, 2), Want(MY_JOB, 1))
         batches = [alone.batch(0) for _ in range(2)]
-        drawn = [position for batch in batches for position in unpacked(batch.positions)]
-        assert [unpacked(batch.absent).tolist() for batch in batches] == [[0, 1], [0]]
+        drawn = [position for batch in batches for position in batch.positions]
+        assert [batch.absent.tolist() for batch in batches] == [[0, 1], [0]]
         counts[tuple(int(position) for position in drawn)] += 1
     assert len(counts) == 6
     assert set(map(frozenset, counts)) == {frozenset({0, 2, 4})}

@@ -10,11 +10,13 @@ from joader.client.reading.collate import Samples, Slots
 from joader.client.reading.on_error import MOST_NAMED, Mender, failure, good_places, nearest
 from joader.errors import JoaderError, RowFailed, UserError
 from joader.memory import pack, read
-from joader.messages import BatchReady, packed
+from joader.messages import (
+    Deliver,
+)
 from joader.workers.complaint import complaint
 
 
-def batch_of(*values: int | None) -> tuple[BatchReady, Slots]:
+def batch_of(*values: int | None) -> tuple[Deliver, Slots]:
     """Return a batch of numbers in slots of 64 bytes; those that are None failed."""
     good = [value for value in values if value is not None]
     memory = np.zeros(64 * max(1, len(good)), np.uint8)
@@ -26,8 +28,13 @@ def batch_of(*values: int | None) -> tuple[BatchReady, Slots]:
     positions = [100 + place for place in range(len(values))]
     failed = tuple((positions[n], "why") for n, value in enumerate(values) if value is None)
     offsets = 64 * np.arange(len(good))
-    batch = BatchReady(
-        1, packed(positions), b"", packed(offsets), tuple(range(len(good))), failed=failed
+    batch = Deliver(
+        1,
+        np.array(positions, np.int64),
+        np.empty(0, np.int64),
+        np.array(offsets, np.int64),
+        layouts=tuple(range(len(good))),
+        failed=failed,
     )
     rows = np.flatnonzero([value is not None for value in values])
     return batch, Slots(layouts, memory, offsets, rows)
