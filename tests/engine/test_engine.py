@@ -213,7 +213,7 @@ def test_newcomers_get_their_shares_of_what_a_stopped_job_asked_for_ahead() -> N
             on.work()
             assert on.wants[job] == []
             on.release(job)
-    assert on.engine._readers[1].window <= 8
+    assert on.engine._readers[1].window.size <= 8
 
 
 def test_what_a_dead_worker_had_is_not_tried_again_for_nobody() -> None:
@@ -400,10 +400,10 @@ def test_what_jobs_want_at_one_moment_is_drawn_jointly() -> None:
         engine.handle(Join(job, "photos", rows, 200, 1), Begin(job))
     for _ in range(50):
         engine.handle(Want(0, 1), Want(1, 1))
-        planned = [engine._readers[job].positions for job in (0, 1)]
+        planned = [engine._readers[job].window.places for job in (0, 1)]
         matches += planned[0] == planned[1]
         for job in (0, 1):
-            done = np.setdiff1d(sets[job], engine._readers[job].sampler.unread(job))
+            done = np.setdiff1d(sets[job], engine._readers[job].plan.sampler.unread(job))
             engine.handle(Begin(job, 0, done))
     assert matches > 10
 
@@ -462,7 +462,7 @@ def test_what_is_not_held_cannot_be_released() -> None:
     on.begin(1)
     on.want(1, 8)
     on.work()
-    held, asked = on.held[1][0], on.engine._readers[1].samples
+    held, asked = on.held[1][0], on.engine._readers[1].window.samples
     for wrong in ([*held, held[0]], [asked[0]]):  # asked for: leased, but not the job's yet
         with pytest.raises(BadArgument, match="release each once"):
             on.engine.handle(Release(1, np.array(wrong)))
@@ -583,11 +583,11 @@ def test_the_pace_of_a_job_is_known_soon_and_does_not_depend_on_its_batches() ->
     on.want(1, 50, now=1000.0)
     on.want(1, 50, now=1000.0)
     reader = on.engine._readers[1]
-    assert not reader.pace_known
+    assert not reader.pace.known
     for step in range(1, 21):
         on.want(1, 50, now=1000.0 + step)
-    assert reader.pace_known
-    assert reader.pace == pytest.approx(50.0, rel=0.01)
+    assert reader.pace.known
+    assert reader.pace.per_s == pytest.approx(50.0, rel=0.01)
 
 
 def test_what_no_job_can_mean_is_refused_and_changes_nothing() -> None:

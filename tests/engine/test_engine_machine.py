@@ -167,21 +167,21 @@ class Machine(RuleBasedStateMachine):
         engine = self.world.engine
         pins = engine._cache._ledger._members
         for job, it in engine._readers.items():
-            asked = zip(it.positions, it.samples, strict=False)
+            asked = zip(it.window.places, it.window.samples, strict=False)
             leased = [
                 sample
                 for position, sample in asked
-                if position not in it.failed and engine._cache.has(sample)
+                if position not in it.window.failed and engine._cache.has(sample)
             ]
             held = Counter(
                 int(sample) for batch in self.world.held[job] for sample in batch.tolist()
             )
             assert Counter(leased) + held == Counter(pins[job].pins if job in pins else {})
-            assert it.held == held
-            assert it.held_count == held.total() <= max(it.share, it.batch_size)
-            assert it.wanted == sum(it.wants)
+            assert it.window.held == held
+            assert it.window.held_count == held.total() <= max(it.share, it.batch_size)
+            assert it.window.wanted == sum(it.window.wants)
             if self.on_demand:
-                assert len(it.positions) <= it.wanted
+                assert len(it.window.places) <= it.window.wanted
 
     @invariant()
     def sources_are_held_while_workers_read_them(self) -> None:

@@ -7,8 +7,9 @@ import numpy as np
 
 from joader.cache import Cache, ExpectedUse
 from joader.engine.limits import Limits
+from joader.engine.plan import Drawn
 from joader.engine.planner import FULL, LONGEST, MOST, STEP, Planner
-from joader.engine.reader import Reader
+from joader.engine.reader import Reader, Terms
 from joader.engine.recipe_rows import JobRows
 from joader.engine.recipes import Recipe
 from joader.sampling import DependentSampler
@@ -44,10 +45,12 @@ class Noting(Cache):
 
 
 def reader(job: int, recipe: Recipe, pace: float, rows: int = ROWS) -> Reader:
-    made = Reader(job, recipe, JobRows(np.arange(rows), ROWS), 8, Limits(), recipe.sampler)
-    made.recent, made.recent_s, made.pace = pace + 8, 1.0, pace
-    made.in_pass, made.undrawn = True, rows
-    recipe.sampler.add(job, np.arange(rows))
+    its = JobRows(np.arange(rows), ROWS)
+    plan = Drawn(job, its, recipe.sampler, None)
+    made = Reader(job, recipe, its, 8, Limits(), plan, Terms())
+    made.pace.known, made.pace.per_s = True, pace
+    made.in_pass = True
+    plan.begin(0, np.empty(0, np.int64), key=1)
     return made
 
 
@@ -56,7 +59,7 @@ def recipe() -> Recipe:
 
 
 def planned(*readers: Reader) -> set[int]:
-    return {home for reader in readers for home in reader.homes}
+    return {home for reader in readers for home in reader.window.homes}
 
 
 def test_equal_jobs_draw_all_rounds_together_though_one_is_a_batch_ahead() -> None:
@@ -66,7 +69,7 @@ def test_equal_jobs_draw_all_rounds_together_though_one_is_a_batch_ahead() -> No
     planner.top_up([one, other])
     for step in range(100):
         for each in (one, other) if step % 2 else (other, one):
-            del each.positions[:8], each.homes[:8]
+            del each.window.places[:8], each.window.homes[:8]
             planner.top_up([one, other])
     assert len(of.sampler.counts) > 10  # type: ignore[attr-defined]
     assert all(len(set(c.values())) == 1 for c in of.sampler.counts)  # type: ignore[attr-defined]
@@ -76,14 +79,14 @@ def test_plans_are_as_long_in_time_for_a_slow_job_as_for_a_fast_one() -> None:
     of = recipe()
     slow, fast = reader(1, of, 20.0), reader(2, of, 80.0)
     Planner(Noting()).top_up([slow, fast])
-    assert len(slow.positions) == FULL * slow.look_ahead
-    assert STEP**-0.5 <= len(fast.positions) / (4 * len(slow.positions)) <= STEP**0.5
+    assert len(slow.window.places) == FULL * slow.look_ahead
+    assert STEP**-0.5 <= len(fast.window.places) / (4 * len(slow.window.places)) <= STEP**0.5
 
 
 def test_a_newcomer_draws_as_the_fastest_until_its_pace_is_known() -> None:
     of = recipe()
     going, newcomer = reader(1, of, 500.0), reader(2, of, 20.0)
-    newcomer.recent_s = 0.0
+    newcomer.pace.known = 0.0
     Planner(Noting()).top_up([going, newcomer])
     assert of.sampler.counts[0][1] == of.sampler.counts[0][2]  # type: ignore[attr-defined]
 
@@ -92,7 +95,7 @@ def test_a_job_that_is_hardly_read_does_not_make_others_plan_for_hours() -> None
     of = recipe()
     idle, fast = reader(1, of, 1.0), reader(2, of, 500.0)
     Planner(Noting()).top_up([idle, fast])
-    assert len(fast.positions) <= MOST * LONGEST * fast.look_ahead
+    assert len(fast.window.places) <= MOST * LONGEST * fast.look_ahead
 
 
 def test_a_job_that_does_not_take_what_is_planned_for_it_sits_out() -> None:
@@ -102,10 +105,10 @@ def test_a_job_that_does_not_take_what_is_planned_for_it_sits_out() -> None:
     drawn = Counter[int]()
     for _ in range(50):
         planner.top_up([stopped, going])
-        drawn[len(stopped.positions)] += 1
-        del going.positions[:64], going.homes[:64]
+        drawn[len(stopped.window.places)] += 1
+        del going.window.places[:64], going.window.homes[:64]
     assert max(drawn) <= MOST * stopped.look_ahead
-    assert going.undrawn < stopped.undrawn
+    assert going.plan.undrawn < stopped.plan.undrawn
 
 
 def test_the_cache_knows_what_is_planned_and_forgets_what_is_read() -> None:
@@ -115,7 +118,7 @@ def test_the_cache_knows_what_is_planned_and_forgets_what_is_read() -> None:
     planner.top_up([one, other])
     assert set(cache.plans) == planned(one, other)
     first = dict(cache.plans)
-    del one.positions[:], one.homes[:]
+    del one.window.places[:], one.window.homes[:]
     planner.top_up([one, other])
     assert set(cache.plans) == planned(one, other)
     assert all(cache.plans[home] == first[home] for home in planned(one, other) & set(first))

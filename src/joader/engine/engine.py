@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from joader.cache import Cache, ExpectedUse, Policy, round_up
 from joader.engine.instances import EXTRA_BASE
 from joader.engine.limits import Limits
+from joader.engine.plan import Drawn, Told
 from joader.engine.planner import Planner
-from joader.engine.reader import Reader, Stats
+from joader.engine.reader import Reader, Stats, Terms
 from joader.engine.recipe_rows import JobRows
 from joader.engine.recipes import MakeSampler, Recipe, Recipes
 from joader.engine.supply import Supply
@@ -135,13 +136,13 @@ class Engine:
 
     def holds(self, job: Job) -> bool:
         """Tell whether a job has samples that it has not released."""
-        return job in self._readers and self._readers[job].held_count > 0
+        return job in self._readers and self._readers[job].window.held_count > 0
 
     def waits_for(self, job: Job) -> tuple[int, int] | None:
         """Return the sample, and its row, that a job's next batch waits for, if it is known."""
         reader = self._reader(job)
-        for position, sample in zip(reader.positions, reader.samples, strict=False):
-            if position in reader.unready:
+        for position, sample in zip(reader.window.places, reader.window.samples, strict=False):
+            if position in reader.window.unready:
                 return self._supply.waits_for(sample)
         return None
 
@@ -190,22 +191,21 @@ class Engine:
         reads_for = event.reads_for or event.team or f"join {self._joins}"
 
         def reader(job: Job, batch_size: int, told: bool) -> Reader:
-            draws = event.order == "shared" and not told
-            sampler = recipe.sampler if draws else SequentialSampler()
-            seed = event.seed if event.order == "seeded" else None
+            plan = Told(job, rows) if told else self._drawn(job, rows, recipe, event)
             return Reader(
                 job=job,
                 recipe=recipe,
                 rows=rows,
                 batch_size=batch_size,
                 limits=self._limits,
-                sampler=sampler,
-                seed=seed,
-                fresh=event.fresh,
-                own=event.own,
-                told=told,
-                reads_for=reads_for,
-                reads_itself=event.reads_itself,
+                plan=plan,
+                terms=Terms(
+                    fresh=event.fresh,
+                    private=event.order == "seeded",
+                    own=event.own,
+                    reads_itself=event.reads_itself,
+                    reads_for=reads_for,
+                ),
             )
 
         new = reader(event.job, event.batch_size, bool(event.team) or event.order == "told")
@@ -222,6 +222,11 @@ class Engine:
         recipe.kept = recipe.kept and not event.fresh
         self._readers[event.job] = new
         self._admit(recipe)
+
+    def _drawn(self, job: Job, rows: JobRows, recipe: Recipe, event: Join) -> Drawn:
+        """Return the plan of a job that draws: with all others of its recipe, or by itself."""
+        sampler = recipe.sampler if event.order == "shared" else SequentialSampler()
+        return Drawn(job, rows, sampler, event.seed if event.order == "seeded" else None)
 
     def _check_join(self, event: Join) -> None:
         """Refuse what no job can mean, before anything is made of it."""
@@ -277,34 +282,35 @@ class Engine:
         together = place[0].begin(place[1], event) if place else None
         if reader.key != event.key:
             self._supply.forget_pass(reader.key)
-        reader.key = event.key
         self._begin_pass(reader, event)
         if place and together:
             self._begin_pass(place[0].lead, together)
             for number, rank in place[0].ranks.items():
                 if place[0].in_pass(number):
-                    rank.key = together.key
+                    rank.plan.key = together.key
 
     def _begin_pass(self, reader: Reader, event: Begin) -> None:
-        numbers = reader.numbers_of_pass(event.epoch, event.done)
+        self._supply.give_up_all(reader)
+        reader.window.forget_plan()
         if reader.in_pass:
             self._cache.end(reader.job)
-            reader.drop_wants()
+            reader.window.drop_wants()
+            if reader.lead is not None:
+                self._teams.forget_wants(reader.job)
         else:
             self._plan_anew(reader)
         reader.epoch = event.epoch
         reader.stuck = False
-        reader.tickets = 0
-        reader.told_places.clear()
-        self._draw_from(reader, numbers)
-        if reader.told and reader.lead is None:
-            numbers = reader.rows.numbers.astype(np.int64)  # as far as is known
+        numbers = reader.plan.begin(event.epoch, event.done, event.key)
+        if reader.lead is not None:
+            numbers = numbers[:0]  # the lead needs them instead
         self._cache.begin(reader.job, reader.rows.samples(reader.recipe.base, numbers))
         reader.in_pass = True
 
     def _drawers(self) -> list[Reader]:
         """Return all readers whose passes are drawn: jobs, and leads of teams."""
-        return [reader for reader in self._readers.values() if not reader.told] + self._teams.leads
+        jobs = [one for one in self._readers.values() if isinstance(one.plan, Drawn)]
+        return jobs + self._teams.leads
 
     def _plan_anew(self, newcomer: Reader) -> None:
         """Take back what is planned for those the newcomer will draw with.
@@ -314,23 +320,16 @@ class Engine:
         Only arrivals do this, not every pass: what was prepared ahead may be of no use for a while.
         """
         for reader in self._drawers():
-            if reader is not newcomer and reader.sampler is newcomer.sampler:
+            if reader is not newcomer and reader.draws_with(newcomer):
                 self._plan_again(reader)
 
     def _plan_again(self, reader: Reader) -> None:
-        if reader.in_pass and reader.positions:
-            planned = reader.rows.numbers[np.array(reader.positions, np.int64)]
-            self._draw_from(reader, np.concatenate([planned, reader.sampler.unread(reader.job)]))
-
-    def _draw_from(self, reader: Reader, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> None:
-        """Give up the reader's plan, and draw from these numbers."""
-        self._supply.give_up_all(reader)
-        reader.positions.clear()
-        reader.homes.clear()
-        if reader.in_pass:
-            reader.sampler.remove(reader.job)
-        reader.sampler.add(reader.job, numbers, reader.epoch)
-        reader.undrawn = numbers.size
+        assert isinstance(reader.plan, Drawn)
+        if reader.in_pass and reader.window.places:
+            planned = np.array(reader.window.places, np.int64)
+            self._supply.give_up_all(reader)
+            reader.window.forget_plan()
+            reader.plan.begin_again(planned, reader.epoch)
 
     def _leave(self, event: Leave) -> None:
         reader = self._reader(event.job)
@@ -338,9 +337,9 @@ class Engine:
         for sample in list(reader.inspected):
             self._supply.compared(reader, sample)
         if reader.in_pass:
-            reader.sampler.remove(reader.job)
+            reader.plan.end()
             # What is its alone nobody else could use: it would only lie there.
-            self._supply.release(reader.job, list(Counter(reader.held).elements()))
+            self._supply.release(reader.job, list(Counter(reader.window.held).elements()))
             self._cache.leave(reader.job)
         del self._readers[reader.job]
         self._supply.forget_pass(reader.key)
@@ -348,7 +347,7 @@ class Engine:
         if reader.lead is not None:
             lead = self._teams.leave(reader.job)
             if lead is not None and lead.in_pass:
-                lead.sampler.remove(lead.job)
+                lead.plan.end()
                 self._cache.leave(lead.job)
 
     # What workers report.
@@ -390,15 +389,15 @@ class Engine:
         if not reader.in_pass:
             raise BadArgument(f"job {event.job} wants samples before it began a pass")
         if reader.lead is not None:
-            reader.pending.append(event.now)
+            self._teams.want(event.job, event.now)
             return
-        if reader.told:
+        if isinstance(reader.plan, Told):
             if event.positions is None or event.positions.size != event.count:
                 raise BadArgument(f"job {event.job} did not say which {event.count} it wants")
-            if reader.wanted and reader.wanted + event.count > MOST_TOLD:
+            ahead = reader.window.wanted + event.count
+            if reader.window.wanted and ahead > MOST_TOLD:
                 raise BadArgument(
-                    f"job {event.job} wants {reader.wanted + event.count} samples ahead; at most "
-                    f"{MOST_TOLD}, or one batch"
+                    f"job {event.job} wants {ahead} samples ahead; at most {MOST_TOLD}, or a batch"
                 )
             times = event.times
             if times is not None and (times.size != event.count or int(times.min()) < 0):
@@ -413,28 +412,30 @@ class Engine:
 
     def _release(self, event: Release) -> None:
         reader = self._reader(event.job)
-        if event.samples.size > reader.held_count:
+        if event.samples.size > reader.window.held_count:
             raise BadArgument(
                 f"job {event.job} releases {event.samples.size} samples and holds "
-                f"{reader.held_count}; release each once"
+                f"{reader.window.held_count}; release each once"
             )
         samples = event.samples.tolist()
-        reader.let_go(samples)
+        reader.window.let_go(reader.job, samples)
         self._supply.release(reader.job, samples)
 
     def _deliver(self, reader: Reader, count: int) -> None:
         absent: list[int] = []
-        if reader.reads_itself:
+        if reader.terms.reads_itself:
             absent = self._supply.take_what_is_here(reader, count)
         positions, homes, samples = reader.take(count)
         if absent:
             samples = [sample for sample in samples if sample >= 0]
         failed: list[tuple[int, str]] = []
-        if reader.failed:
-            failed = [(p, reader.failed.pop(p)) for p in positions if p in reader.failed]
+        if reader.window.failed:
+            failed = [
+                (p, reader.window.failed.pop(p)) for p in positions if p in reader.window.failed
+            ]
             bad = {position for position, _ in failed}
             samples = [s for p, s in zip(positions, samples, strict=True) if p not in bad]
-        if reader.rows.distinct and not reader.told and len(homes) > FEW:
+        if reader.rows.distinct and isinstance(reader.plan, Drawn) and len(homes) > FEW:
             self._cache.read_each(reader.job, np.array(homes, np.int64))
         else:
             needing = reader.job
@@ -449,7 +450,7 @@ class Engine:
         reader.delivered += len(samples) + len(absent)
         reader.prepared += prepared
         reader.shared += shared
-        reader.hold(samples)
+        reader.window.hold(samples)
         reader.stuck = False
         self._out.append(
             Deliver(
@@ -460,7 +461,7 @@ class Engine:
                 failed=tuple(failed),
                 prepared=prepared,
                 shared=shared,
-                repeated=reader.steps.popleft() if reader.steps else 0,
+                repeated=self._teams.repeated(reader.job),
                 absent=np.array(absent, np.int64),
             )
         )
@@ -501,13 +502,13 @@ class Engine:
         """Tell the cache how soon each reader will ask for a sample it needs."""
         for reader in readers:
             if reader.in_pass:
-                unread = reader.undrawn + len(reader.positions)
-                self._cache.rate(reader.job, reader.pace / max(unread, 1))
+                unread = reader.plan.undrawn + len(reader.window.places)
+                self._cache.rate(reader.job, reader.pace.per_s / max(unread, 1))
 
     def _ask(self) -> None:
         """Ask for planned samples, always for the job that will run dry first."""
         queue = [
-            (reader.window / reader.pace, number, reader)
+            (reader.window.size / reader.pace.per_s, number, reader)
             for number, reader in enumerate(self._readers.values())
             if reader.may_ask > 0
         ]
@@ -522,7 +523,7 @@ class Engine:
             while asked < most and self._supply.ask(reader):
                 asked += 1
             if asked == TURN:
-                heapreplace(queue, (reader.window / reader.pace, number, reader))
+                heapreplace(queue, (reader.window.size / reader.pace.per_s, number, reader))
             else:
                 heappop(queue)
 
@@ -542,14 +543,16 @@ class Engine:
         for it, nobody else asks until it has its batch, and it is refused only if what it wants
         does not fit the empty memory.
         """
-        busy = any(reader.held_count or reader.inspected for reader in self._readers.values())
+        busy = any(
+            reader.window.held_count or reader.inspected for reader in self._readers.values()
+        )
         if self._supply.at_work or busy:
             return False
-        waiting = [r for r in self._readers.values() if r.wants and not r.reads_itself]
+        waiting = [r for r in self._readers.values() if r.window.wants and not r.terms.reads_itself]
         if not waiting:
             return False
         reader = next((reader for reader in waiting if reader.stuck), waiting[0])
-        count = min(reader.wants[0], len(reader.positions))
+        count = min(reader.window.wants[0], len(reader.window.places))
         if reader.stuck:
             sizes = reader.sizes
             self._refuse(
@@ -563,7 +566,7 @@ class Engine:
             self._supply.give_up_all(other)
         self._supply.drop()
         reader.stuck = True
-        while len(reader.samples) < count and self._supply.ask(reader):
+        while len(reader.window.samples) < count and self._supply.ask(reader):
             pass
         self._supply.place()
         del self._readers[reader.job]  # it comes last the next time

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from math import ceil, log
 
 from joader.cache import Cache
+from joader.engine.plan import Drawn
 from joader.engine.reader import Reader
 from joader.sampling import Sampler
 
@@ -43,11 +44,11 @@ class Planner:
         """Draw for those that run low, and those they draw with; return for whom."""
         low = [reader for reader in readers if reader.runs_low]
         if low:
-            self._forget_all_but({reader.sampler for reader in readers})
+            self._forget_all_but({_sampler(reader) for reader in readers})
         drawn: list[Reader] = []
         for reader in low:
             if reader.runs_low:  # still, after those before it
-                together = [other for other in readers if other.sampler is reader.sampler]
+                together = [other for other in readers if other.draws_with(reader)]
                 _draw(together)
                 self._tell(together)
                 drawn += together
@@ -60,8 +61,8 @@ class Planner:
         read earlier; within one tick the order does not matter.
         """
         self._ticks += 1
-        sampler = readers[0].sampler
-        planned = {home for reader in readers for home in reader.homes}
+        sampler = _sampler(readers[0])
+        planned = {home for reader in readers for home in reader.window.homes}
         told = self._told.get(sampler, set())
         self._cache.unplan(told - planned)
         self._cache.plan(planned - told, self._ticks)
@@ -73,33 +74,39 @@ class Planner:
             self._cache.unplan(self._told.pop(sampler))
 
 
+def _sampler(reader: Reader) -> Sampler:
+    assert isinstance(reader.plan, Drawn)
+    return reader.plan.sampler
+
+
 def _draw(readers: Sequence[Reader]) -> None:
     """Draw jointly until each has what it is due."""
     by_job = {reader.job: reader for reader in readers}
     needs = _due(readers)
-    while needs := {job: n for job, n in needs.items() if n > 0 and by_job[job].undrawn}:
-        counts = _until_first_end(needs, {job: by_job[job].undrawn for job in needs})
-        for job, numbers in readers[0].sampler.draw(counts).items():
-            by_job[job].extend(numbers)
+    while needs := {job: n for job, n in needs.items() if n > 0 and by_job[job].plan.undrawn}:
+        counts = _until_first_end(needs, {job: by_job[job].plan.undrawn for job in needs})
+        for job, numbers in _sampler(readers[0]).draw(counts).items():
+            by_job[job].drew(numbers)
             needs[job] -= numbers.size
 
 
 def _due(readers: Sequence[Reader]) -> dict[int, int]:
     """Return how many draws each gets in a tick."""
     if not readers[0].share:
-        return {reader.job: reader.wanted - len(reader.positions) for reader in readers}
-    reading = [reader for reader in readers if reader.undrawn]
+        return {reader.job: reader.window.wanted - len(reader.window.places) for reader in readers}
+    reading = [reader for reader in readers if reader.plan.undrawn]
     pace = _paces(reading)
     horizon_s = max(reader.look_ahead / pace[reader.job] for reader in reading)
     full = {r.job: min(pace[r.job] * horizon_s, LONGEST * r.look_ahead) for r in reading}
     tick_s = max(
-        (FULL * full[reader.job] - len(reader.positions)) / pace[reader.job]
+        (FULL * full[reader.job] - len(reader.window.places)) / pace[reader.job]
         for reader in reading
         if reader.runs_low
     )
     return {
         reader.job: min(
-            ceil(pace[reader.job] * tick_s), ceil(MOST * full[reader.job]) - len(reader.positions)
+            ceil(pace[reader.job] * tick_s),
+            ceil(MOST * full[reader.job]) - len(reader.window.places),
         )
         for reader in reading
     }
@@ -111,10 +118,10 @@ def _paces(readers: Sequence[Reader]) -> dict[int, float]:
     Jobs that were started together have the same rows left as long as they draw equally many; once
     they have not, they share less to the end of the pass. So equal jobs must count as equal.
     """
-    fastest = max((reader.pace for reader in readers if reader.pace_known), default=1.0)
+    fastest = max((reader.pace.per_s for reader in readers if reader.pace.known), default=1.0)
     return {
-        reader.job: fastest * STEP ** round(log(reader.pace / fastest, STEP))
-        if reader.pace_known
+        reader.job: fastest * STEP ** round(log(reader.pace.per_s / fastest, STEP))
+        if reader.pace.known
         else fastest
         for reader in readers
     }

@@ -109,15 +109,15 @@ class Supply:
 
     def ask(self, reader: Reader) -> bool:
         """Ask for the reader's next planned sample, if there is room for it."""
-        place = len(reader.samples)
-        position, home = reader.positions[place], reader.homes[place]
-        ask = self._ask_own if reader.own else self._ask_shared
+        place = len(reader.window.samples)
+        position, home = reader.window.places[place], reader.window.homes[place]
+        ask = self._ask_own if reader.terms.own else self._ask_shared
         sample = ask(reader, position, home)
         if sample is None:
             return False
-        if reader.fresh:
+        if reader.terms.fresh:
             self._take(reader, position, self._source.get(sample, sample))
-        reader.samples.append(sample)
+        reader.window.samples.append(sample)
         return True
 
     def _take(self, reader: Reader, position: int, sample: int) -> None:
@@ -125,26 +125,26 @@ class Supply:
 
         That place must then get another: see `_origin_of`.
         """
-        self._instances.take(reader.reads_for, sample)
+        self._instances.take(reader.terms.reads_for, sample)
         preparation = self._underway.get(sample)
         if preparation is not None:
             maker = self._readers.get(preparation.job)
-            whom, start = maker.reads_for if maker else "", preparation.origin
+            whom, start = maker.terms.reads_for if maker else "", preparation.origin
         else:
             whom, start = self._origin[sample].reads_for, self._origin[sample].start
         key, place, times = reader.origin(position)
         mine = start[:2] == (key, place) and start[2] & _TIMES == times
-        if whom == reader.reads_for and not mine:
+        if whom == reader.terms.reads_for and not mine:
             self._used.add(start)
 
     def ask_ready(self, reader: Reader, most: int) -> int:
         """Ask for the reader's next planned samples that are here, up to the first that is not."""
-        if reader.own or reader.fresh:
+        if reader.terms.own or reader.terms.fresh:
             return 0
-        place = len(reader.samples)
-        homes = reader.homes[place : place + most]
+        place = len(reader.window.samples)
+        homes = reader.window.homes[place : place + most]
         count = self._cache.lease_ready(reader.job, homes)
-        reader.samples += homes[:count]
+        reader.window.samples += homes[:count]
         return count
 
     def ask_absent(self, reader: Reader, most: int) -> int:
@@ -153,15 +153,15 @@ class Supply:
         As `ask` for each of them, in half the time.
         """
         size_bytes = reader.recipe.sizes.slot_bytes
-        if reader.own or reader.fresh or not size_bytes:
+        if reader.terms.own or reader.terms.fresh or not size_bytes:
             return 0
-        place = len(reader.samples)
+        place = len(reader.window.samples)
         homes: dict[int, int] = {}  # with their positions
-        for at in range(place, min(place + most, len(reader.homes))):
-            home = reader.homes[at]
+        for at in range(place, min(place + most, len(reader.window.homes))):
+            home = reader.window.homes[at]
             if home in homes or home in self._underway or self._cache.has(home):
                 break
-            homes[home] = reader.positions[at]
+            homes[home] = reader.window.places[at]
         if len(homes) <= FEW or not self._spare(len(homes) * round_up(size_bytes)):
             return 0
         samples = list(homes)
@@ -190,8 +190,8 @@ class Supply:
             )
         )
         recipe.underway += len(homes)
-        reader.unready.update(homes.values())
-        reader.samples += samples
+        reader.window.unready.update(homes.values())
+        reader.window.samples += samples
         return len(samples)
 
     def _ask_shared(self, reader: Reader, position: int, home: int) -> int | None:
@@ -201,14 +201,14 @@ class Supply:
         preparation = self._underway.get(sample)
         if preparation is not None:
             preparation.waiting[reader.job, position] = reader
-            reader.unready.add(position)
+            reader.window.unready.add(position)
         if self._cache.has(sample):
             self._cache.lease(reader.job, sample)
         return sample
 
     def _ask_own(self, reader: Reader, position: int, home: int) -> int | None:
         size_bytes = reader.sizes.slot_bytes
-        if not size_bytes and reader.unready:
+        if not size_bytes and reader.window.unready:
             return None  # the first tells the size
         sample = self._instances.add_own(home)
         placed = size_bytes > 0 and self._room_for(reader, sample, size_bytes)
@@ -224,7 +224,7 @@ class Supply:
         row, origin = home - reader.recipe.base, reader.origin(position)
         preparation = _Preparation(reader.recipe, row, reader.job, origin, reader.sizes, source)
         preparation.waiting[reader.job, position] = reader
-        reader.unready.add(position)
+        reader.window.unready.add(position)
         reader.recipe.underway += 1
         self._underway[sample] = preparation
         self._source[sample] = source
@@ -239,21 +239,21 @@ class Supply:
 
     def give_up(self, reader: Reader) -> None:
         """Give up the farthest sample the reader asked for; it stays planned."""
-        position, sample = reader.unask()
-        if reader.failed.pop(position, None) is not None:
+        position, sample = reader.window.unask()
+        if reader.window.failed.pop(position, None) is not None:
             return
-        if position in reader.unready:
-            reader.unready.remove(position)
+        if position in reader.window.unready:
+            reader.window.unready.remove(position)
             del self._underway[sample].waiting[reader.job, position]
         if self._cache.has(sample):
             self._cache.release(reader.job, sample)
-        if reader.fresh:
-            self._instances.put_back(reader.reads_for, self._source.get(sample, sample))
+        if reader.terms.fresh:
+            self._instances.put_back(reader.terms.reads_for, self._source.get(sample, sample))
         self._drop_if_own(sample)
 
     def give_up_all(self, reader: Reader) -> None:
         """Give up all the reader asked for."""
-        while reader.samples:
+        while reader.window.samples:
             self.give_up(reader)
 
     def release(self, job: Job, samples: list[int]) -> None:
@@ -329,18 +329,22 @@ class Supply:
         For a reader that reads by itself: its samples that are not here have the number -1.
         """
         absent = []
-        for place, home in enumerate(reader.homes[:count]):
+        for place, home in enumerate(reader.window.homes[:count]):
             sample: int | None = home
-            if reader.fresh:
-                sample = None if reader.private else self._instances.new_to(reader.reads_for, home)
+            if reader.terms.fresh:
+                sample = (
+                    None
+                    if reader.terms.private
+                    else self._instances.new_to(reader.terms.reads_for, home)
+                )
             if sample is None or sample in self._underway or not self._cache.has(sample):
                 absent.append(place)
-                reader.samples.append(-1)
+                reader.window.samples.append(-1)
                 continue
             self._cache.lease(reader.job, sample)
-            if reader.fresh:
-                self._take(reader, reader.positions[place], sample)
-            reader.samples.append(sample)
+            if reader.terms.fresh:
+                self._take(reader, reader.window.places[place], sample)
+            reader.window.samples.append(sample)
         return absent
 
     # What workers report.
@@ -361,7 +365,7 @@ class Supply:
             self._origin[sample] = self._origin[preparation.source]
             self._let_source_go(sample, preparation.source)
         for (_, position), reader in preparation.waiting.items():
-            reader.unready.remove(position)
+            reader.window.unready.remove(position)
         self._drop_if_own(sample)
 
     def _prepared_together(self, samples: Sequence[int], size_bytes: int) -> None:
@@ -373,13 +377,13 @@ class Supply:
             preparation.sizes.note(taken_bytes)
             self._origin[sample] = self._new_origin(preparation)
             for (_, position), reader in preparation.waiting.items():
-                reader.unready.remove(position)
+                reader.window.unready.remove(position)
 
     def _new_origin(self, preparation: _Preparation) -> _Origin:
         reader = self._readers.get(preparation.job)
-        if reader is None or not reader.fresh:
+        if reader is None or not reader.terms.fresh:
             return _Origin()
-        return _Origin(None, reader.reads_for, preparation.origin)
+        return _Origin(None, reader.terms.reads_for, preparation.origin)
 
     def sized(self, sample: int, size_bytes: int) -> Recipe:
         """Note that a sample needs another slot than it has; return its recipe."""
@@ -403,8 +407,8 @@ class Supply:
         if preparation.source is not None:
             self._let_source_go(sample, preparation.source)
         for (_, position), reader in preparation.waiting.items():
-            reader.unready.remove(position)
-            reader.failed[position] = reason
+            reader.window.unready.remove(position)
+            reader.window.failed[position] = reason
         self._forget_numbers([sample])
         for follower in list(preparation.followers):
             self.failed(follower, reason)
@@ -470,13 +474,13 @@ class Supply:
         )
         preparation.waiting = {}
         for (job, position), reader in again.waiting.items():
-            reader.samples[reader.positions.index(position)] = extra
+            reader.window.samples[reader.window.places.index(position)] = extra
             if self._cache.has(sample):
                 self._cache.release(job, sample)
             if self._cache.has(extra):
                 self._cache.lease(job, extra)
-            if reader.fresh:
-                self._instances.take(reader.reads_for, extra)
+            if reader.terms.fresh:
+                self._instances.take(reader.terms.reads_for, extra)
         for follower in own:
             self._follow(follower, preparation, sample, again, extra)
         self._underway[extra] = again
@@ -490,7 +494,7 @@ class Supply:
         """
         maker = self._readers.get(preparation.job)
         key, place, times = preparation.origin
-        private = maker is not None and maker.private
+        private = maker is not None and maker.terms.private
         fresh = not preparation.recipe.kept and not private
         return (key, place, times + _TIMES + 1) if fresh else preparation.origin
 
@@ -506,8 +510,8 @@ class Supply:
         if self._cache.has(extra):
             self._hold(extra)
         for reader in self._underway[own].waiting.values():
-            if reader.fresh:
-                self._instances.take(reader.reads_for, extra)
+            if reader.terms.fresh:
+                self._instances.take(reader.terms.reads_for, extra)
 
     def prepare_again(self) -> None:
         """Say once more what was lost, if somebody still waits: who did may have left meanwhile."""
@@ -593,7 +597,7 @@ class Supply:
 
     def _have_one(self, reader: Reader, position: int, home: int) -> int | None:
         """Have a sample of a row here or on its way that the reader may get, and return it."""
-        sample = self._instance(reader, home) if reader.fresh else home
+        sample = self._instance(reader, home) if reader.terms.fresh else home
         if sample in self._late:
             sample = self._not_late(reader, home)
         if self._have(reader, sample, position, home):
@@ -605,7 +609,7 @@ class Supply:
         """Return a sample of the row for which nobody has to wait for a worker that is late."""
         for other in self._instances.all_of(home):
             known = other in self._underway or self._cache.has(other)
-            had = reader.fresh and self._instances.has_had(reader.reads_for, other)
+            had = reader.terms.fresh and self._instances.has_had(reader.terms.reads_for, other)
             if known and not had and other not in self._late:
                 return other
         return self._instances.add_extra(home)
@@ -652,9 +656,9 @@ class Supply:
 
     def _instance(self, reader: Reader, home: int) -> int:
         """Return a sample of the row that the job has never had."""
-        if reader.private:
+        if reader.terms.private:
             return self._instances.add_own(home)
-        sample = self._instances.new_to(reader.reads_for, home)
+        sample = self._instances.new_to(reader.terms.reads_for, home)
         if sample is not None:
             return sample
         for stale in self._instances.all_of(home):
@@ -705,7 +709,7 @@ class Supply:
 
     def _room_for(self, reader: Reader, sample: int, size_bytes: int) -> bool:
         """Reserve a slot for what a reader asks for, by its share or beyond it."""
-        within_share = reader.window < reader.share
+        within_share = reader.window.size < reader.share
         if not within_share and not self._spare(size_bytes):
             return False
         return self._reserve(sample, size_bytes, within_share) is not None
@@ -738,7 +742,7 @@ class Supply:
             return False
         left = self._cache.capacity_bytes - self._cache.pinned_bytes - size_bytes
         for reader in self._readers.values():
-            owed = reader.share - reader.window
+            owed = reader.share - reader.window.size
             if owed > 0:
                 left -= owed * reader.sizes.usual_bytes
         return left >= 0
@@ -746,12 +750,12 @@ class Supply:
     def _reclaim(self, wanted: int) -> bool:
         """Take the farthest sample from the reader with most beyond its share, but not this."""
         beyond = [
-            (reader.window - reader.share, number, reader)
+            (reader.window.size - reader.share, number, reader)
             for number, reader in enumerate(self._readers.values())
-            if reader.samples and reader.window > reader.share
+            if reader.window.samples and reader.window.size > reader.share
         ]
         for _, _, reader in sorted(beyond, reverse=True):
-            sample = reader.samples[-1]
+            sample = reader.window.samples[-1]
             if sample != wanted and (sample not in self._underway or sample in self._unplaced):
                 self.give_up(reader)
                 return True

@@ -14,6 +14,7 @@ what it reports; new steps come when all have met there, after what the one that
 Invariant: a rank's steps come in order; what one has got, all know.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -257,10 +258,10 @@ class Team:
     def _next_step(self) -> Step | None:
         """Take a step off the lead's plan; the last one may be shorter."""
         lead, size = self.lead, self.step_size
-        planned = lead.positions[:size]
-        if len(planned) < size and (lead.undrawn or not planned or self.drop_last):
+        planned = lead.window.places[:size]
+        if len(planned) < size and (lead.plan.undrawn or not planned or self.drop_last):
             return None
-        del lead.positions[:size], lead.homes[:size]
+        del lead.window.places[:size], lead.window.homes[:size]
         positions = np.array(planned, np.int64)
         if not self._filling.size:
             self._filling = positions
@@ -294,6 +295,8 @@ class Teams:
         """Start without any."""
         self._teams: dict[str, Team] = {}
         self._place: dict[Job, tuple[Team, int]] = {}
+        self._wants: dict[Job, deque[float]] = {}  # when ranks wanted steps that are to come
+        self._repeated: dict[Job, deque[int]] = {}  # what fills up the steps that are on their way
         self._made = 0
 
     @property
@@ -328,10 +331,12 @@ class Teams:
             self._made += 1
             self._teams[event.team] = team
         self._place[event.job] = (team, event.rank)
+        self._wants[event.job], self._repeated[event.job] = deque(), deque()
 
     def leave(self, job: Job) -> Reader | None:
         """Let a rank go; return the lead of a team that nobody is in any more."""
         team, rank = self._place.pop(job)
+        del self._wants[job], self._repeated[job]
         team.leave(rank)
         if team.ranks:
             return None
@@ -353,23 +358,37 @@ class Teams:
             for reader, steps in team.announce()
         ]
 
+    def want(self, job: Job, now: float) -> None:
+        """Note that a rank wants its next step."""
+        self._wants[job].append(now)
+
+    def forget_wants(self, job: Job) -> None:
+        """Note that a rank begins a pass: it wants nothing of the one before."""
+        self._wants[job].clear()
+        self._repeated[job].clear()
+
+    def repeated(self, job: Job) -> int:
+        """Return how many positions fill up the step that a rank is handed now."""
+        return self._repeated[job].popleft() if self._repeated.get(job) else 0
+
     def hand_out(self) -> list[tuple[Reader, str]]:
         """Tell ranks their parts of the steps they want; return those that cannot have them."""
         refused = []
         for team in self._teams.values():
             for rank, reader in team.ranks.items():
-                while reader.pending and team.in_pass(rank):
+                wants = self._wants[reader.job]
+                while wants and team.in_pass(rank):
                     gone = team.lacks(rank)
                     if gone is not None:
                         refused.append((reader, _without(team.name, gone)))
                         break
-                    taken = team.take(rank, reader.pending[0])
+                    taken = team.take(rank, wants[0])
                     if taken is None:
                         break
                     step, part = taken
                     reader.tell(step.positions[part], step.times[part])
-                    reader.note_want(part.stop - part.start, reader.pending.popleft())
-                    reader.steps.append(step.repeated)
+                    reader.note_want(part.stop - part.start, wants.popleft())
+                    self._repeated[reader.job].append(step.repeated)
         return refused
 
 
