@@ -31,7 +31,7 @@ from joader.messages import (
     Welcome,
 )
 from joader.recipe.parts import OwnPart, SharedPart
-from joader.schedule.dispatch import Lent
+from joader.schedule.actions import Lent
 from joader.wire import Channel, frame
 from joader.workers import loop, nursery
 from joader.workers.desk import Desk
@@ -152,7 +152,7 @@ def test_a_job_that_is_refused_leaves_with_its_crew() -> None:
         daemon.sessions[1], daemon.engine = session, Refusing()  # type: ignore[assignment]
         daemon._carry_out()
         assert session.said == "no room"
-        assert not daemon.pool.dispatch._crew_of
+        assert not daemon.pool.dispatch.staff.crew_of
         daemon.stop.set()
         await daemon.pool.close()
         daemon.arena.close()

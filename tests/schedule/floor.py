@@ -19,19 +19,20 @@ from joader.messages import (
     Sized,
     Stop,
 )
-from joader.schedule.blame import Note
-from joader.schedule.dispatch import (
+from joader.schedule.actions import (
     Abandon,
     Action,
     Bear,
     Dismiss,
-    Dispatch,
     Give,
     Lent,
     Seen,
     Tell,
     Warn,
 )
+from joader.schedule.blame import Note
+from joader.schedule.dispatch import Dispatch
+from joader.schedule.whereabouts import acts_in_s, whereabouts
 
 LAYOUT = b"layout"
 SLOT_BYTES = 128
@@ -50,7 +51,7 @@ class Worker:
         self.alive = True
         self.bytes = 1 << 20
         self.id = floor.dispatch.arrived(ticket, number, self.pid, floor.now)
-        self.state = floor.dispatch._workers[self.id]
+        self.state = floor.dispatch.staff.workers[self.id]
 
     @property
     def has(self) -> list[int]:
@@ -200,9 +201,8 @@ class Floor:
         self.act()
 
     def act(self) -> None:
-        while self.dispatch.out:
-            actions, self.dispatch.out = self.dispatch.out, []
-            for action in actions:
+        while decided := self.dispatch.decided():
+            for action in decided:
                 self.do(action)
 
     def do(self, action: Action) -> None:
@@ -254,10 +254,12 @@ class Floor:
         self.act()
 
     def whereabouts(self, sample: int) -> str:
-        return self.dispatch.whereabouts(sample, self.now, lambda id: self.worker(id).working)
+        staff = self.dispatch.staff
+        return whereabouts(staff, sample, self.now, lambda id: self.worker(id).working)
 
     def acts_in_s(self, sample: int) -> float | None:
-        return self.dispatch.acts_in_s(sample, self.now, lambda id: self.worker(id).working)
+        staff = self.dispatch.staff
+        return acts_in_s(staff, sample, self.now, lambda id: self.worker(id).working)
 
     def of(self, ticket: str) -> list[Worker]:
         """Return the workers of a ticket that are alive."""

@@ -5,8 +5,8 @@ import pytest
 from joader.errors import BadMessage
 from joader.messages import Drop, Failed, HandBack, Place, Prepared, Sized, Stop
 from joader.schedule.blame import LATE_S, STUCK_S
-from joader.schedule.dispatch import IDLE_S
 from joader.schedule.pace import MOST_AHEAD
+from joader.schedule.watch import IDLE_S
 from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, Nursery, Worker
 
 
@@ -167,7 +167,7 @@ def test_suspects_are_done_alone(floor: Floor) -> None:
             elif one.has:
                 one.report(one.has[0])
     assert set(floor.prepared) == {1, 3, 4}
-    assert floor.dispatch.suspects == set()
+    assert floor.dispatch.staff.suspects == set()
 
 
 def test_what_was_tried_alone_and_went_well_is_no_suspect_any_more(floor: Floor) -> None:
@@ -175,14 +175,14 @@ def test_what_was_tried_alone_and_went_well_is_no_suspect_any_more(floor: Floor)
     worker.begin(1)
     worker.die()
     floor.settle()
-    assert floor.dispatch.suspects == {1}
+    assert floor.dispatch.staff.suspects == {1}
     floor.prepare(1, 1, 2)
     floor.later(1.5)
     (again,) = floor.of(worker.ticket)
     assert again.has == [1]
     again.say(Failed(1, "bad row"))
     floor.settle()
-    assert floor.dispatch.suspects == set()
+    assert floor.dispatch.staff.suspects == set()
     assert again.has == [2]
 
 

@@ -94,7 +94,7 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def each_order_is_in_one_place_or_was_answered_once(self) -> None:
-        crews = self.floor.dispatch._crews.values()
+        crews = self.floor.dispatch.staff.crews.values()
         places = Counter(order.sample for crew in crews for order in crew.queue)
         places.update(self.floor.has())
         places.update(self.answered())
@@ -121,7 +121,7 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def there_are_no_more_workers_than_there_may_be(self) -> None:
-        crews = list(self.floor.dispatch._crews.values())
+        crews = list(self.floor.dispatch.staff.crews.values())
         back = len(self.floor.late)  # others were born for those that were late, and may be back
         for one in crews:
             group = [other for other in crews if other.code == one.code]

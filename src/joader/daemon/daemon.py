@@ -61,7 +61,7 @@ from joader.messages import (
     Stop,
     Want,
 )
-from joader.schedule.dispatch import Lent
+from joader.schedule.actions import Lent
 from joader.schedule.orders import part_of
 from joader.wire import Allowance
 from joader.workers.desk import Desk

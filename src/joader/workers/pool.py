@@ -15,9 +15,10 @@ from contextlib import suppress
 
 from joader.errors import BadMessage
 from joader.messages import Bear, Compare, Event, Finish, FromWorker, Place, Prepare, Slay
-from joader.schedule import dispatch
+from joader.schedule import actions, whereabouts
+from joader.schedule.actions import Abandon, Dismiss, Give, Lent, Seen, Tell, Warn
 from joader.schedule.blame import Note
-from joader.schedule.dispatch import Abandon, Dismiss, Dispatch, Give, Lent, Seen, Tell, Warn
+from joader.schedule.dispatch import Dispatch
 from joader.workers.desk import Desk
 from joader.workers.hand import Hand
 from joader.workers.link import NurseryLink
@@ -205,11 +206,13 @@ class Pool:
 
     def whereabouts(self, sample: int) -> str:
         """Say in words where a sample is."""
-        return self.dispatch.whereabouts(sample, time.monotonic(), self._at_work)
+        staff, now = self.dispatch.staff, time.monotonic()
+        return whereabouts.whereabouts(staff, sample, now, self._at_work)
 
     def acts_in_s(self, sample: int) -> float | None:
         """Return in how many seconds what a sample waits for is abandoned, if that takes long."""
-        return self.dispatch.acts_in_s(sample, time.monotonic(), self._at_work)
+        staff, now = self.dispatch.staff, time.monotonic()
+        return whereabouts.acts_in_s(staff, sample, now, self._at_work)
 
     def _at_work(self, worker: int) -> list[Note]:
         return self._hands[worker].desk.notes() if worker in self._hands else []
@@ -221,21 +224,20 @@ class Pool:
             return  # whoever called us goes on with it
         self._acting = True
         try:
-            while self.dispatch.out:
-                actions, self.dispatch.out = self.dispatch.out, []
-                for action in actions:
+            while decided := self.dispatch.decided():
+                for action in decided:
                     self._do(action)
         finally:
             self._acting = False
 
-    def _do(self, action: dispatch.Action) -> None:
+    def _do(self, action: actions.Action) -> None:
         match action:
             case Give():
                 if action.worker in self._hands:
                     self._hands[action.worker].send(*action.messages)
             case Tell():
                 self._on_event(action.event)
-            case dispatch.Bear():
+            case actions.Bear():
                 if action.ticket in self._links:
                     self._links[action.ticket].send(Bear(action.number))
             case Abandon():

@@ -1,0 +1,70 @@
+"""What is to be done, as `dispatch` decides it, and what it is told of jobs and processes."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from joader.messages import Event, ToWorker
+from joader.schedule.blame import Note
+
+
+class Give(NamedTuple):
+    """Send messages to a worker."""
+
+    worker: int
+    messages: Sequence[ToWorker]
+
+
+class Bear(NamedTuple):
+    """Ask the nursery of a ticket for a worker of this number."""
+
+    ticket: str
+    number: int
+
+
+class Abandon(NamedTuple):
+    """Let a worker say where its code is, and kill it."""
+
+    worker: int
+
+
+class Dismiss(NamedTuple):
+    """Kill what is left of a crew's workers, and let its nursery go."""
+
+    ticket: str
+    workers: tuple[int, ...]
+
+
+class Tell(NamedTuple):
+    """Tell the engine."""
+
+    event: Event
+
+
+class Warn(NamedTuple):
+    """Say something in the log."""
+
+    text: str
+
+
+Action = Give | Bear | Abandon | Dismiss | Tell | Warn
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """What a job brings: which workers, what they can prepare, and what for."""
+
+    ticket: str
+    code: str
+    workers: int = 0  # the most it lends; 0: its share of the cores
+    lends: bool = True  # to others with equal code, while they have nothing to do
+    waits: bool = False  # rows wait for a network, many at a time
+    timeout_s: float = math.inf  # how long the job waits for a row
+
+
+class Seen(NamedTuple):
+    """What is known of a worker's process from outside, now and then."""
+
+    at_work: Sequence[Note]
+    private_bytes: int

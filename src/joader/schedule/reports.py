@@ -1,0 +1,109 @@
+"""What workers report: who has a sample no more, and what follows from that for others."""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from joader.errors import BadMessage
+from joader.messages import Compare, Compared, Failed, FromWorker, NotBegun, Prepared, Sized
+from joader.schedule.crew import Crew, Worker
+from joader.schedule.orders import Order, Own, Row
+from joader.schedule.staff import Staff
+
+
+class Reports:
+    """Takes reports in, for a staff."""
+
+    def __init__(self, staff: Staff) -> None:
+        """Change this staff."""
+        self._staff = staff
+
+    def take(self, worker: Worker, messages: Iterable[FromWorker], now: float) -> None:
+        """Take in what a worker has said; BadMessage if it cannot be."""
+        done = worker.done
+        for message in messages:
+            self._reported(worker, message, now)
+        if worker.done > done:
+            worker.crew.pace.note(now - worker.latest, worker.done - done)
+            worker.latest = now
+        self._staff.let_leave(worker)
+
+    def _reported(self, worker: Worker, message: FromWorker, now: float) -> None:
+        match message:
+            case Prepared():
+                worker.done += len(message.samples)
+                self._prepared(worker, message)
+            case Sized():
+                worker.done += len(message.samples)
+                self._sized(worker, message)
+            case Failed():
+                worker.done += 1
+                self._failed(worker, message)
+            case Compared():
+                self._staff.compared(worker, message.sample, message.same)
+            case NotBegun():
+                worker.asked_back = None
+                self._handed_back(worker, message.samples, now)
+
+    def _prepared(self, worker: Worker, message: Prepared) -> None:
+        # Nobody waits any more for what it does not have.
+        known = [sample for sample in dict.fromkeys(message.samples) if sample in worker.busy]
+        orders: list[Row | Own] = []
+        for sample in known:
+            order = worker.busy[sample]
+            if isinstance(order, Compare) or not 0 < message.size_bytes <= order.size_bytes:
+                raise BadMessage(f"{message.size_bytes} bytes in the slot of sample {sample}")
+            orders.append(order)
+        if not orders:
+            return
+        worker.late = False
+        for order in orders:
+            self._staff.dropped(worker, order.sample)
+            self._staff.cleared(worker, order.sample)
+        self._staff.tell(replace(message, samples=tuple(known)))
+        for crew in self._staff.crews.values():
+            if crew.held:
+                for order in orders:
+                    self._source_is_ready(crew, order, message.layout)
+
+    def _source_is_ready(self, crew: Crew, source: Order, layout: bytes) -> None:
+        """Queue the own parts whose source is in its slot now, before all else."""
+        assert not isinstance(source, Compare)
+        held = crew.held.pop(source.sample, ())
+        crew.put_back(replace(own, source_offset=source.offset, layout=layout) for own in held)
+
+    def _sized(self, worker: Worker, message: Sized) -> None:
+        if len(message.samples) != len(message.sizes):
+            raise BadMessage("sizes of other samples than are named")
+        for sample, size_bytes in zip(message.samples, message.sizes, strict=True):
+            order = worker.busy.get(sample)
+            if order is None or isinstance(order, Compare):
+                continue
+            worker.late = False
+            # Its slot, if it had one, is not its any more.
+            worker.busy[sample] = replace(order, offset=-1, size_bytes=0)
+            self._staff.tell(Sized((sample,), (size_bytes,)))
+
+    def _failed(self, worker: Worker, message: Failed) -> None:
+        order = worker.busy.get(message.sample)
+        if isinstance(order, Compare):  # it cannot be prepared here; who wants it will be told why
+            self._staff.compared(worker, message.sample, same=True)
+        elif order is not None:
+            worker.late = False
+            self._staff.dropped(worker, message.sample)
+            self._staff.cleared(worker, message.sample)
+            self._staff.tell(message)
+            self._staff.gone(message.sample)
+
+    def _handed_back(self, worker: Worker, samples: Iterable[int], now: float) -> None:
+        """Let others do what a worker has not begun."""
+        worker.late = False
+        orders = [order for s in samples if (order := self._staff.dropped(worker, s)) is not None]
+        crew = worker.crew
+        if crew.ended:
+            self._staff.lose([order.sample for order in orders], "its job has left", blamed=False)
+            return
+        crew.put_back(o for o in orders if not isinstance(o, Own) or o.layout)
+        for order in orders:
+            if isinstance(order, Own) and not order.layout:
+                self._staff.finish(crew, order, now)
