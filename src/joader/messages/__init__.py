@@ -1,0 +1,181 @@
+"""One vocabulary for all processes: what they say to each other, and what the engine is told.
+
+    client  → daemon   Hello            who is there, on the raw socket
+    daemon  → client   Welcome          with a descriptor of the arena
+    client  → daemon   Register         Join, and which nursery the job brings
+    daemon  → client   Registered
+    client  → nursery  Attend           serve this daemon
+    nursery → daemon   Hello            by the ticket that the job has registered
+    daemon  → nursery  Bear             fork workers, as there is something to do
+    worker  → daemon   Hello            by the same ticket; its Welcome brings arena and desk
+    nursery → daemon   Ended            how a worker's process ended
+    client  → daemon   Begin            an epoch begins, or resumes after what is done
+    daemon  → client   Announce         of a rank: the next steps, answered by
+    client  → daemon   Know             … since none is handed out before all ranks know it
+    client  → daemon   Want             as many ahead as the client likes
+    daemon  → worker   Prepare          rows to prepare, and the slots they go to
+    daemon  → worker   Finish           a job's own part, on samples that are prepared or underway
+    worker  → daemon   Sized            the slot is too small, or there is none …
+    daemon  → worker   Place, Drop      … so here is another, or nobody wants it any more
+    worker  → daemon   Prepared, Failed
+    daemon  → worker   HandBack         it has worked on something for long: who waits behind it …
+    worker  → daemon   NotBegun         … goes to another
+    daemon  → worker   Compare          prepare a row that another job has, and compare
+    worker  → daemon   Compared         … byte by byte
+    daemon  → client   Differs          they are not the same, so nothing is shared
+    daemon  → client   Deliver          where the samples of the next batch lie
+    client  → daemon   Release          copied: the slots may be used again
+    daemon  → client   Refuse           why this job cannot be served
+
+At any time AskWhy → Why (what a late batch waits for), AskStatus → Status, AskExplain → Explained.
+
+The engine takes the same values as *events* and gives them as *instructions*; Lost, Late, Inspect
+and Leave are events that the daemon itself finds out, Forget is an instruction for it alone. The
+daemon adds what the engine does not know at the edge: who speaks (`job`), when (`now`), the number
+of the pass, and layouts. A *sample* is the number of one prepared form of a row; jobs with equal
+preparations of equal rows speak of equal samples. Lists of samples are parallel: `rows[i]` is the
+row of `samples[i]`.
+
+No code travels, and no pickle reaches the daemon: workers are born from the job that has the code.
+Arrays are of int64, and travel as bytes. A layout is named by a number that the daemon gives it;
+the first batch with a new number brings the layout itself.
+"""
+
+from joader.messages.base import (
+    MY_JOB,
+    PROTOCOL,
+    Array,
+    Job,
+    Message,
+    Natural,
+    PlannedStep,
+    Text,
+    Word,
+    as_bytes,
+    from_bytes,
+)
+from joader.messages.births import Attend, Bear, Born, Ended, Slay, Unborn
+from joader.messages.greetings import Hello, Stop, Welcome
+from joader.messages.questions import AskExplain, AskStatus, AskWhy, Differs, Explained, Status, Why
+from joader.messages.reading import (
+    Announce,
+    Begin,
+    Deliver,
+    Join,
+    Know,
+    Leave,
+    Refuse,
+    Register,
+    Registered,
+    Release,
+    Want,
+)
+from joader.messages.work import (
+    Compare,
+    Compared,
+    Drop,
+    Failed,
+    Finish,
+    Forget,
+    HandBack,
+    Inspect,
+    Late,
+    Lost,
+    NotBegun,
+    Place,
+    Prepare,
+    Prepared,
+    Sized,
+)
+
+FromClient = Register | Begin | Know | Want | Release | AskWhy | AskStatus | AskExplain | Stop
+ToClient = Registered | Announce | Deliver | Differs | Refuse | Why | Status | Explained
+ToWorker = Prepare | Finish | Compare | Place | Drop | HandBack | Stop
+FromWorker = Prepared | Sized | Failed | Compared | NotBegun
+ToNursery = Bear | Slay | Stop
+FromNursery = Ended | Unborn
+ToChild = Attend | Stop  # from the job to its nursery
+FromChild = Born | Unborn
+
+Event = (
+    Join
+    | Begin
+    | Want
+    | Know
+    | Prepared
+    | Sized
+    | Failed
+    | Lost
+    | Late
+    | Inspect
+    | Compared
+    | Release
+    | Leave
+)
+Instruction = Prepare | Finish | Compare | Place | Drop | Deliver | Announce | Refuse | Forget
+
+__all__ = [
+    "MY_JOB",
+    "PROTOCOL",
+    "Announce",
+    "Array",
+    "AskExplain",
+    "AskStatus",
+    "AskWhy",
+    "Attend",
+    "Bear",
+    "Begin",
+    "Born",
+    "Compare",
+    "Compared",
+    "Deliver",
+    "Differs",
+    "Drop",
+    "Ended",
+    "Event",
+    "Explained",
+    "Failed",
+    "Finish",
+    "Forget",
+    "FromChild",
+    "FromClient",
+    "FromNursery",
+    "FromWorker",
+    "HandBack",
+    "Hello",
+    "Inspect",
+    "Instruction",
+    "Job",
+    "Join",
+    "Know",
+    "Late",
+    "Leave",
+    "Lost",
+    "Message",
+    "Natural",
+    "NotBegun",
+    "Place",
+    "PlannedStep",
+    "Prepare",
+    "Prepared",
+    "Refuse",
+    "Register",
+    "Registered",
+    "Release",
+    "Sized",
+    "Slay",
+    "Status",
+    "Stop",
+    "Text",
+    "ToChild",
+    "ToClient",
+    "ToNursery",
+    "ToWorker",
+    "Unborn",
+    "Want",
+    "Welcome",
+    "Why",
+    "Word",
+    "as_bytes",
+    "from_bytes",
+]

@@ -1,0 +1,48 @@
+"""What a person or a client asks, and what it is told."""
+
+from joader.messages.base import Message
+
+
+class Differs(Message, frozen=True):
+    """Tell a client that a row of its recipe comes out otherwise in its workers."""
+
+    row: int
+
+
+class AskWhy(Message, frozen=True):
+    """Ask what the job's next batch waits for."""
+
+
+class Why(Message, frozen=True):
+    """Answer AskWhy in words: which row, where it is, since when.
+
+    `patience`: it waits for other ranks of its job, which are all here and may have other work.
+    `more_s`: the row it waits for takes long, and is given up in so many seconds.
+    """
+
+    text: str
+    patience: bool = False
+    more_s: float = 0.0
+
+
+class AskStatus(Message, frozen=True):
+    """Ask for everything `joader status` shows."""
+
+
+class Status(Message, frozen=True):
+    """Answer AskStatus with JSON."""
+
+    body: bytes
+
+
+class AskExplain(Message, frozen=True):
+    """Ask what two jobs share."""
+
+    one: int
+    other: int
+
+
+class Explained(Message, frozen=True):
+    """Answer AskExplain with JSON."""
+
+    body: bytes

@@ -1,0 +1,159 @@
+"""Jobs come, read and go."""
+
+import msgspec
+
+from joader.messages.base import (
+    NONE,
+    Array,
+    Integers,
+    Job,
+    Message,
+    Natural,
+    PlannedStep,
+    Text,
+    Word,
+)
+
+
+class Join(Message, frozen=True):
+    """A job joins: what it reads, and how.
+
+    `recipe` names what makes preparations equal (dataset and shared steps); `rows` holds the row of
+    each position, below `row_limit`. `order` is "shared", "seeded", "given", or "told": every Want
+    says which positions. `fresh`: no job may get the same preparation of a row twice (random code
+    in the dataset). `own`: the job has a part of its own, done on each sample for it alone. Ranks
+    of one job join the `team` of that name, each with its number. `reads_itself`: it takes what is
+    here, and reads the rest by itself; nothing is prepared for it.
+    """
+
+    job: Job
+    recipe: Text
+    rows: Array
+    row_limit: Natural
+    batch_size: Natural
+    order: Text = "shared"
+    seed: Word = 0
+    fresh: bool = False
+    own: bool = False
+    team: Text = ""
+    rank: Natural = 0
+    world_size: Natural = 1
+    drop_last: bool = False  # matters to teams, whose last step is filled up otherwise
+    reads_for: Text = ""  # the loader: no two of its passes get the same random sample
+    reads_itself: bool = False
+
+
+class Register(Message, frozen=True):
+    """Join, as a client says it: with what the daemon must know of the job beside the engine."""
+
+    join: Join
+    name: Text
+    ticket: Text = ""  # of its nursery; empty: it reads by itself what others have not prepared
+    workers: Natural = 0  # the most it lends; 0: its share of the cores
+    lends: bool = True  # its workers prepare for others, too, while they have nothing to do
+    compare: bool = True  # its rows are to be compared with what others have prepared
+    waits: bool = False  # its rows wait for a network, so a worker begins many at a time
+    timeout_s: float = 120.0  # how long a batch may take, and so a row
+    table: Text = ""  # of the catalog, with its version: name@3
+    ground: Text = ""  # how rows are read and prepared, whatever the dataset consists of
+    pieces: tuple[tuple[Text, Natural], ...] = ()  # of the dataset, with their rows
+    about: bytes = b""  # what `joader explain` says of it, as JSON
+
+
+class Registered(Message, frozen=True):
+    """Say that the job is known, and by which number."""
+
+    job: Job
+
+
+class Begin(Message, frozen=True):
+    """A job begins a pass; positions of `done` were yielded before.
+
+    The pass's random numbers start from `key`, of ranks from that of rank 0; it is the same when a
+    pass goes on elsewhere. A rank that goes on says how many steps it has `taken` since it began,
+    and what it knows of those to come.
+    """
+
+    job: Job
+    epoch: Natural = 0
+    done: Array = NONE
+    key: Word = 0
+    taken: Natural = 0
+    plan: tuple[PlannedStep, ...] = ()
+    number: Natural = 0  # batches carry it: those of a pass that was broken off may still come
+    renew: bool = False  # workers of the pass before end, and with them what user code keeps there
+
+
+class Announce(Message, frozen=True):
+    """Tell a rank the next steps of its pass, and the key of it; it answers with `Know`."""
+
+    job: Job
+    steps: tuple[PlannedStep, ...]
+    key: int
+    number: int = 0
+
+
+class Know(Message, frozen=True):
+    """A rank knows so many steps of its pass, counted from where it began."""
+
+    job: Job
+    count: Natural
+    number: Natural = 0
+
+
+class Want(Message, frozen=True):
+    """A job wants its next `count` samples, as one delivery; in the order "told", these positions.
+
+    `times`: how often each of these came before in this pass; None: none did.
+    """
+
+    job: Job
+    count: Natural
+    now: float = 0.0  # the daemon's clock, whatever the client says
+    positions: Array | None = None
+    times: Array | None = None
+
+
+class Deliver(Message, frozen=True):
+    """Hand a job its next positions, in order; of those in `failed`, with the reason, no sample.
+
+    Of the samples `prepared` count as prepared for this job, the others are hits; `shared` of
+    these were prepared for another job. For jobs that are told, positions are their numbers in the
+    order they were told. A rank gets its part of a step that was announced to it, of which the last
+    `repeated` positions fill it up. `absent` are places of positions that nobody has prepared, and
+    that the job reads by itself; they have no sample either.
+    """
+
+    job: Job
+    positions: Array
+    samples: Array
+    offsets: Array
+    failed: tuple[tuple[int, str], ...] = ()
+    prepared: int = 0
+    shared: int = 0
+    repeated: int = 0
+    absent: Array = NONE
+    number: int = 0  # of the pass
+    layouts: Integers = ()
+    new_layouts: dict[int, bytes] = msgspec.field(default_factory=dict)
+    forget_layouts: bool = False  # the numbers of layouts that came before mean nothing any more
+
+
+class Release(Message, frozen=True):
+    """A job has copied these samples out of their slots."""
+
+    job: Job
+    samples: Array
+
+
+class Leave(Message, frozen=True):
+    """A job is gone, by its will or not: all it held is free."""
+
+    job: Job
+
+
+class Refuse(Message, frozen=True):
+    """Say why a job cannot be served; the connection ends."""
+
+    reason: str
+    job: Job = 0

@@ -1,0 +1,141 @@
+"""What workers are told to do, what they report, and what becomes of samples."""
+
+from joader.messages.base import Integers, Job, Message, Natural, Naturals
+
+
+class Prepare(Message, frozen=True):
+    """Prepare rows of a recipe, for this job first, and write them to their slots.
+
+    An offset of -1: there is no slot yet, so say `Sized`. The random numbers of each start from the
+    pass's key, the position, and how often that came before in it.
+    """
+
+    recipe: str
+    job: Job
+    key: int
+    samples: Integers
+    rows: Integers
+    positions: Integers
+    times: Integers
+    offsets: Integers
+    sizes: Integers
+
+
+class Finish(Message, frozen=True):
+    """Do a job's own part on prepared samples, and write the results to slots of their own.
+
+    A source is ready, and its layout known, or it was said to be prepared before this (source
+    offset -1, no layout) and lies in its slot before long.
+    """
+
+    job: Job
+    key: int
+    samples: Integers
+    sources: Integers
+    source_offsets: Integers
+    positions: Integers
+    times: Integers
+    offsets: Integers
+    sizes: Integers
+    layouts: tuple[bytes, ...] = ()  # of the sources
+
+
+class Place(Message, frozen=True):
+    """Write samples that were `Sized` to these slots."""
+
+    samples: Integers
+    offsets: Integers
+    sizes: Integers
+
+
+class Drop(Message, frozen=True):
+    """Forget samples that were `Sized`: nobody wants them any more."""
+
+    samples: Integers
+
+
+class Compare(Message, frozen=True):
+    """Prepare a row that is in a slot already, and compare: jobs that share must agree."""
+
+    job: Job
+    sample: int
+    recipe: str
+    row: int
+    offset: int
+    layout: bytes = b""
+
+
+class HandBack(Message, frozen=True):
+    """Ask a busy worker to return the rows it has not begun, so that others can take them."""
+
+
+class Prepared(Message, frozen=True):
+    """Samples are in their slots, all of one layout; each takes so many bytes, 0: all of its slot.
+
+    What it keeps of a slot is cut to that size.
+    """
+
+    samples: Naturals
+    size_bytes: Natural = 0
+    layout: bytes = b""
+
+
+class Sized(Message, frozen=True):
+    """Samples are prepared but do not fit their slots, or have none: how many bytes they need."""
+
+    samples: Naturals
+    sizes: Naturals
+
+
+class Failed(Message, frozen=True):
+    """A sample could not be prepared: the step and the original traceback.
+
+    The first line names the exception's class, as module and qualified name (see `raised`).
+    """
+
+    sample: int
+    reason: str
+
+
+class Compared(Message, frozen=True):
+    """A job's worker has prepared what is here once more; was it the same?"""
+
+    job: Job
+    sample: Natural
+    same: bool = True
+
+
+class NotBegun(Message, frozen=True):
+    """Answer HandBack: the worker has nothing to do with these samples any more."""
+
+    samples: Integers
+
+
+class Lost(Message, frozen=True):
+    """The worker that prepared these samples died, by them (`blamed`) or with them in hand."""
+
+    samples: Integers
+    reason: str
+    blamed: bool = True
+
+
+class Late(Message, frozen=True):
+    """The worker that has these samples does not answer, and may still write to their slots.
+
+    Told again and again, as others may come to wait for them, or find room now. Own parts that wait
+    for one of them in nobody's hands are forgotten by who says so: they are told anew.
+    """
+
+    samples: Integers
+
+
+class Inspect(Message, frozen=True):
+    """A job's workers are to show that they prepare as others did, before it gets anything."""
+
+    job: Job
+
+
+class Forget(Message, frozen=True):
+    """These samples are no longer in their slots."""
+
+    samples: Integers
