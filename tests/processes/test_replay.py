@@ -1,7 +1,9 @@
-"""What a live daemon was told, told again to an engine on paper, gives the same instructions."""
+"""What a live daemon was told, told again on paper, gives the same decisions."""
 
 import asyncio
+import copy
 import threading
+from typing import Any
 
 from joader.config import DaemonConfig
 from joader.daemon.daemon import Daemon
@@ -9,15 +11,43 @@ from joader.daemon.door import Door
 from joader.daemon.main import run
 from joader.engine import Engine
 from joader.messages import Event, Instruction
+from joader.schedule.dispatch import Dispatch
+from joader.workers.pool import usual_growth
 from tests.processes.conftest import Node
 from tests.processes.jobs import wait_until
 from tests.processes.test_sharing import read
+
+
+class Recorded:
+    """A `Dispatch` that notes what it is told, and what it decides."""
+
+    def __init__(self, real: Dispatch) -> None:
+        self._real = real
+        self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._real, name)
+        if not callable(found):
+            return found
+
+        def noted(*args: Any, **named: Any) -> Any:
+            result = found(*args, **named)
+            # What reports and looks were made of must not change after the call.
+            self.calls.append((name, tuple(map(_kept, args)), named, repr(result)))
+            return result
+
+        return noted
+
+
+def _kept(value: Any) -> Any:
+    return value if isinstance(value, int | float | str) else copy.copy(value)
 
 
 def test_events_of_a_live_daemon_replay_to_the_same_instructions(node: Node) -> None:
     log: list[tuple[list[Event], str]] = []
     daemons: list[Daemon] = []
     loops: list[asyncio.AbstractEventLoop] = []
+    dispatch: dict[int, Recorded] = {}
 
     def record(events: list[Event], instructions: list[Instruction]) -> None:
         log.append((events, repr(instructions)))
@@ -26,6 +56,8 @@ def test_events_of_a_live_daemon_replay_to_the_same_instructions(node: Node) -> 
         loops.append(asyncio.get_running_loop())
         door = Door(node.socket)
         daemons.append(Daemon(DaemonConfig(2**20, 2, idle_s=0), record))
+        pool = daemons[0].pool
+        pool.dispatch = dispatch[0] = Recorded(pool.dispatch)  # type: ignore[assignment]
         await run(door, daemons[0])
 
     thread = threading.Thread(target=lambda: asyncio.run(live()))
@@ -46,3 +78,8 @@ def test_events_of_a_live_daemon_replay_to_the_same_instructions(node: Node) -> 
     replay = Engine(daemons[0].arena.size_bytes, daemons[0].seed)
     for events, instructions in log:
         assert repr(replay.handle(*events)) == instructions
+    on_paper = Dispatch(2, usual_growth(2))
+    calls = dispatch[0].calls
+    assert sum(name == "reported" for name, *_ in calls) > 100
+    for name, args, named, result in calls:
+        assert repr(getattr(on_paper, name)(*args, **named)) == result

@@ -11,7 +11,6 @@ known. An event that raises changes nothing.
 
 from collections import Counter
 from collections.abc import Callable
-from heapq import heapify, heappop, heapreplace
 from typing import Any
 
 import numpy as np
@@ -49,10 +48,9 @@ from joader.messages import (
     Want,
 )
 from joader.sampling import DependentSampler, SequentialSampler
+from joader.schedule.turns import TURN, Turns
 
 ORDERS = ("shared", "seeded", "given", "told")
-# How many samples a job asks for before it is another's turn: one at a time costs 1 µs more each.
-TURN = 8
 # Up to so many samples of a delivery are noted as read one by one: arrays cost more.
 FEW = 4
 MOST_RANKS = 1 << 16
@@ -507,25 +505,23 @@ class Engine:
 
     def _ask(self) -> None:
         """Ask for planned samples, always for the job that will run dry first."""
-        queue = [
-            (reader.window.size / reader.pace.per_s, number, reader)
-            for number, reader in enumerate(self._readers.values())
-            if reader.may_ask > 0
-        ]
-        if any(reader.stuck for reader in self._readers.values()):
-            queue = [entry for entry in queue if entry[2].stuck]
-        heapify(queue)
-        while queue:
-            _, number, reader = queue[0]
-            most = reader.may_ask if len(queue) == 1 else min(TURN, reader.may_ask)
+        stuck = any(reader.stuck for reader in self._readers.values())
+        turns = Turns(
+            (reader.lasts_s, reader)
+            for reader in self._readers.values()
+            if reader.may_ask > 0 and (reader.stuck or not stuck)
+        )
+        while turns:
+            reader = turns.next
+            most = reader.may_ask if turns.only_one else min(TURN, reader.may_ask)
             asked = self._supply.ask_ready(reader, most)
             asked += self._supply.ask_absent(reader, most - asked)
             while asked < most and self._supply.ask(reader):
                 asked += 1
             if asked == TURN:
-                heapreplace(queue, (reader.window.size / reader.pace.per_s, number, reader))
+                turns.again(reader.lasts_s)
             else:
-                heappop(queue)
+                turns.leave()
 
     def _deliver_due(self) -> bool:
         delivered = False

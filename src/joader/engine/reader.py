@@ -12,6 +12,7 @@ from joader.engine.window import Window
 from joader.errors import BadArgument
 from joader.messages import Array, Job
 from joader.schedule.pace import ReadingPace
+from joader.schedule.shares import Holding
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,16 @@ class Reader:
         if not self.share:
             return self.window.wanted
         return max(self.share, min(self.most_ahead, self._read_soon))
+
+    @property
+    def lasts_s(self) -> float:
+        """How many seconds what it has asked for or holds will last."""
+        return self.window.size / self.pace.per_s
+
+    @property
+    def holding(self) -> Holding:
+        """What it has of its share."""
+        return Holding(self.window.size, self.share, self.sizes.usual_bytes)
 
     @property
     def share_bytes(self) -> int:

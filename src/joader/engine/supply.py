@@ -29,6 +29,7 @@ from joader.engine.recipes import Recipe
 from joader.engine.sizes import Sizes
 from joader.errors import CacheFull
 from joader.messages import Compare, Drop, Finish, Forget, Instruction, Job, Place, Prepare
+from joader.schedule.shares import spare_bytes, who_gives_back
 
 TRIES = 2
 # Up to so many samples are released one by one: arrays cost more.
@@ -740,21 +741,13 @@ class Supply:
         """Tell whether there is room beyond what readers are still owed, and who waits for room."""
         if self._somebody_waits_for_room():
             return False
-        left = self._cache.capacity_bytes - self._cache.pinned_bytes - size_bytes
-        for reader in self._readers.values():
-            owed = reader.share - reader.window.size
-            if owed > 0:
-                left -= owed * reader.sizes.usual_bytes
-        return left >= 0
+        free_bytes = self._cache.capacity_bytes - self._cache.pinned_bytes - size_bytes
+        return spare_bytes(free_bytes, (one.holding for one in self._readers.values())) >= 0
 
     def _reclaim(self, wanted: int) -> bool:
         """Take the farthest sample from the reader with most beyond its share, but not this."""
-        beyond = [
-            (reader.window.size - reader.share, number, reader)
-            for number, reader in enumerate(self._readers.values())
-            if reader.window.samples and reader.window.size > reader.share
-        ]
-        for _, _, reader in sorted(beyond, reverse=True):
+        asking = (one for one in self._readers.values() if one.window.samples)
+        for reader in who_gives_back((one.holding, one) for one in asking):
             sample = reader.window.samples[-1]
             if sample != wanted and (sample not in self._underway or sample in self._unplaced):
                 self.give_up(reader)
