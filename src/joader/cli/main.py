@@ -191,11 +191,11 @@ def _datasets(options: argparse.Namespace) -> int:
     return datasets.create(
         options.name,
         options.place,
-        options.kind,
-        options.index,
-        options.sizes,
-        options.exist_ok,
-        options.json,
+        kind=options.kind,
+        index=options.index,
+        sizes=options.sizes,
+        exist_ok=options.exist_ok,
+        as_json=options.json,
     )
 
 

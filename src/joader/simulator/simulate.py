@@ -82,7 +82,7 @@ def simulate(
     engine = Engine(int(capacity) * SAMPLE_BYTES, seed, keeping, limits, lambda _: drawing)
     row_limit = max((int(job.rows.max()) + 1 for job in given if job.rows.size), default=1)
     joins = [
-        Join(number, "rows", job.rows, row_limit, int(batch_size), order, seed)
+        Join(number, "rows", job.rows, row_limit, int(batch_size), order=order, seed=seed)
         for number, job in enumerate(given)
     ]
     # Without look-ahead only quotients of speeds matter; the engine takes none for less than 1.
