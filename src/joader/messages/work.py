@@ -6,8 +6,9 @@ from joader.messages.base import Integers, Job, Message, Natural, Naturals
 class Prepare(Message, frozen=True):
     """Prepare rows of a recipe, for this job first, and write them to their slots.
 
-    An offset of -1: there is no slot yet, so say `Sized`. The random numbers of each start from the
-    pass's key, the position, and how often that came before in it.
+    To a worker the recipe is not named: it has one. An offset of -1: there is no slot yet, so say
+    `Sized`. The random numbers of each start from the pass's key, the position, and how often that
+    came before in it.
     """
 
     recipe: str

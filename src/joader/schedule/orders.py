@@ -120,7 +120,7 @@ def _alike(first: Row, other: Order) -> bool:
 
 def _prepare(rows: list[Row]) -> Prepare:
     return Prepare(
-        rows[0].recipe,
+        "",  # a worker can prepare one recipe only, and a name is longer than all the rest
         rows[0].job,
         rows[0].key,
         samples=tuple([row.sample for row in rows]),
