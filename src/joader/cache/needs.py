@@ -43,7 +43,7 @@ class DenseNeeds:
         return 0 <= sample < self._limit and bool(self._bits[sample >> 3] >> (sample & 7) & 1)
 
     def remove(self, sample: int) -> bool:
-        """Take the sample out; False where it was not in."""
+        """Take the sample out; return False if it was not in."""
         if 0 <= sample < self._limit:
             byte, bit = sample >> 3, 1 << (sample & 7)
             if self._bits[byte] & bit:
@@ -97,7 +97,7 @@ class SparseNeeds:
         )
 
     def remove(self, sample: int) -> bool:
-        """Take the sample out; False where it was not in."""
+        """Take the sample out; return False if it was not in."""
         position = bisect_left(self._keys, sample)
         if position < len(self._keys) and self._keys[position] == sample:
             return self._left.remove(position)

@@ -90,7 +90,7 @@ def open_table(name: str, *, version: int | None = None) -> Table:
 def drop(name: str) -> None:
     """Remove a table with all its versions; the data stays where it is.
 
-    Jobs that are reading it fail at the next row that has to be read.
+    Processes that have the table open go on reading it; a worker started later cannot open it.
     """
     folder = catalog_folder()
     if Records(folder).find(checked_name(name)) is None:

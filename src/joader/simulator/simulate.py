@@ -86,7 +86,7 @@ def simulate(
         Join(number, "rows", job.rows, row_limit, int(batch_size), order, seed)
         for number, job in enumerate(given)
     ]
-    # Without look-ahead only ratios of speeds matter, and the engine starts from a pace of 1.
+    # Without look-ahead only ratios of speeds matter; the engine estimates no pace below 1.
     unit = 1.0 if limits.share_batches else float(min((job.speed for job in given), default=1))
     parts = _play(engine, given, joins, unit)
     return Result(
