@@ -72,7 +72,7 @@ def read(data: Any, **options: Any) -> list[int]:
         ),
         (
             lambda good: b"<html>404</html>",
-            "it begins with 3c 68 74 6d 6c 3e 34 30, which no format",
+            "it begins with 3c 68 74 6d 6c 3e 34 30, unlike any format",
         ),
         (lambda good: png(50_000, 50_000), "exceeds limit of 178956970 pixels.*MAX_IMAGE_PIXELS"),
     ],

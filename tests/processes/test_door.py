@@ -332,7 +332,7 @@ sock.accept()[0].recv(1000)
             timeout=60,
             check=False,
         )
-        assert "belongs to user 65534" in result.stderr
+        assert "is of user 65534" in result.stderr
     finally:
         other.kill()
         other.communicate()

@@ -124,7 +124,7 @@ def test_a_folder_that_cannot_be_made_is_named(place: Path) -> None:
     result = run(LOOK, *NOBODY, JOADER_RUNTIME=str(place / "mine"))
     if "No module named" in result.stderr or "can't open" in result.stderr:
         pytest.skip("others cannot run this interpreter")
-    assert "the folder for the daemon's socket, cannot be made" in result.stderr
+    assert "mine, the folder for the daemon's socket: " in result.stderr
 
 
 @needs_root
