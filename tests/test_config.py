@@ -30,7 +30,7 @@ def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
     ["", "x", "-1GiB", "8 furlongs", "GiB", "0", "nan", "0.5", "1e400", "infinityk", "-inf", "inf"],
 )
 def test_what_is_no_size_is_refused(text: str) -> None:
-    with pytest.raises(BadArgument, match="is no size"):
+    with pytest.raises(BadArgument, match="is not a size"):
         size_in_bytes(text)
 
 

@@ -1,6 +1,6 @@
 """joader: one daemon per machine prepares training samples once, for every job that needs them.
 
-Importing this package starts nothing and loads neither torch, numpy nor ray.
+Importing this package starts nothing and loads neither torch nor numpy.
 """
 
 from importlib import import_module
@@ -44,5 +44,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'joader' has no attribute {name!r}")
     module, there = _HOMES[name]
     found = getattr(import_module(module), there)
-    # Where torch is loaded the loader is a class of torch's, too, for who asks the class.
+    # If torch is loaded, the loader also counts as a subclass of torch's, for code that checks.
     return found.known_to_torch() if name == "DataLoader" else found

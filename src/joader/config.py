@@ -1,9 +1,9 @@
-"""Where things are and how large they are by default; environment variables that change it.
+"""Where things are and how large they are by default, and environment variables that change it.
 
 JOADER_ADDRESS   the daemon's socket (a path), instead of the user's own
 JOADER_RUNTIME   the folder for socket, lock and log, instead of the user's runtime folder
-JOADER_IDLE_S    after how many seconds without a job a daemon ends that a job started; 0: never
-JOADER_CACHE     the folder for what can be made again (indexes), instead of the user's cache folder
+JOADER_IDLE_S    seconds without a job after which a daemon that a job started ends; 0: never
+JOADER_CACHE     the folder for rebuildable files (indexes), instead of the user's cache folder
 JOADER_CATALOG   the folder for named tables, instead of the user's data folder
 """
 
@@ -16,14 +16,14 @@ from pathlib import Path
 
 from joader.errors import BadArgument, NoDaemon
 
-# Longest path a Unix socket takes, less the closing zero.
+# The longest path of a Unix socket, without the terminating zero.
 _SOCKET_PATH_BYTES = 107
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
 def runtime_folder() -> Path:
-    """Return the user's folder for socket, lock and log, making it with mode 0700."""
+    """Return the user's folder for socket, lock and log, creating it with mode 0700."""
     named = os.environ.get("JOADER_RUNTIME")
     # Absolute, as the daemon runs in another folder than the job that names it.
     folder = Path(named).absolute() if named else _users_runtime()
@@ -32,7 +32,7 @@ def runtime_folder() -> Path:
         found = folder.stat() if named else folder.lstat()
     except OSError as error:
         raise NoDaemon(
-            f"{folder}, the folder for the daemon's socket, cannot be made: {error}; set "
+            f"cannot create {folder}, the folder for the daemon's socket: {error}; set "
             "JOADER_RUNTIME to a folder of your own"
         ) from error
     wrong = ""
@@ -48,10 +48,10 @@ def runtime_folder() -> Path:
 
 
 def _users_runtime() -> Path:
-    """Return the folder for a user who named none: the session's, or else one in /tmp.
+    """Return the default folder: the session's, or else one in /tmp.
 
-    `su`, cron and a session that has ended leave XDG_RUNTIME_DIR set to a folder that is another
-    user's, or gone. It is never made here: it would lie where the system makes it later.
+    `su`, cron and a session that has ended leave XDG_RUNTIME_DIR set to a folder that belongs to
+    another user or is gone. It is never created here: the system may create it later.
     """
     session = Path(os.environ.get("XDG_RUNTIME_DIR") or "/nonexistent")
     with suppress(OSError):
@@ -61,17 +61,17 @@ def _users_runtime() -> Path:
 
 
 def cache_folder() -> Path:
-    """Return the user's folder for what can be made again, making it with mode 0700."""
+    """Return the user's folder for rebuildable files, creating it with mode 0700."""
     named = os.environ.get("JOADER_CACHE")
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = Path(named).absolute() if named else home / "joader"
-    with suppress(OSError):  # without it everything is made again each time
+    with suppress(OSError):  # without it everything is rebuilt each time
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 
 def catalog_folder() -> Path:
-    """Return the user's folder for named tables; it may not be there yet."""
+    """Return the user's folder for named tables; it may not exist yet."""
     named = os.environ.get("JOADER_CATALOG")
     home = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     return Path(named).absolute() if named else home / "joader"
@@ -94,7 +94,7 @@ class DaemonConfig:
 
     memory_bytes: int
     workers: int
-    idle_s: float = 60.0  # without a client for so long, it ends; 0: never
+    idle_s: float = 60.0  # ends after this long without a client; 0: never
     worker_growth_bytes: int = 0  # a worker that grows by more is replaced; 0: by its share
     started_by: int = 0  # the process of the job that started it; 0: `joader up`
 
@@ -111,5 +111,5 @@ def size_in_bytes(text: str) -> int:
     except ValueError:
         value = -1.0
     if factor is None or not 1 <= value * factor < math.inf:
-        raise BadArgument(f"{text!r} is no size; write for example 8GiB or 500MB")
+        raise BadArgument(f"{text!r} is not a size; write 8GiB or 500MB, for example")
     return int(value * factor)

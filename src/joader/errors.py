@@ -1,33 +1,33 @@
 """Every error joader raises on purpose, in one tree.
 
     JoaderError
-    ├── UserError              the caller asked for something that cannot be
+    ├── UserError              the caller asked for something impossible
     │   ├── BadRows            (ValueError)  rows that are not distinct integers in [0, 2**32)
     │   ├── BadArgument        (ValueError)  any other value out of its range
     │   ├── UnknownJob         (KeyError)    a job that never joined, or has left
     │   ├── JobExists          (ValueError)  a job that joined twice without finishing its pass
     │   ├── NotEnoughRows      (ValueError)  a draw larger than what the job has left
-    │   ├── BadImage           (ValueError)  bytes that no image can be made of
-    │   ├── NoData             (FileNotFoundError) nothing is stored where data was looked for
-    │   ├── BadData            (ValueError)  what is stored there is damaged, or of another kind
+    │   ├── BadImage           (ValueError)  bytes that cannot be decoded as an image
+    │   ├── NoData             (FileNotFoundError) nothing is stored at the given place
+    │   ├── BadData            (ValueError)  the stored data is damaged, or of another kind
     │   ├── UnknownRow         (IndexError)  a row that the storage does not have
     │   ├── UnknownColumn      (KeyError)    a column that the storage does not have
     │   ├── UnknownTable       (KeyError)    a table or version that the catalog does not have
-    │   ├── TableExists        (ValueError)  a table that is to be made and is there
+    │   ├── TableExists        (ValueError)  a table to be created that already exists
     │   ├── BadPredicate       (ValueError)  a `where` that is not one true-or-false expression
     │   ├── RowFailed          (RuntimeError) the user's code raised while a row was prepared
     │   └── MissingExtra       (ImportError) an optional package that is not installed
-    ├── WorldError             the machine cannot give what was asked
+    ├── WorldError             the machine cannot provide what was asked
     │   ├── SampleTooLarge     (ValueError)  a sample larger than the whole budget
-    │   ├── ReadFailed         (OSError)     stored bytes that were there cannot be read now
+    │   ├── ReadFailed         (OSError)     stored data that existed cannot be read now
     │   ├── WriteFailed        (OSError)     the catalog cannot be written, or read
-    │   ├── NoDaemon           (ConnectionError) no daemon can be reached, or started
+    │   ├── NoDaemon           (ConnectionError) no daemon can be reached or started
     │   ├── ConnectionLost     (ConnectionError) the process at the other end is gone
     │   ├── Refusal            (MemoryError) the daemon cannot serve the job; it says what is needed
     │   ├── Overdue            (TimeoutError) nothing came in time; it says from whom
-    │   └── CacheFull          (MemoryError) all that could be freed is in use now
+    │   └── CacheFull          (MemoryError) everything that could be freed is in use now
     └── OurError               a broken invariant: a bug in joader, please report it
-        └── BadMessage         (ValueError)  a message that nobody expects
+        └── BadMessage         (ValueError)  an unexpected message
 
 The leaf says whose fault it is. A message says what happened, the value, what was allowed and what
 to do next. Leaves also derive from the built-in error a Python user would expect, so `except
@@ -36,7 +36,7 @@ ValueError` keeps working.
 
 
 class JoaderError(Exception):
-    """Be the root of everything joader raises on purpose."""
+    """The root of everything joader raises on purpose."""
 
     def __str__(self) -> str:
         """Show the message as written (KeyError would show its repr)."""
@@ -44,11 +44,11 @@ class JoaderError(Exception):
 
 
 class UserError(JoaderError):
-    """Say that the caller asked for something that cannot be."""
+    """Say that the caller asked for something impossible."""
 
 
 class WorldError(JoaderError):
-    """Say that the machine cannot give what was asked."""
+    """Say that the machine cannot provide what was asked."""
 
 
 class OurError(JoaderError):
@@ -76,15 +76,15 @@ class NotEnoughRows(UserError, ValueError):
 
 
 class BadImage(UserError, ValueError):
-    """Say that no image can be made of these bytes, why, and what to do."""
+    """Say that these bytes cannot be decoded as an image, why, and what to do."""
 
 
 class NoData(UserError, FileNotFoundError):
-    """Say that nothing is stored where data was looked for."""
+    """Say that nothing is stored at the given place."""
 
 
 class BadData(UserError, ValueError):
-    """Say that what is stored is damaged, or of another kind than asked for."""
+    """Say that the stored data is damaged, or of another kind than asked for."""
 
 
 class UnknownRow(UserError, IndexError):
@@ -100,7 +100,7 @@ class UnknownTable(UserError, KeyError):
 
 
 class TableExists(UserError, ValueError):
-    """Say that a table of this name is there already."""
+    """Say that a table with this name already exists."""
 
 
 class BadPredicate(UserError, ValueError):
@@ -120,11 +120,11 @@ class SampleTooLarge(WorldError, ValueError):
 
 
 class CacheFull(WorldError, MemoryError):
-    """Say that all memory that could be freed is in use now."""
+    """Say that everything that could be freed is in use now."""
 
 
 class ReadFailed(WorldError, OSError):
-    """Say that stored bytes which were there cannot be read now."""
+    """Say that stored data that existed cannot be read now."""
 
 
 class WriteFailed(WorldError, OSError):
@@ -132,7 +132,7 @@ class WriteFailed(WorldError, OSError):
 
 
 class NoDaemon(WorldError, ConnectionError):
-    """Say that no daemon can be reached, or started."""
+    """Say that no daemon can be reached or started."""
 
 
 class ConnectionLost(WorldError, ConnectionError):
@@ -148,4 +148,4 @@ class Overdue(WorldError, TimeoutError):
 
 
 class BadMessage(OurError, ValueError):
-    """Say that a message came that nobody expects."""
+    """Say that a message is unexpected."""

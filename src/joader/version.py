@@ -1,3 +1,3 @@
-"""The version, for the package index, the handshake and people."""
+"""The version, for the package index, the handshake and users."""
 
 __version__ = "0.1.0"

@@ -1,8 +1,8 @@
-"""Messages as bytes: msgpack behind a length of four bytes, in both directions.
+"""Messages as bytes: msgpack after a length of four bytes, in both directions.
 
-A reader feeds what it received to a `Stream` and gets whole messages back. No pickle: what a peer
-sends can at worst be refused. A message takes memory as its bytes come, not as it announces itself,
-and an `Allowance` bounds what all streams of a process hold at a time.
+A reader feeds what it received to a `Stream` and gets whole messages back. No pickle: the worst
+that can happen to a peer's message is that it is refused. A message takes memory as its bytes
+arrive, not as its length announces, and an `Allowance` limits what all streams of a process hold.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ def frame(message: msgspec.Struct) -> bytes:
 
 
 class Allowance:
-    """Bytes that what clients send may take, all of them together."""
+    """The bytes that messages of all clients together may take."""
 
     def __init__(self, most_bytes: int) -> None:
         """Start with nothing taken."""
@@ -51,7 +51,7 @@ class Allowance:
         self.taken_bytes = 0
 
     def take(self, count: int) -> None:
-        """Take so many bytes; BadMessage where they are not left. Negative: give them back."""
+        """Take this many bytes; raise BadMessage if they are not left. Negative: give back."""
         if count > 0 and self.taken_bytes + count > self.most_bytes:
             raise BadMessage(
                 f"what clients have sent would take {self.taken_bytes + count} bytes of the "
@@ -83,7 +83,7 @@ class Stream(Generic[T]):
             yield message
 
     def put(self, data: bytes) -> None:
-        """Keep what was received; BadMessage where there is no room for it."""
+        """Keep what was received; raise BadMessage if there is no room for it."""
         self._allowance.take(len(data))
         self._buffer += data
 
@@ -95,7 +95,9 @@ class Stream(Generic[T]):
             return None
         length = int.from_bytes(self._buffer[self._start : start], "big")
         if length > self._most_bytes:
-            raise BadMessage(f"a message of {length} bytes; at most {self._most_bytes} are allowed")
+            raise BadMessage(
+                f"a message of {length} bytes is too long; at most {self._most_bytes} are allowed"
+            )
         end = start + length
         if len(self._buffer) < end:
             self._drop_taken()
@@ -104,7 +106,7 @@ class Stream(Generic[T]):
         if length < _LARGE_BYTES:
             body = self._buffer[start:end]
             self._start = end
-        else:  # not copied: what is around it is not much
+        else:  # not copied: the buffer holds little besides it
             self._buffer = self._buffer[end:]
             self._start = 0
             del body[end:], body[:start]
@@ -117,7 +119,7 @@ class Stream(Generic[T]):
             raise BadMessage(f"a message that cannot be read: {error}") from error
 
     def _drop_taken(self) -> None:
-        """Drop what was taken, once for all messages that came together."""
+        """Drop what was taken, once for all messages that arrived together."""
         del self._buffer[: self._start]
         self._start = 0
 
@@ -129,7 +131,7 @@ class Stream(Generic[T]):
 
 
 class Mail:
-    """What is to be sent through an asyncio transport, all of one turn of the loop at once."""
+    """Messages to send through asyncio transports, those of one turn of the loop at once."""
 
     def __init__(self) -> None:
         """Start with nothing."""
@@ -169,9 +171,9 @@ class Channel(Generic[T]):
             raise ConnectionLost(f"the other side is gone: {error}") from error
 
     def receive(self, timeout_s: float | None = None, watched: int | None = None) -> T:
-        """Return the next message; TimeoutError if none comes in time.
+        """Return the next message; raise TimeoutError if none comes in time.
 
-        ConnectionLost, too, if nothing has come and a `watched` process (a pidfd) has ended.
+        Also raise ConnectionLost if nothing has come and a `watched` process (a pidfd) has ended.
         """
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while not self._ready:
@@ -193,16 +195,16 @@ class Channel(Generic[T]):
             raise ConnectionLost("the process that was to serve us has ended")
 
     def look_ahead(self) -> list[T]:
-        """Return what has come and was not received yet, without waiting; it still will be.
+        """Return the messages that have arrived, without waiting and without receiving them.
 
-        ConnectionLost where the other side has gone after that.
+        Raise ConnectionLost if the other side has gone after that.
         """
         while self._look.poll(0):
             self._read()
         return self._ready
 
     def receive_ready(self, wanted: Callable[[T], bool]) -> list[T]:
-        """Receive what has come, without waiting, up to the first that is not wanted."""
+        """Receive the messages that have arrived, without waiting, up to the first unwanted one."""
         count = 0
         for message in self.look_ahead():
             if not wanted(message):
@@ -231,14 +233,14 @@ class Channel(Generic[T]):
 
 
 def connected_to(path: Path, timeout_s: float) -> socket.socket:
-    """Return a socket to a daemon of this user; NoDaemon if there is none."""
+    """Return a socket to a daemon of this user; raise NoDaemon if there is none."""
     sock = socket.socket(socket.AF_UNIX)
     sock.settimeout(timeout_s)
     try:
         sock.connect(os.fspath(path))
         _, user, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         if user != os.getuid():
-            raise NoDaemon(f"the daemon at {path} is of user {user}, not of {os.getuid()}")
+            raise NoDaemon(f"the daemon at {path} belongs to user {user}, not to {os.getuid()}")
     except BaseException as error:
         sock.close()
         if isinstance(error, OSError) and not isinstance(error, NoDaemon):
@@ -253,7 +255,7 @@ def welcomed(sock: socket.socket, hello: Hello, count: int) -> tuple[Welcome, li
     The message comes on the raw socket: asyncio's transports cannot carry descriptors.
     """
     sock.sendall(frame(hello))
-    # To the byte: what the daemon says next is not for us to read.
+    # To the byte: what the daemon sends next is for another reader.
     length, descriptors = _exactly(sock, _LENGTH_BYTES, max(1, count))
     stream: Stream[Welcome | Refuse] = Stream(Welcome | Refuse, _WELCOME_BYTES)
     assert not list(stream.feed(length))  # BadMessage, before more is waited for than a daemon says
@@ -267,7 +269,7 @@ def welcomed(sock: socket.socket, hello: Hello, count: int) -> tuple[Welcome, li
 
 
 def _exactly(sock: socket.socket, size: int, count: int) -> tuple[bytes, list[int]]:
-    """Receive so many bytes, with at most so many descriptors."""
+    """Receive exactly `size` bytes, with at most `count` descriptors."""
     data, descriptors = b"", []
     while len(data) < size:
         if count:

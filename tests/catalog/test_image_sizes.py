@@ -65,5 +65,5 @@ def test_sizes_of_images_in_tars(catalog: Path, tmp_path: Path) -> None:
 
 def test_sizes_need_images(catalog: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.zeros((3, 2)))
-    with pytest.raises(BadArgument, match="no column of bytes"):
+    with pytest.raises(BadArgument, match="needs a column of image bytes"):
         joader.create("arrays", tmp_path / "a.npy", sizes=True)

@@ -73,7 +73,7 @@ def test_an_unknown_column_is_refused_with_the_list_of_columns(table: Table, whe
 
 
 def test_refusals_name_the_columns(table: Table) -> None:
-    with pytest.raises(BadPredicate, match=r"gives BIGINT.*label \(int64\), path \(str\)"):
+    with pytest.raises(BadPredicate, match=r"is of type BIGINT.*label \(int64\), path \(str\)"):
         table.rows("label + 1")
 
 

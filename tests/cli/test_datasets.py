@@ -65,7 +65,7 @@ def test_a_table_is_created_listed_shown_refreshed_and_dropped(joader: Run, tmp_
     assert "version 1: 12 rows" in made.stdout
     again = joader("datasets", "create", "pets", str(pictures))
     assert again.returncode == 2
-    assert again.stderr.startswith("joader: there is a table 'pets' already")
+    assert again.stderr.startswith("joader: the table 'pets' already exists")
     (pictures / "cat" / "9.jpg").write_bytes(b"x" * 100)
     fresh = json.loads(joader("datasets", "refresh", "pets", "--json").stdout)
     assert (fresh["version"], fresh["rows"]) == (2, 13)
@@ -80,7 +80,7 @@ def test_a_table_is_created_listed_shown_refreshed_and_dropped(joader: Run, tmp_
     assert shown["used_by"] == []
     text = joader("datasets", "show", "pets").stdout
     assert "pets, version 2: 13 rows, 172 bytes of data" in text
-    assert "no job reads it now" in text
+    assert "no job is reading it now" in text
     assert json.loads(joader("datasets", "list", "--json").stdout) == [
         {"name": "pets", "version": 2, "rows": 13}
     ]

@@ -50,7 +50,7 @@ def test_a_seed_that_is_none_is_refused(seed: str, capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit) as exit_:
         main(["reproduce", "joader-sizes4", "--seed", seed])
     assert exit_.value.code == 2
-    assert "is no seed" in capsys.readouterr().err
+    assert "is not a seed" in capsys.readouterr().err
 
 
 def test_an_interrupt_is_said_in_a_line(

@@ -73,5 +73,5 @@ def test_equal_rows_give_equal_pictures(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["a.gif", "noext", ".png"])
 def test_other_endings_are_refused(path: str) -> None:
-    with pytest.raises(BadArgument, match=r"has to end in \.png or \.svg"):
+    with pytest.raises(BadArgument, match=r"must end in \.png or \.svg"):
         check_plot_path(path)

@@ -55,7 +55,7 @@ def test_a_buffer_may_have_the_shape_of_the_image_or_be_any_writable_memory() ->
 @pytest.mark.parametrize(
     ("buffer", "said"),
     [
-        (bytearray(1799), "of 1799 bytes; .* needs 1800 bytes"),
+        (bytearray(1799), "of 1799 bytes; .* needs 1800 writable bytes"),
         (bytes(1800), "read-only"),
         (np.empty((20, 60, 3), np.uint8)[:, ::2], "C-contiguous"),
     ],
@@ -135,8 +135,8 @@ def test_an_error_names_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"", "the image of 0 bytes cannot be decoded: there are no bytes"),
-        (b"hello, world", "begins with 68 65 6c 6c 6f 2c 20 77, which no format"),
+        (b"", "the image of 0 bytes cannot be decoded: it is empty"),
+        (b"hello, world", "begins with 68 65 6c 6c 6f 2c 20 77, unlike any format"),
         (b"\xff\xd8\xff", "cannot be decoded"),
         (b"\0" * 1000, "begins with 00 00"),
     ],

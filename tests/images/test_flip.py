@@ -85,5 +85,5 @@ def test_the_step_is_a_value_and_asks_for_its_randomness() -> None:
         BadArgument, match=r"draws at random .*step\(sample, random.Random\(seed\)\)"
     ):
         step(noise(3, 4))
-    with pytest.raises(BadArgument, match="p is a probability"):
+    with pytest.raises(BadArgument, match="must be a probability"):
         RandomHorizontalFlip(1.5)

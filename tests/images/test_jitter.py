@@ -64,7 +64,7 @@ def test_a_number_is_a_range_around_what_changes_nothing(given: Any, ranges: Any
     ],
 )
 def test_what_is_no_range_is_refused(arguments: Any) -> None:
-    with pytest.raises(BadArgument, match=r"gives factors from .* so that they lie from"):
+    with pytest.raises(BadArgument, match=r"gives factors from .* so that they lie between"):
         ColorJitter(**arguments)
 
 

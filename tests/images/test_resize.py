@@ -66,7 +66,7 @@ def test_the_shorter_side_is_as_asked_and_the_longer_in_proportion(
 
 def test_a_thin_strip_is_not_blown_up() -> None:
     with pytest.raises(
-        BadImage, match=r"1 x 60000 pixels would make 240,000,000,000, .* cut it first"
+        BadImage, match=r"1 x 60000 pixels would make 240,000,000,000, .* crop it first"
     ):
         ShorterSide(2000)(np.zeros((1, 60_000, 3), np.uint8))
 
@@ -97,7 +97,7 @@ def test_the_same_size_changes_nothing() -> None:
 
 @pytest.mark.parametrize("sizes", [(0, 1), (1, -1), (2.0, 2), ((3, 4), 5)])
 def test_sizes_that_are_none_are_refused(sizes: Any) -> None:
-    with pytest.raises(BadArgument, match="sizes are integers of at least 1"):
+    with pytest.raises(BadArgument, match="sizes must be integers of at least 1"):
         Resize(*sizes)
     with pytest.raises(BadArgument, match="at least 1"):
         ShorterSide(0)

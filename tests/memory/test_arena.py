@@ -69,7 +69,7 @@ def test_a_client_that_writes_gets_an_error(arena: Arena, client: Arena) -> None
 def test_a_client_cannot_map_its_descriptor_for_writing(arena: Arena) -> None:
     descriptor = arena.read_only_descriptor()
     try:
-        with pytest.raises(BadArgument, match="for reading only"):
+        with pytest.raises(BadArgument, match="read-only"):
             Arena.attach(descriptor, arena.size_bytes, writable=True)
         with pytest.raises(PermissionError):
             mmap.mmap(descriptor, arena.size_bytes)
@@ -122,7 +122,7 @@ def test_attaching_to_something_else_is_refused(arena: Arena, tmp_path: Path) ->
     descriptor = arena.read_only_descriptor()
     with (tmp_path / "file").open("wb+") as file:
         for wrong in (file.fileno(), -1, 10**6):
-            with pytest.raises(OurError, match="is no arena"):
+            with pytest.raises(OurError, match="is not an arena"):
                 Arena.attach(wrong, MIB)
     with pytest.raises(OurError, match="it has 4194304"):
         Arena.attach(descriptor, 8 * MIB)

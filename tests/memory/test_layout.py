@@ -121,11 +121,11 @@ def test_the_same_bytes_give_the_same_object() -> None:
     ],
 )
 def test_bytes_that_are_no_layout_are_refused(data: bytes) -> None:
-    with pytest.raises(OurError, match="is no layout"):
+    with pytest.raises(OurError, match="is not a layout"):
         Layout.from_bytes(data)
 
 
 def test_arrays_of_objects_cannot_be_smuggled_in_by_a_layout() -> None:
     for name in ("|O", "[('a', '|O')]"):
-        with pytest.raises(OurError, match="is no layout"):
+        with pytest.raises(OurError, match="is not a layout"):
             Layout.from_bytes(json.dumps(["array", name, [3]]).encode())

@@ -148,7 +148,7 @@ def test_what_cannot_be_pickled_is_refused_with_its_type() -> None:
 def test_a_class_made_inside_a_function_is_refused_when_packed() -> None:
     local = namedtuple("local", "a b")
     local.__qualname__ = "test.<locals>.local"
-    with pytest.raises(BadArgument, match="made in a function"):
+    with pytest.raises(BadArgument, match="defined in a function"):
         pack(local(1, "b"))
 
 

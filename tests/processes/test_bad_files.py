@@ -61,12 +61,18 @@ def read(data: Any, **options: Any) -> list[int]:
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
-        (lambda good: b"", "there are no bytes; get the file again, or leave it out"),
-        (lambda good: good[: len(good) // 2], "it is cut off or damaged: get the file again"),
-        (lambda good: good[:100] + b"\0" * 400, "it is cut off or damaged: get the file again"),
+        (lambda good: b"", "it is empty; download the file again, or leave it out"),
+        (
+            lambda good: good[: len(good) // 2],
+            "it is truncated or damaged: download the file again",
+        ),
+        (
+            lambda good: good[:100] + b"\0" * 400,
+            "it is truncated or damaged: download the file again",
+        ),
         (
             lambda good: b"<html>404</html>",
-            "it begins with 3c 68 74 6d 6c 3e 34 30, which no format",
+            "it begins with 3c 68 74 6d 6c 3e 34 30, unlike any format",
         ),
         (lambda good: png(50_000, 50_000), "exceeds limit of 178956970 pixels.*MAX_IMAGE_PIXELS"),
     ],

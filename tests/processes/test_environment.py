@@ -124,7 +124,7 @@ def test_a_folder_that_cannot_be_made_is_named(place: Path) -> None:
     result = run(LOOK, *NOBODY, JOADER_RUNTIME=str(place / "mine"))
     if "No module named" in result.stderr or "can't open" in result.stderr:
         pytest.skip("others cannot run this interpreter")
-    assert "the folder for the daemon's socket, cannot be made" in result.stderr
+    assert "mine, the folder for the daemon's socket: " in result.stderr
 
 
 @needs_root
@@ -237,8 +237,8 @@ def test_a_budget_that_is_not_there_is_refused_at_the_start(node: Node) -> None:
 
 
 def test_a_limit_on_memory_or_files_is_said_at_the_start(node: Node) -> None:
-    assert "cannot be mapped" in daemon(node, "--memory=4GiB", before="ulimit -v 4000000;")
-    assert "cannot be had: [Errno 27]" in daemon(node, "--memory=4GiB", before="ulimit -f 1000;")
+    assert "cannot map" in daemon(node, "--memory=4GiB", before="ulimit -v 4000000;")
+    assert "of shared memory: [Errno 27]" in daemon(node, "--memory=4GiB", before="ulimit -f 1000;")
 
 
 def test_too_few_descriptors_are_said_at_the_start(node: Node) -> None:
@@ -249,8 +249,8 @@ def test_too_few_descriptors_are_said_at_the_start(node: Node) -> None:
 @pytest.mark.parametrize(
     ("argument", "says"),
     [
-        ("--memory=lots", "'lots' is no size; write for example 8GiB"),
-        ("--memory=-4GiB", "is no size"),
+        ("--memory=lots", "'lots' is not a size; write 8GiB"),
+        ("--memory=-4GiB", "is not a size"),
         ("--workers=0", "--workers=0 is too few: use 1 or more"),
         ("--workers=-3", "--workers=-3 is too few: use 1 or more"),
         ("--threads-per-worker=2", "unrecognized arguments: --threads-per-worker=2"),

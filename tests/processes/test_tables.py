@@ -290,7 +290,7 @@ say(read())
 say(read(version=1))
 """
     before, after, pinned = node.job(script, JOADER_CATALOG=str(tmp_path / "catalog")).result()
-    assert "was changed after it was listed; look at the files again" in before
+    assert "was changed after it was listed; list the files again" in before
     assert after == ["new 1", "old 0", "old 2", "old 3"]
     assert "was changed after it was listed" in pinned
     assert len(table) == 4

@@ -282,7 +282,7 @@ def test_a_mapped_array_is_known_by_its_file_and_the_place_in_it(tmp_path):
     os.utime(path, ns=(1, 1))
     assert fingerprint(np.load(path, mmap_mode="r")) != before
     path.unlink()
-    with pytest.raises(BadArgument, match="its file cannot be looked at"):
+    with pytest.raises(BadArgument, match="its file cannot be accessed"):
         fingerprint(mapped)
 
 

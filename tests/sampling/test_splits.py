@@ -48,28 +48,28 @@ def test_rows_are_held_out_evenly() -> None:
 
 def test_what_cannot_be_is_refused_with_what_can() -> None:
     with pytest.raises(
-        BadArgument, match="1 folds of 10 rows; there are at least 2 and at most 10"
+        BadArgument, match="10 rows cannot be split into 1 folds; use 2 to 10 folds"
     ):
         folds(10, 1)
     with pytest.raises(BadArgument, match=r"a part of 1\.5 of 10 rows"):
         growing(10, [1.5])
     with pytest.raises(BadArgument, match="a part of 11 of 10 rows"):
         growing(10, [11])
-    with pytest.raises(BadArgument, match="a dataset of -1 rows"):
+    with pytest.raises(BadArgument, match="length=-1 is negative"):
         growing(-1, [])
 
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (lambda: folds(10, 2.5), "count is 2.5; it is a whole number"),  # type: ignore[arg-type]
-        (lambda: folds("x", 2), "length is 'x'; it is a whole number"),  # type: ignore[arg-type]
-        (lambda: folds(10, True), "count is True; it is a whole number"),
+        (lambda: folds(10, 2.5), "count is 2.5; it must be a whole number"),  # type: ignore[arg-type]
+        (lambda: folds("x", 2), "length is 'x'; it must be a whole number"),  # type: ignore[arg-type]
+        (lambda: folds(10, True), "count is True; it must be a whole number"),
         (lambda: growing(3, [0.01]), "0.01 of 3 rows is empty; give 1 to 3 rows"),
         (lambda: growing(3, [0]), "0 of 3 rows is empty"),
-        (lambda: growing(3, [1.5]), "1.5 of 3 rows cannot be"),
-        (lambda: growing(3, [float("nan")]), "nan of 3 rows cannot be"),
-        (lambda: growing(3, ["all"]), "a size is 'all'; it is a whole number"),  # type: ignore[list-item]
+        (lambda: growing(3, [1.5]), "1.5 of 3 rows is not possible"),
+        (lambda: growing(3, [float("nan")]), "nan of 3 rows is not possible"),
+        (lambda: growing(3, ["all"]), "a size is 'all'; it must be a whole number"),  # type: ignore[list-item]
         (lambda: growing(2.5, [1]), "length is 2.5"),  # type: ignore[arg-type]
     ],
 )

@@ -32,24 +32,24 @@ NO_NUMBERS = [float("nan"), float("inf"), np.float32("inf"), "2", None, True, 1j
 
 @pytest.mark.parametrize("value", [*NO_NUMBERS, 0, -1, np.float32(-1)])
 def test_a_speed_is_a_finite_number_above_0(value: float) -> None:
-    with pytest.raises(BadArgument, match=r"job 1 has speed .*; a speed is a number above 0"):
+    with pytest.raises(BadArgument, match=r"job 1 has speed .*; it must be a number above 0"):
         checked_jobs([Job([1]), Job([1], speed=value)])
 
 
 @pytest.mark.parametrize("value", [*NO_NUMBERS, -1, np.float32(-1)])
 def test_a_start_is_a_finite_number_from_0_on(value: float) -> None:
-    with pytest.raises(BadArgument, match=r"job 0 starts at .*; a start is a number from 0 on"):
+    with pytest.raises(BadArgument, match=r"job 0 starts at .*; it must be a number >= 0"):
         checked_jobs([Job([1], start=value)])
 
 
 @pytest.mark.parametrize("value", [*NO_NUMBERS, -1, 1.0, np.int8(-1)])
 def test_epochs_are_an_integer_from_0_on(value: int) -> None:
-    with pytest.raises(BadArgument, match=r"job 0 has .* epochs; it is an integer >= 0"):
+    with pytest.raises(BadArgument, match=r"job 0 has .* epochs; it must be an integer >= 0"):
         checked_jobs([Job([1], epochs=value)])
 
 
 def test_what_is_no_job_is_named() -> None:
-    with pytest.raises(BadArgument, match="jobs is 3; it is a sequence of Job"):
+    with pytest.raises(BadArgument, match="jobs is 3; it must be a sequence of Job"):
         checked_jobs(3)  # type: ignore[arg-type]
     with pytest.raises(BadArgument, match="job 0 is range"):
         checked_jobs([range(3)])  # type: ignore[list-item]

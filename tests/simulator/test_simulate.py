@@ -82,7 +82,7 @@ def test_a_node_as_the_daemon_runs_it_looks_ahead_and_refuses() -> None:
     ahead = simulate(jobs, capacity=80, batch_size=8, limits=Limits())
     assert on_demand.delivered == ahead.delivered == 800
     assert on_demand.prepared < ahead.prepared < 1.2 * on_demand.prepared
-    with pytest.raises(BadArgument, match="would refuse this, a sample having 64 bytes here: job"):
+    with pytest.raises(BadArgument, match=r"would refuse this \(a sample has 64 bytes here\): job"):
         simulate(jobs, capacity=31, batch_size=8, limits=Limits())
 
 
@@ -152,14 +152,14 @@ def test_a_policy_that_served_another_cache_is_refused(policy: str) -> None:
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"sampler": "best"}, "sampler is 'best'; there are dependent"),
+        ({"sampler": "best"}, "sampler is 'best'; use one of dependent"),
         ({"sampler": None}, "sampler is None; give a sampler or one of dependent"),
         ({"sampler": DependentSampler}, "give a sampler or one of dependent"),
-        ({"policy": "best"}, "policy is 'best'; there are refcount"),
+        ({"policy": "best"}, "policy is 'best'; use one of refcount"),
         ({"policy": 3}, "policy is 3; give a policy or one of refcount"),
-        ({"capacity": 0}, "at least one sample"),
-        ({"capacity": 1.5}, "capacity is 1.5; it is an integer"),
-        ({"batch_size": 0}, "batch_size is 0; it is an integer, at least one sample"),
+        ({"capacity": 0}, "of at least 1"),
+        ({"capacity": 1.5}, "capacity is 1.5; it must be an integer"),
+        ({"batch_size": 0}, "batch_size is 0; it must be an integer of at least 1"),
         ({"jobs": [Job([1], speed=0)]}, "speed"),
         ({"jobs": [Job([1, 1])]}, "row 1 occurs more than once"),
         ({"jobs": [Job([[1], [2, 3]])]}, "rows"),

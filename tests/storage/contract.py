@@ -118,7 +118,9 @@ class StorageContract:
 
     @pytest.mark.parametrize("row", [ROWS, -1, 2**40])
     def test_a_row_it_does_not_have_is_refused(self, storage: Storage, row: int) -> None:
-        with pytest.raises(UnknownRow, match=f"row {row} of a storage of {ROWS} rows"):
+        with pytest.raises(
+            UnknownRow, match=f"row {row} does not exist: the storage has {ROWS} rows"
+        ):
             storage.read([0, row])
         with pytest.raises(IndexError):
             storage[row]
@@ -134,7 +136,7 @@ class StorageContract:
             with pytest.raises(UnknownColumn, match="no column 'nothing'") as raised:
                 storage.read([0], ["nothing"])
             assert all(repr(name) in str(raised.value) for name in self.expected())
-            with pytest.raises(BadArgument, match="give a list of names"):
+            with pytest.raises(BadArgument, match="pass a list of names"):
                 storage.read([0], "nothing")
 
     def test_the_columns_of_a_sample_can_be_chosen(self, folder: Path) -> None:

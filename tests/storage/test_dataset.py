@@ -71,5 +71,5 @@ def test_rows_are_asked_for_together_where_the_dataset_can() -> None:
 
 
 def test_its_name_has_to_be_given_here() -> None:
-    with pytest.raises(BadArgument, match="known to its code alone; give key="):
+    with pytest.raises(BadArgument, match="known to its code alone; pass key="):
         open_storage(Pairs()).fingerprint()

@@ -65,5 +65,5 @@ def test_keys_can_be_named(tmp_path: Path) -> None:
 
 def test_what_is_no_environment_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.lmdb").write_bytes(b"nothing" * 5000)
-    with pytest.raises(BadData, match="no LMDB environment, or damaged"):
+    with pytest.raises(BadData, match="not an LMDB environment, or is damaged"):
         open_storage(tmp_path / "a.lmdb")

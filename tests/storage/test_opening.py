@@ -65,7 +65,7 @@ def test_a_file_of_an_unknown_kind_is_refused_with_the_list_of_kinds(tmp_path: P
     with pytest.raises(BadArgument, match=r"a\.xyz is a file of an unknown kind") as raised:
         open_storage(tmp_path / "a.xyz")
     assert "lmdb" in str(raised.value)
-    with pytest.raises(BadArgument, match=r"kind is 'xyz'; the kinds are:"):
+    with pytest.raises(BadArgument, match=r"kind is 'xyz'; it must be one of:"):
         open_storage(tmp_path / "a.xyz", kind="xyz")
 
 

@@ -210,7 +210,7 @@ def test_a_row_group_is_decoded_once_if_there_is_room(
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
 def test_what_is_neither_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"nothing that Arrow reads" * 9)
-    with pytest.raises(BadData, match="or damaged"):
+    with pytest.raises(BadData, match="or is damaged"):
         open_storage(tmp_path / name)
 
 

@@ -128,7 +128,7 @@ class TestObjects(RemoteContract):
         call("DELETE", f"{self.bucket.web}/002.bin")
 
         def look() -> None:
-            with pytest.raises(NoData, match=r"002\.bin is not there"):
+            with pytest.raises(NoData, match=r"002\.bin does not exist"):
                 storage.read(range(5))
             assert len(self.open(self.url)) == ROWS - 1
             assert storage.fingerprint() == named
@@ -170,7 +170,7 @@ class TestObjects(RemoteContract):
         storage = open_storage([f"{self.url}/{name}" for name in ("000.bin", "no.bin", "001.bin")])
         storage.fingerprint()
         assert storage.read([0, 2])["image"] == [body(0), body(1)]
-        with pytest.raises(NoData, match=r"no\.bin is not there"):
+        with pytest.raises(NoData, match=r"no\.bin does not exist"):
             storage.read([1])
 
     def test_reads_are_under_way_together_at_most_so_many(
@@ -218,7 +218,7 @@ class TestObjects(RemoteContract):
             "endpoint": "http://127.0.0.1:9",
             "retry_config": {"max_retries": 0},
         }
-        with pytest.raises(ReadFailed, match="see that the store can be reached"):
+        with pytest.raises(ReadFailed, match="check that the store can be reached"):
             open_storage(self.url, settings=settings)
 
     def test_a_wrong_setting_is_named(self) -> None:
@@ -228,7 +228,7 @@ class TestObjects(RemoteContract):
     def test_an_object_that_is_gone_is_named(self, folder: Path) -> None:
         storage = self.open(self.write(folder))
         call("DELETE", f"{self.bucket.web}/002.bin")
-        with pytest.raises(NoData, match=r"002\.bin is not there"):
+        with pytest.raises(NoData, match=r"002\.bin does not exist"):
             storage.read(range(5))
 
     def test_what_is_not_read_from_stores_is_said(self) -> None:

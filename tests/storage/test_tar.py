@@ -121,7 +121,7 @@ def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
 
 def test_a_class_that_is_no_number_is_named(tmp_path: Path) -> None:
     write_tar(tmp_path / "a.tar", {"1.jpg": b"a", "1.cls": b"cat"})
-    with pytest.raises(BadData, match=r"1\.cls holds b'cat'; a class is an integer"):
+    with pytest.raises(BadData, match=r"1\.cls holds b'cat'; a class must be an integer"):
         open_storage(tmp_path / "a.tar")[0]
 
 
@@ -131,14 +131,14 @@ def test_a_tar_that_is_cut_off_is_refused(tmp_path: Path, left_out: int) -> None
     write_tar(path, {f"{row}.jpg": bytes(700) for row in range(20)})
     whole = 20 * (512 + 1024)
     path.write_bytes(path.read_bytes()[: whole - left_out])
-    with pytest.raises(BadData, match=r"a\.tar is cut off: the member at byte \d+ goes beyond"):
+    with pytest.raises(BadData, match=r"a\.tar is truncated: the member at byte \d+ goes beyond"):
         open_storage(path)
 
 
 def test_what_is_no_tar_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.tar"
     path.write_bytes(b"nothing of a tar" * 100)
-    with pytest.raises(BadData, match=r"a\.tar is no tar; make it again"):
+    with pytest.raises(BadData, match=r"a\.tar is not a tar; make it again"):
         open_storage(path)
     write_tar(path, members(range(5)))
     damaged = bytearray(path.read_bytes())
@@ -222,7 +222,7 @@ def test_a_tar_that_shrank_after_it_was_opened_is_named(tmp_path: Path) -> None:
     write_tar(path, {"1.jpg": bytes(9000)})
     storage = open_storage(path)
     path.write_bytes(path.read_bytes()[:4000])
-    with pytest.raises(ReadFailed, match="was cut off or written anew after it was opened"):
+    with pytest.raises(ReadFailed, match="was truncated or rewritten after it was opened"):
         storage[0]
 
 

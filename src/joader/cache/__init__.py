@@ -1,8 +1,8 @@
-"""Decides what stays in memory: who needs a sample, who uses it, what leaves, which bytes are free.
+"""Decides what stays in memory: who needs and who uses a sample, what leaves, which bytes are free.
 
 Reading order: `ledger` (pins and needs; `needs` keeps one job's), `slots` (byte ranges),
-`eviction` (who leaves first), `window` (which neighbours leave together when one is too small),
-`cache` (joins them).
+`eviction` (which sample leaves first), `window` (which neighbors leave together if one is too
+small), `cache` (joins them).
 Not here: the bytes themselves (memory/), what to prepare next (engine/).
 """
 

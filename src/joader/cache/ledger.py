@@ -1,12 +1,12 @@
 """Counts who is using each prepared sample now, and who will still ask for it.
 
-*Pins*: jobs that hold a lease on it, each as often as it leased; a pinned sample is never evicted.
-*Needs*: jobs that have not read it in their current pass; they decide who leaves first. Invariant:
+*Pins*: jobs that hold a lease on it, counted once per lease; a pinned sample is never evicted.
+*Needs*: jobs that have not read it in their current pass; they decide what leaves first. Invariant:
 pins == leases given and not yet ended. Only `Ledger` changes either, and a call that raises
 changes nothing.
 
 A job is known from its first `begin` until `leave`. It has a small number, its bit in the need
-masks; the number of a job that left is given to the next one that comes.
+masks; the number of a job that left goes to the next one that comes.
 Not here: which sample goes first (eviction/), where its bytes are (slots.py).
 """
 
@@ -27,7 +27,7 @@ Job: TypeAlias = Hashable
 
 @dataclass(slots=True)
 class _Member:
-    """A job as the ledger knows it: its number, what it has to read, how often it pins what."""
+    """A job as the ledger knows it: its number, what it has to read, its pins per sample."""
 
     number: int
     needs: Needs
@@ -50,10 +50,11 @@ class Ledger:
         if member is not None and member.needs.count:
             raise JobExists(
                 f"job {job!r} still has {member.needs.count} samples to read in its pass; "
-                "let it read them, or leave first"
+                "let it read them, or call leave() first"
             )
-        needs = needs_of(samples)
+        needs = needs_of(samples)  # may raise, so before anything changes
         if member is None:
+            # The lowest free number, so that need masks stay short.
             number = heappop(self._vacant) if self._vacant else len(self._members)
             self._members[job] = member = _Member(number, needs)
         else:
@@ -62,12 +63,12 @@ class Ledger:
             self._reading[1 << member.number] = needs
 
     def read(self, job: Job, sample: int) -> None:
-        """Note that the job asked for the sample: it needs it no longer in this pass."""
+        """Note that the job asked for the sample: it no longer needs it in this pass."""
         member = self._member(job)
         if not member.needs.remove(sample):
             raise BadArgument(
                 f"job {job!r} does not need sample {sample}: "
-                "it is not in its pass, or was read before"
+                "it is not in the job's pass, or was already read"
             )
         if not member.needs.count:
             del self._reading[1 << member.number]
@@ -79,23 +80,23 @@ class Ledger:
         if not needed.all():
             raise BadArgument(
                 f"job {job!r} does not need sample {array[~needed][0]}: "
-                "it is not in its pass, or was read before"
+                "it is not in the job's pass, or was already read"
             )
         ordered = np.sort(array)  # ten times as fast as np.unique
         if (ordered[1:] == ordered[:-1]).any():
-            raise BadRows(f"some of the {len(array)} samples read come twice; give each once")
+            raise BadRows(f"some of the {len(array)} samples read are repeated; give each one once")
         member.needs.remove_each(array)
         if not member.needs.count:
             self._reading.pop(1 << member.number, None)
 
     def end(self, job: Job) -> None:
-        """End the job's pass before its end: it needs nothing more of it; its pins stay."""
+        """End the job's pass early: it needs no further samples of it; its pins stay."""
         member = self._member(job)
         self._reading.pop(1 << member.number, None)
         member.needs = needs_of(())
 
     def leave(self, job: Job) -> list[int]:
-        """Drop the job's needs and pins; return the samples that nobody pins any more."""
+        """Drop the job's needs and pins; return the samples that no job pins anymore."""
         member = self._member(job)
         del self._members[job]
         self._reading.pop(1 << member.number, None)
@@ -113,7 +114,9 @@ class Ledger:
         pins = self._member(job).pins
         count = pins.get(sample, 0)
         if not count:
-            raise BadArgument(f"job {job!r} holds no lease on sample {sample}; release each once")
+            raise BadArgument(
+                f"job {job!r} holds no lease on sample {sample}; release each lease once"
+            )
         if count == 1:
             del pins[sample]
         else:
@@ -121,7 +124,7 @@ class Ledger:
         self._drop(sample, 1)
 
     def pin_each(self, job: Job, samples: list[int]) -> list[int]:
-        """Do as `pin` for each; return those that nobody had pinned before."""
+        """Do as `pin` for each; return those that no job had pinned before."""
         pins, all_pins, first = self._member(job).pins, self._pins, []
         for sample in samples:
             pins[sample] = pins.get(sample, 0) + 1
@@ -132,12 +135,14 @@ class Ledger:
         return first
 
     def unpin_each(self, job: Job, samples: list[int]) -> list[int]:
-        """Do as `unpin` for each, all or none; return those that nobody pins any more."""
+        """Do as `unpin` for each, all or none; return those that no job pins anymore."""
         pins, all_pins, last = self._member(job).pins, self._pins, []
+        # All are checked before any is changed; a sample may be in the list more than once.
         for sample, count in Counter(samples).items():
             if count > pins.get(sample, 0):
                 raise BadArgument(
-                    f"job {job!r} holds no such lease on sample {sample}; release each once"
+                    f"job {job!r} does not hold {count} leases on sample {sample}; "
+                    "release each lease once"
                 )
         for sample in samples:
             for counts in (pins, all_pins):
@@ -150,11 +155,11 @@ class Ledger:
         return last
 
     def pinned(self, sample: int) -> bool:
-        """Tell whether any job holds a lease on the sample."""
+        """Return whether any job holds a lease on the sample."""
         return sample in self._pins
 
     def unpinned(self, samples: Iterable[int]) -> list[int]:
-        """Return those of these samples that nobody holds a lease on."""
+        """Return those of these samples that no job holds a lease on."""
         pins = self._pins
         return [sample for sample in samples if sample not in pins]
 
@@ -168,6 +173,8 @@ class Ledger:
 
     def needs_each(self, samples: Samples) -> list[int]:
         """Return the need mask of each sample."""
+        # One column of flags per job, packed into bytes: there may be more than 64 jobs, so the
+        # masks do not fit NumPy's integers.
         width = max((bit.bit_length() for bit in self._reading), default=0) + 7 >> 3
         flags = np.zeros((len(samples), width * 8), np.bool_)
         for bit, needs in self._reading.items():
@@ -187,7 +194,7 @@ class Ledger:
         return self.needs(sample).bit_count()
 
     def needed(self, job: Job, samples: Samples) -> Flags:
-        """Tell for each sample whether the job will still ask for it."""
+        """Return for each sample whether the job will still ask for it."""
         return self._member(job).needs.has_each(samples)
 
     def unread(self, job: Job) -> int:
@@ -201,11 +208,11 @@ class Ledger:
     def _member(self, job: Job) -> _Member:
         member = self._members.get(job)
         if member is None:
-            raise UnknownJob(f"job {job!r} never began a pass, or has left; begin one first")
+            raise UnknownJob(f"job {job!r} never began a pass, or has left; call begin() first")
         return member
 
     def _drop(self, sample: int, count: int) -> int:
-        """Take away pins and return how many are left."""
+        """Remove pins and return how many are left."""
         left = self._pins[sample] - count
         if left:
             self._pins[sample] = left

@@ -1,11 +1,11 @@
-"""Which byte ranges are free: best fit at 64-byte multiples, neighbouring free ranges always one.
+"""Which byte ranges are free: best fit at 64-byte multiples, adjacent free ranges always merged.
 
 Invariants: taken and free ranges alternate without gap or overlap over [0, capacity); no two free
 ranges touch. So `allocate` succeeds whenever any contiguous free range is large enough. Nothing is
-written into the bytes; this is bookkeeping only, and knows no samples. The free ranges are kept by
-size, with the distinct sizes sorted: finding, inserting and removing one are a bisection of that
-list, short even where there are many ranges.
-Not here: who has to leave so that a range becomes free (window.py, eviction/).
+written into the bytes; this is bookkeeping only, and knows nothing of samples. The free ranges are
+kept by size, with the distinct sizes sorted: finding, inserting and removing one is a bisection of
+that list, which is short even if there are many ranges.
+Not here: what has to leave so that a range becomes free (window.py, eviction/).
 """
 
 from bisect import bisect_left, insort
@@ -13,16 +13,16 @@ from collections.abc import Iterable
 
 from joader.errors import BadArgument, SampleTooLarge
 
-# A cache line, and the stride of a gather over slots of the shared arena (DESIGN section 3).
+# A cache line, and the stride of a gather over slots of the shared arena (memory/rows.py).
 UNIT_BYTES = 64
-# A run of ranges is taken from a hole that is so many times as large.
+# A run of ranges is taken only from a hole that is at least this many times as large.
 AMPLE = 4
 
 
 def round_up(size_bytes: int) -> int:
-    """Return the bytes a sample takes: the next multiple of 64, and one unit where it is empty."""
+    """Return the bytes a sample takes: the next multiple of 64, and one unit if it is empty."""
     if size_bytes < 0:
-        raise BadArgument(f"a sample of {size_bytes} bytes; sizes are 0 or more")
+        raise BadArgument(f"a sample cannot have {size_bytes} bytes; give 0 or more")
     return max(UNIT_BYTES, size_bytes + UNIT_BYTES - 1 & -UNIT_BYTES)
 
 
@@ -32,7 +32,9 @@ class Slots:
     def __init__(self, capacity_bytes: int) -> None:
         """Start with one free range; bytes beyond the last multiple of 64 are not used."""
         if capacity_bytes < UNIT_BYTES:
-            raise BadArgument(f"a capacity of {capacity_bytes} bytes; give at least {UNIT_BYTES}")
+            raise BadArgument(
+                f"a capacity of {capacity_bytes} bytes is too small; give at least {UNIT_BYTES}"
+            )
         self.capacity_bytes = capacity_bytes & -UNIT_BYTES
         self.free_bytes = 0
         self._taken: dict[int, int] = {}  # offset -> end
@@ -48,16 +50,17 @@ class Slots:
         return self._sizes[-1] if self._sizes else 0
 
     def allocate(self, size_bytes: int) -> int | None:
-        """Take the start of the smallest free range that is large enough; None without one."""
+        """Take the start of the smallest free range that is large enough, or return None."""
         size = round_up(size_bytes)
         if size > self.capacity_bytes:
             raise SampleTooLarge(
                 f"a sample of {size_bytes} bytes does not fit into {self.capacity_bytes} bytes, "
-                "even empty; give the cache more memory or make samples smaller"
+                "even if they are all free; give the cache more memory or make samples smaller"
             )
         place = bisect_left(self._sizes, size)
         if place == len(self._sizes):
             return None
+
         offset = next(reversed(self._of_size[self._sizes[place]]))
         end = self._free[offset]
         self._remove(offset)
@@ -67,9 +70,9 @@ class Slots:
         return offset
 
     def allocate_run(self, count: int, size_bytes: int) -> range:
-        """Take ranges of one size beside each other where there is much room; return their starts.
+        """Take adjacent ranges of one size if there is ample room; return their starts.
 
-        They are as many as asked for, or none: where room is short, best fit matters.
+        All or none: if room is short, best fit matters, so they must be allocated one by one.
         """
         size = round_up(size_bytes)
         if not count or self.largest_free_bytes < AMPLE * count * size:
@@ -83,7 +86,7 @@ class Slots:
         return starts
 
     def free(self, offset: int) -> None:
-        """Give a taken range back and join it with its free neighbours."""
+        """Give a taken range back and merge it with its free neighbors."""
         end = self._taken_end(offset)
         del self._taken[offset]
         before, after = self._free_ending.get(offset), self._free.get(end)
@@ -134,7 +137,9 @@ class Slots:
     def _taken_end(self, offset: int) -> int:
         end = self._taken.get(offset)
         if end is None:
-            raise BadArgument(f"no taken range starts at offset {offset}; free each range once")
+            raise BadArgument(
+                f"no taken range starts at offset {offset}; free each range only once"
+            )
         return end
 
     def _insert(self, offset: int, end: int) -> None:

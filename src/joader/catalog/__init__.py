@@ -1,12 +1,12 @@
-"""Named tables: rows of a storage with stable numbers, columns to choose them by, and versions.
+"""Named tables: rows of a storage with stable numbers, columns to select them by, and versions.
 
-The data stays where it is. The catalog keeps a row table (Arrow files) and what there is (SQLite),
-in a folder of the user's. A row keeps its number for ever, so the cache knows it by table and
-number, and jobs on different versions, predicates or columns share what they have in common.
+The data stays where it is. The catalog keeps a row table (Arrow files) and its records (SQLite) in
+a folder of the user. A row keeps its number forever, so the cache knows it by table and number, and
+jobs on different versions, predicates or columns share what they have in common.
 
 Reading order: `catalog` (create, open, drop), `table` (what a user holds), `view` (rows and columns
 of a version), `predicate` (SQL); `records` (the database), `blocks` (files), `writing` (one writer
-at a time), `draft` (a version in the making), `source`, `indexing`, `image_sizes` and `refreshing`
+at a time), `draft` (a version being made), `source`, `indexing`, `image_sizes` and `refreshing`
 (where rows come from), `snapshot` (a version in memory), `rows` (what workers read).
 
 Not here: reading data (storage), sharing (client).

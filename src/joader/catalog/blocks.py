@@ -1,7 +1,7 @@
 """Columns of a segment's rows in an Arrow file, which is mapped into memory as it is.
 
-Files are written once, under a name that no file had before, and are on the disk before anything
-names them. Nothing is decoded when one is opened, and all processes share its pages.
+Files are written once, under a name that no file had before, and are on disk before anything refers
+to them. Nothing is decoded when one is opened, and all processes share its pages.
 """
 
 import os
@@ -37,7 +37,7 @@ def write_block(folder: Path, columns: Any, name: str = "") -> str:
         with suppress(OSError):
             path.unlink()
         raise WriteFailed(
-            f"{path} cannot be written: {error.strerror or error}; see that there is room, or set "
+            f"cannot write {path}: {error.strerror or error}; make sure that there is room, or set "
             "JOADER_CATALOG to another folder"
         ) from error
     return name
@@ -49,13 +49,13 @@ def read_block(path: Path) -> Any:
     try:
         return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
     except FileNotFoundError as error:
-        raise NoData(f"{path} is gone: its table was dropped") from error
+        raise NoData(f"{path} does not exist anymore: its table was dropped") from error
     except Exception as error:
         raise BadData(f"{path} is damaged: {error}; create the table again") from error
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk."""
+    """Write the names in a folder through to the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

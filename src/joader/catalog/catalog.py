@@ -24,12 +24,12 @@ def create(
     exist_ok: bool = False,
     **options: Any,
 ) -> Table:
-    """Make a table of the rows in a place: whatever `open_storage` takes and can be opened again.
+    """Make a table of the rows in a place: anything that `open_storage` takes and can reopen.
 
-    The data stays where it is. `index` names the columns that are kept in the row table, to choose
-    rows by: numbers and short texts if it is not given. `sizes`: read the headers of the images and
-    keep their `width` and `height`, too. `exist_ok`: a table that is there already,
-    of the same place, is refreshed. An interrupted call goes on where it was.
+    The data stays where it is. `index` names the columns that are kept in the row table, to select
+    rows by; by default numbers and short strings. `sizes`: read the headers of the images and keep
+    their `width` and `height`, too. `exist_ok`: refresh the table if it already exists for the same
+    place. A call that was interrupted resumes where it stopped.
     """
     folder = catalog_folder()
     checked_name(name)
@@ -59,15 +59,15 @@ def _refreshed(table: Table, opened: Opened) -> Table:
         opened.source.root,
     ):
         raise TableExists(
-            f"there is a table {table.name!r} of {first.place or 'files'} ({first.kind}), and this "
-            f"is {opened.source.place or 'files'} ({opened.source.kind}); choose another name, "
-            f"append to it, or drop it: joader.drop({table.name!r})"
+            f"the table {table.name!r} exists for {first.place or 'files'} ({first.kind}), but "
+            f"this is {opened.source.place or 'files'} ({opened.source.kind}); choose another "
+            f"name, append to it, or drop it: joader.drop({table.name!r})"
         )
     return table._refresh(opened)
 
 
 def open_table(name: str, *, version: int | None = None) -> Table:
-    """Open a table in its newest version, or in the one named, at which it then stays."""
+    """Open a table in its newest version, or fixed at the given version."""
     folder = catalog_folder()
     records = Records(folder)
     found = records.find(checked_name(name))
@@ -88,13 +88,13 @@ def open_table(name: str, *, version: int | None = None) -> Table:
 
 
 def drop(name: str) -> None:
-    """Forget a table with all its versions; the data stays where it is.
+    """Remove a table with all its versions; the data stays where it is.
 
-    Jobs that are reading it fail at the next row that they have to read.
+    Processes that have the table open go on reading it; a worker started later cannot open it.
     """
     folder = catalog_folder()
     if Records(folder).find(checked_name(name)) is None:
-        open_table(name)  # says which there are
+        open_table(name)  # raises an error that lists the existing tables
     with writing(folder, name):
         found = Records(folder).find(name)
         if found is not None:
@@ -108,6 +108,6 @@ def table_names() -> list[str]:
 
 def _exists(name: str) -> BadArgument | TableExists:
     return TableExists(
-        f"there is a table {name!r} already; open it with joader.open({name!r}), bring it up to "
+        f"the table {name!r} already exists; open it with joader.open({name!r}), bring it up to "
         f"date with exist_ok=True, or joader.drop({name!r}) first"
     )

@@ -1,4 +1,4 @@
-"""A version in the making: files are written as it goes; nobody sees any of it before `commit`."""
+"""A version being made: files are written as it grows, and nothing is visible before `commit`."""
 
 import copy
 import time
@@ -19,7 +19,7 @@ from joader.storage import FileList, ImageFolder, Storage
 
 
 class Draft:
-    """What the next version of a table will be; starts as the one before."""
+    """The next version of a table; starts as a copy of the one before."""
 
     def __init__(self, place: Path, before: Snapshot | None) -> None:
         """Start from a version; None: from nothing."""
@@ -48,9 +48,9 @@ class Draft:
             self._known_sources = len(Records(before.folder).sources(before.uid))
 
     def set_columns(self, storage: Storage, named: Any, sizes: bool) -> None:
-        """Take the columns of the table's first storage: which are kept here, and which stay.
+        """Set the columns from the table's first storage: which are kept here, and which stay.
 
-        `sizes`: widths and heights of the images in the first stored column are kept, too.
+        `sizes`: also keep widths and heights of the images in the first stored column.
         """
         self.columns = row_columns(storage, named)
         first = [*storage.sample_columns, *storage.columns]
@@ -61,8 +61,8 @@ class Draft:
             images = [name for name, kind in self.stored.items() if kind == "bytes"]
             if not images or {WIDTH, HEIGHT} & set(storage.columns):
                 raise BadArgument(
-                    f"sizes=True is for images without columns 'width' and 'height'; {storage!r} "
-                    "has them, or no column of bytes"
+                    "sizes=True needs a column of image bytes, and no columns 'width' or 'height'; "
+                    f"leave it out for {storage!r}"
                 )
             self.measured = images[0]
             self.columns |= {WIDTH: "int64", HEIGHT: "int64"}
@@ -80,12 +80,12 @@ class Draft:
         self.add_rows(table, source, opened.units)
 
     def columns_of(self, storage: Storage) -> dict[str, str]:
-        """Return which columns a storage has for the row table; those new to the table join it."""
+        """Return which columns of a storage go into the row table; new ones are added to it."""
         missing = [name for name in self.stored if name not in storage.columns]
         if missing:
             raise BadArgument(
                 f"{storage!r} lacks {', '.join(map(repr, missing))}, which the table's rows have; "
-                "append what has the same stored columns"
+                "append a storage with the same stored columns"
             )
         unknown = [
             name for name in storage.columns if name not in self.columns and name not in self.stored
@@ -102,9 +102,9 @@ class Draft:
         }
 
     def relabelled(self, storage: Storage) -> Storage:
-        """Return a folder of classes with the table's labels: a class that it knows keeps its own.
+        """Return a folder of classes with the table's labels: a known class keeps its label.
 
-        Classes new to the table get the next numbers, so that labels mean the same for ever.
+        Classes new to the table get the next numbers, so that labels never change their meaning.
         """
         if not isinstance(storage, ImageFolder):
             return storage
@@ -117,11 +117,11 @@ class Draft:
         return changed
 
     def add_rows(self, table: Any, source: int, units: list[Unit]) -> None:
-        """Add a segment: rows with numbers of their own, columns as they were read."""
+        """Add a segment: rows with new numbers, columns as they were read."""
         count = table.num_rows
         if self._next_row + count > ROW_LIMIT:
             raise BadArgument(
-                f"the table would have {self._next_row + count} rows in all; {ROW_LIMIT} can be "
+                f"the table would have {self._next_row + count} rows; at most {ROW_LIMIT} can be "
                 "numbered"
             )
         block = write_block(self._place, table)
@@ -132,7 +132,7 @@ class Draft:
         self.states = np.concatenate([self.states, np.zeros(count, np.uint8)])
 
     def set_column(self, name: str, kind: str, values: Any, rows: Rows, before: Snapshot) -> None:
-        """Write a column of these rows, over one that is there; other rows have no value."""
+        """Write a column of these rows, replacing an existing one; other rows have no value."""
         places = np.full(self._next_row, -1, np.int64)
         places[rows] = np.arange(len(rows))
         spread = values.take(arrow().array(places, mask=places < 0))
@@ -142,9 +142,9 @@ class Draft:
         self.columns[name] = kind
 
     def check_new(self, name: str) -> None:
-        """Refuse a name that no new column can have."""
+        """Refuse a name that a new column cannot have."""
         if not name or name in HIDDEN or name in self.stored:
-            why = "it is stored with the data" if name in self.stored else "joader needs it"
+            why = "it is stored with the data" if name in self.stored else "joader reserves it"
             raise UnknownColumn(f"a column cannot be called {name!r}: {why}; choose another name")
         check_case([*self.columns, *self.stored, name])
 

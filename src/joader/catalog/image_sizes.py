@@ -1,4 +1,4 @@
-"""Widths and heights of images, from their headers: of a file only its beginning is read."""
+"""Widths and heights of images, from their headers: only the beginning of a file is read."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,13 +9,13 @@ from joader.storage import FileList, Storage
 from joader.storage.storage import Rows
 
 WIDTH, HEIGHT = "width", "height"
-# Enough for the header of most photos; those that carry a preview before it are read whole.
+# Enough for the header of most photos; those with a preview before it are read whole.
 _HEAD_BYTES = 1 << 15
 _AT_ONCE = 256  # images in memory
 
 
 def image_sizes(storage: Storage, rows: Rows, column: str) -> dict[str, list[int | None]]:
-    """Return width and height of the image in a column of each row; None where it is none."""
+    """Return width and height of the image in a column of each row; None if it is not an image."""
     found: list[tuple[int, int] | None] = []
     for start in range(0, len(rows), _AT_ONCE):
         part = rows[start : start + _AT_ONCE]
@@ -32,7 +32,7 @@ def image_sizes(storage: Storage, rows: Rows, column: str) -> dict[str, list[int
 def _of_files(storage: FileList, rows: Rows) -> list[tuple[int, int] | None]:
     names = storage.names.take(rows)
     lengths = [int(size) for size, _ in storage.files.stamps(names, missing_ok=True)]
-    # What is not there has no bytes, and is not opened.
+    # A missing file has no bytes, and is not opened.
     parts = [
         (name, 0, min(size, _HEAD_BYTES)) for name, size in zip(names, lengths, strict=True) if size
     ]

@@ -1,8 +1,8 @@
 """From a storage to the columns of a row table: everything cheap to keep, never the data itself.
 
-Numbers, short texts, times and dates go into the row table, with the size of files; bytes, arrays
-and long texts stay where they are. The work is done a chunk at a time. Finished chunks lie in a
-folder named after what is indexed, so that one that was interrupted goes on where it was.
+Numbers, short strings, times and dates go into the row table, with the size of files; bytes, arrays
+and long strings stay where they are. The work is done in chunks. Finished chunks are kept in a
+folder named after what is indexed, so that an interrupted run resumes where it stopped.
 """
 
 import os
@@ -22,7 +22,7 @@ from joader.storage import FileList, Storage
 from joader.storage.places import change_number
 
 CHUNK_ROWS = 1 << 16
-# Texts longer than this on average are data, not what one would choose rows by.
+# Strings longer than this on average are data, not something to select rows by.
 SHORT_TEXT = 256
 _LOOKED_AT = 64  # rows, to see what a column holds
 SIZE = "size"
@@ -35,7 +35,9 @@ def row_columns(storage: Storage, named: Sequence[str] | None) -> dict[str, str]
     """Return which of a storage's columns go into the row table, with their types."""
     reserved = HIDDEN.intersection(storage.columns)
     if reserved:
-        raise BadArgument(f"a column is called {min(reserved)!r}, which joader keeps for itself")
+        raise BadArgument(
+            f"a column is called {min(reserved)!r}, which joader reserves for itself; rename it"
+        )
     names = list(storage.columns) if named is None else list(storage._known(named))
     kinds = {name: storage.columns[name] or _time_kind(storage, name) for name in names}
     if named is None:
@@ -43,8 +45,8 @@ def row_columns(storage: Storage, named: Sequence[str] | None) -> dict[str, str]
     for name in names:
         if kinds[name] in ("bytes", None):
             raise BadArgument(
-                f"index names {name!r}, which holds {kinds[name] or 'objects'}; the row table "
-                "holds numbers, texts, times and dates"
+                f"index names {name!r}, which holds {kinds[name] or 'objects'}; the row table can "
+                "hold only numbers, strings, times and dates"
             )
     columns = {name: str(kinds[name]) for name in names}
     if isinstance(storage, FileList):
@@ -55,7 +57,7 @@ def row_columns(storage: Storage, named: Sequence[str] | None) -> dict[str, str]
 def index(storage: Storage, columns: dict[str, str], folder: Path, measured: str = "") -> Any:
     """Return the row table's part for all rows of a storage, as an Arrow table.
 
-    `measured` names a column of images, whose widths and heights are taken.
+    `measured` names a column of images whose widths and heights are included.
     """
     work = folder / f"work-{_digest(storage, columns)}"
     work.mkdir(mode=0o700, exist_ok=True)
@@ -96,31 +98,31 @@ def as_table(values: dict[str, Any], columns: dict[str, str]) -> Any:
         except (UnicodeEncodeError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise BadData(
                 f"column {name!r} cannot be kept as {kind}: {error}; rename files whose names are "
-                "no UTF-8, or leave the column out with index=[...]"
+                "not UTF-8, or leave the column out with index=[...]"
             ) from error
     return pa.table(arrays)
 
 
 def is_time(kind: str | None) -> bool:
-    """Tell whether a column of the row table holds times or dates, which have Arrow's names."""
+    """Return whether a column of the row table holds times or dates, which have Arrow's names."""
     is_one = kind is not None and kind.startswith(("timestamp[", "date32["))
     return is_one and "tz=" not in str(kind)
 
 
 def check_case(columns: Iterable[str]) -> None:
-    """Refuse columns that SQL cannot tell apart: a predicate would use the wrong one, silently."""
+    """Refuse columns that SQL cannot distinguish: a predicate would silently use the wrong one."""
     seen: dict[str, str] = {}
     for name in [*HIDDEN, *dict.fromkeys(columns)]:
         other = seen.setdefault(name.lower(), name)
         if other != name:
             raise BadArgument(
-                f"the columns {other!r} and {name!r} differ only in case, and SQL cannot tell them "
-                "apart; rename one of them"
+                f"the columns {other!r} and {name!r} differ only in case, which SQL ignores; "
+                "rename one of them"
             )
 
 
 def arrow_type(kind: str) -> Any:
-    """Return Arrow's name of a column's type."""
+    """Return the Arrow type of a column."""
     pa = arrow()
     if is_time(kind):
         return pa.type_for_alias(kind)
@@ -148,7 +150,7 @@ def _nothing(rows: int) -> Any:
 def _time_kind(storage: Storage, name: str) -> str | None:
     """Return the type of a column of objects that are times or dates; None: they are not.
 
-    Times with a zone are left where they are: what '12:00' is depends on who asks.
+    Times with a zone stay with the data: what '12:00' means depends on the reader's zone.
     """
     if isinstance(storage, FileList):
         return None
@@ -181,7 +183,7 @@ def _is_cheap(storage: Storage, name: str, kind: str | None) -> bool:
 
 
 def _digest(storage: Storage, columns: dict[str, str]) -> str:
-    """Name what is indexed: files one by one by their names, others by size and time of change."""
+    """Identify what is indexed: lists of files by name, others by size and time of change."""
     digest = blake2b(repr(sorted(columns.items())).encode(), digest_size=8)
     if isinstance(storage, FileList):
         digest.update(storage.files.path("").encode(errors="surrogateescape"))

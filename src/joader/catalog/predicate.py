@@ -1,9 +1,9 @@
-"""Which rows a `where` chooses: SQL over a table's columns, asked of DuckDB in this process.
+"""Which rows a `where` selects: SQL over a table's columns, evaluated by DuckDB in this process.
 
-A text is one expression that is true or false of a row; nothing else is let through. DuckDB's own
-parser says what it is made of: columns of the table, constants, operators and functions that give
-the same each time. Subqueries, aggregates, parameters and everything random are refused. Besides,
-the connection can reach no files, no extensions and no Python variables.
+The string must be one expression that is true or false for a row; nothing else is allowed. DuckDB's
+own parser takes it apart: it may have columns of the table, constants, operators and deterministic
+functions. Subqueries, aggregates, parameters and everything random are refused. In addition, the
+connection has no access to files, extensions or Python variables.
 """
 
 import json
@@ -40,7 +40,7 @@ def matching(
 ) -> npt.NDArray[np.int64]:
     """Return the numbers of the rows of an Arrow table for which an expression is true.
 
-    `stored`: columns that are not in it, for the message to who asks for one.
+    `stored`: columns that are not in it, for the error message about one of them.
     """
     connection = _connection.get()
     error = needed("duckdb", "where=", "sql").Error
@@ -51,13 +51,13 @@ def matching(
         ((_, kind, *_),) = cursor.execute(f"DESCRIBE SELECT ({where}\n) FROM {_VIEW}").fetchall()
         if kind != "BOOLEAN":
             raise BadPredicate(
-                f"where={where!r} gives {kind}, not true or false; compare it with something. "
+                f"where={where!r} is of type {kind}, not true or false; compare it with something. "
                 f"{_names(columns)}"
             )
         found = cursor.execute(f"SELECT {ROW} FROM {_VIEW} WHERE ({where}\n)").fetchnumpy()[ROW]
     except error as reason:
         raise BadPredicate(
-            f"where={where!r} cannot be worked out: {_first_line(reason)}. {_names(columns)}"
+            f"where={where!r} cannot be evaluated: {_first_line(reason)}. {_names(columns)}"
         ) from reason
     finally:
         cursor.close()
@@ -66,8 +66,8 @@ def matching(
 
 
 def _check(cursor: Any, columns: Mapping[str, str], where: str, stored: Sequence[str]) -> None:
-    """Refuse what is not one expression over the columns."""
-    # What is no expression of its own has another meaning, or none, without the brackets.
+    """Refuse anything that is not one expression over the columns."""
+    # Anything that is not a complete expression has another meaning, or none, without the brackets.
     try:
         inside = _parsed(cursor, f"SELECT {ROW} FROM {_VIEW} WHERE ({where}\n)", where, columns)
         alone = _parsed(cursor, f"SELECT {ROW} FROM {_VIEW} WHERE {where}\n", where, columns)
@@ -82,7 +82,7 @@ def _check(cursor: Any, columns: Mapping[str, str], where: str, stored: Sequence
         if kind not in _ALLOWED:
             what = _IN_WORDS.get(kind, f"a {kind.lower()}")
             raise BadPredicate(
-                f"where={where!r} has {what} in it; it may have columns, constants, operators and "
+                f"where={where!r} contains {what}; use only columns, constants, operators and "
                 f"functions of them. {_names(columns)}"
             )
         if kind == "COLUMN_REF":
@@ -90,8 +90,8 @@ def _check(cursor: Any, columns: Mapping[str, str], where: str, stored: Sequence
             if name not in columns and name in stored:
                 raise UnknownColumn(
                     f"where={where!r}: the column {name!r} is stored with the data and is not in "
-                    "the row table, which holds numbers, short texts, times without a zone, and "
-                    "dates; choose by another, or add one with table.add_column(name, values). "
+                    "the row table, which holds numbers, short strings, times without a zone, and "
+                    "dates; use another, or add one with table.add_column(name, values). "
                     f"{_names(columns)}"
                 )
             if name.lower() not in known:
@@ -102,8 +102,8 @@ def _check(cursor: Any, columns: Mapping[str, str], where: str, stored: Sequence
                 check_case(columns)
         if kind == "FUNCTION" and node["function_name"].lower() not in _functions():
             raise BadPredicate(
-                f"where={where!r} calls {node['function_name']!r}, which is no function of values "
-                f"that gives the same each time. {_names(columns)}"
+                f"where={where!r} calls {node['function_name']!r}, which is not a deterministic "
+                f"function of values; use another one. {_names(columns)}"
             )
 
 
@@ -117,7 +117,7 @@ def _parsed(cursor: Any, query: str, where: str, columns: Mapping[str, str]) -> 
 
 
 def _without_places(node: Any) -> Any:
-    """Return a parsed expression without where in the text its parts are."""
+    """Return a parsed expression without the positions of its parts in the text."""
     if isinstance(node, dict):
         return {
             name: _without_places(value)
@@ -140,7 +140,7 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 @lru_cache(maxsize=1)
 def _functions() -> frozenset[str]:
-    """Return the names of functions that make one value of others, and the same each time."""
+    """Return the names of deterministic scalar functions."""
     found = (
         _connection.get()
         .cursor()

@@ -1,4 +1,4 @@
-"""How far the work is, shown on a terminal and nowhere else."""
+"""Progress of the work, shown only on a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def shown(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Yield what is to be told how many more are done."""
+    """Yield a function to call with the number of further items done."""
     if not sys.stderr.isatty():
         yield lambda count: None
         return

@@ -2,14 +2,14 @@
 
 A *table* has a name and a uid; the name may be used again after a drop, the uid never. A *source*
 is a place that rows were taken from. A *segment* is a run of rows taken at one time: it has the
-row numbers [first_row, first_row + rows) for ever. A *version* says which rows there are, and which
-files (blocks.py) hold the columns of each segment. Nothing but the newest version's number and a
-table's name is ever changed; versions and segments are only added.
+row numbers [first_row, first_row + rows) forever. A *version* says which rows there are, and which
+files (blocks.py) hold the columns of each segment. Only the newest version's number and a table's
+name ever change; versions and segments are only added.
 
-Invariant: a version becomes visible by one transaction, after all files it names are on the disk.
-So a reader, or the next writer after a crash, finds a version whole or not at all.
+Invariant: a version becomes visible in one transaction, after all files it names are on disk. So a
+reader, or the next writer after a crash, finds a version whole or not at all.
 
-SQLite keeps a rollback journal, not a write-ahead log: that one needs shared memory, which home
+SQLite keeps a rollback journal, not a write-ahead log: a log needs shared memory, which home
 folders on a network do not have, and writes here are rare and small.
 """
 
@@ -41,11 +41,11 @@ class Source(msgspec.Struct, frozen=True):
     kind: str
     place: str | list[str] | dict[str, str] | None  # None: files that were named one by one
     options: dict[str, Any] = {}
-    root: str = ""  # of files that are a row each: the folder or URL that paths start from
+    root: str = ""  # if each file is a row: the folder or URL that paths start from
 
 
 class Unit(msgspec.Struct, frozen=True):
-    """Files that hold many rows and are looked at as a whole."""
+    """Files that hold many rows and are checked as a whole."""
 
     paths: dict[str, str] | list[str]
     stamps: list[tuple[int, str]]  # size, and time of change or tag, of each
@@ -60,11 +60,11 @@ class Segment(msgspec.Struct, frozen=True):
     rows: int
     source: int
     block: str  # the file with the columns it began with
-    units: list[Unit] = []  # none where each row is a file
+    units: list[Unit] = []  # none if each row is a file
 
 
 class Version(msgspec.Struct, frozen=True):
-    """What a table is at a time."""
+    """The state of a table at one time."""
 
     number: int
     made_at: float
@@ -73,7 +73,7 @@ class Version(msgspec.Struct, frozen=True):
     next_row: int  # the first number that no row has had yet
     columns: dict[str, str]  # in the row table, with their types
     stored: dict[str, str | None]  # left where they are
-    sample: list[str]  # which of both make a sample, if nobody says
+    sample: list[str]  # which of both make up a sample by default
     classes: list[str]  # names by label, of folders of classes
     blocks: list[list[str]]  # of each segment: its files, later ones over earlier ones
     measured: str = ""  # the column whose images' widths and heights are kept
@@ -83,7 +83,7 @@ class Records:
     """The database in a catalog's folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Look at nothing yet."""
+        """Open nothing yet."""
         self.path = folder / "catalog.sqlite"
 
     def names(self) -> list[str]:
@@ -122,7 +122,7 @@ class Records:
         return [msgspec.json.decode(body, type=Source) for (body,) in bodies]
 
     def segments(self, uid: str) -> list[Segment]:
-        """Return the segments of a table, those of no version any more included."""
+        """Return the segments of a table, including those of no current version."""
         bodies = self._rows("SELECT body FROM segments WHERE uid = ? ORDER BY number", uid)
         return [msgspec.json.decode(body, type=Segment) for (body,) in bodies]
 
@@ -143,7 +143,7 @@ class Records:
         sources: Sequence[Source] = (),
         segments: Sequence[Segment] = (),
     ) -> None:
-        """Make a version visible, and the table with its first: all or nothing."""
+        """Make a version visible, and with the first one the table: all or nothing."""
         with self._transaction() as database:
             database.execute("INSERT OR IGNORE INTO tables VALUES (?, ?, 0)", (uid, name))
             (first,) = database.execute(
@@ -173,7 +173,7 @@ class Records:
         if not self.path.exists():
             return []
         try:
-            # Not "mode=ro": what a killed writer left has to be rolled back by who reads next.
+            # Not "mode=ro": the next reader has to roll back what a killed writer left.
             with closing(sqlite3.connect(self.path, timeout=BUSY_S)) as database:
                 return database.execute(query, values).fetchall()
         except sqlite3.Error as error:
@@ -200,12 +200,12 @@ class Records:
         (form,) = database.execute("PRAGMA user_version").fetchone()
         if form > FORM:
             raise WriteFailed(
-                f"{self.path} was written by a newer joader (its form is {form}, this one knows "
-                f"{FORM}); install that one"
+                f"{self.path} was written by a newer joader (it has format {form}, this joader "
+                f"knows {FORM}); install the newer one"
             )
 
     def _failed(self, error: sqlite3.Error) -> WriteFailed:
         return WriteFailed(
-            f"the catalog {self.path} cannot be used: {error}; see that the folder can be written "
-            "and the disk has room, or set JOADER_CATALOG to another folder"
+            f"the catalog {self.path} cannot be used: {error}; make sure that the folder is "
+            "writable and the disk has room, or set JOADER_CATALOG to another folder"
         )

@@ -1,8 +1,8 @@
-"""What has changed where a table's rows come from: only new and changed files are read again.
+"""Finds what has changed in a table's sources: only new and changed files are read again.
 
-Each file, or unit of files, is compared with what was last known of it. Unchanged: nothing. New or
-changed: rows with new numbers, as a number stands for the same data for ever. Not there any more,
-or changed: the old rows are gone; they come back if the same data does.
+Each file, or unit of files, is compared with what was last known of it. Unchanged: nothing to do.
+New or changed: rows with new numbers, since a number stands for the same data forever. Removed or
+changed: the old rows are gone; they come back if the same data does.
 """
 
 import os
@@ -26,7 +26,7 @@ _AT_ONCE = 1 << 14
 
 
 def refresh(draft: Draft, before: Snapshot, place: Path, given: Opened | None = None) -> str:
-    """Bring a draft up to date with all its sources (the first one as given); say what changed."""
+    """Bring a draft up to date with its sources (the first one as given); return what changed."""
     after = int(draft.states.size)
     present: list[Rows] = []
     for number, source in enumerate(Records(before.folder).sources(before.uid)):
@@ -44,7 +44,7 @@ def refresh(draft: Draft, before: Snapshot, place: Path, given: Opened | None = 
 
 
 def _mark(draft: Draft, present: Rows, after: int) -> str:
-    """Note which of the rows before are gone, and which have come back."""
+    """Mark which of the earlier rows are gone, and which have come back."""
     seen = np.zeros(after, np.bool_)
     seen[present] = True
     states = draft.states[:after]
@@ -66,7 +66,7 @@ def _files(
     opened: Opened | None,
     number: int,
 ) -> Rows:
-    """Add files that are new or changed; return the rows whose files are as they were."""
+    """Add files that are new or changed; return the rows whose files are unchanged."""
     known = _known_files(before, segments)
     if opened is None:
         storage: Any = _named_files(source, known)
@@ -84,7 +84,7 @@ def _files(
     same, new = [], []
     for at, (name, size, change) in enumerate(zip(names, sizes, changes, strict=True)):
         row = known.get(name)
-        if (size, change) == MISSING:  # a dangling link: as good as a file that is gone
+        if (size, change) == MISSING:  # a dangling link counts as a file that is gone
             continue
         if row is not None and row[1:3] == (size, change):
             same.append(row[0])
@@ -119,7 +119,7 @@ def _known_files(
 
 
 def _named_files(source: Source, known: dict[str, Any]) -> FileList | None:
-    """Return those of the files that were named one by one that are still there."""
+    """Return those of the individually named files that still exist."""
     files = files_below(source)
     names = list(known)
     if isinstance(files, LocalFiles):
@@ -131,7 +131,7 @@ def _named_files(source: Source, known: dict[str, Any]) -> FileList | None:
 
 def _stamps(storage: FileList, names: Sequence[str]) -> list[tuple[int, Any]]:
     found: list[tuple[int, Any]] = []
-    with shown(f"looking at {len(names):,} files", len(names)) as done:
+    with shown(f"checking {len(names):,} files", len(names)) as done:
         for start in range(0, len(names), _AT_ONCE):
             part = names[start : start + _AT_ONCE]
             found += storage.files.stamps(part, missing_ok=True)
@@ -142,7 +142,7 @@ def _stamps(storage: FileList, names: Sequence[str]) -> list[tuple[int, Any]]:
 def _units(
     draft: Draft, segments: Sequence[Segment], opened: Opened, number: int, place: Path
 ) -> Rows:
-    """Add units that are new or changed; return the rows whose units are as they were."""
+    """Add units that are new or changed; return the rows whose units are unchanged."""
     known: dict[tuple[str, ...], tuple[Any, range]] = {}
     for segment in segments:
         first = segment.first_row

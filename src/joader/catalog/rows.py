@@ -1,10 +1,10 @@
-"""The rows of a table by their numbers, whatever the version: what workers read from.
+"""The rows of a table by number, whatever the version: what workers read from.
 
-A row's number stands for the same stored data for ever, so the sample that is prepared from it may
-be shared by jobs on different versions. What is read here is found through the catalog's segments;
-one that was made after this object travelled to a worker is looked up when a row of it is asked
-for. Invariant: two jobs on one table have equal objects here if they ask for the same stored
-columns; the columns of the row table, which may differ by version, are not among them.
+A row's number stands for the same stored data forever, so the sample prepared from it may be shared
+by jobs on different versions. Data is found through the catalog's segments; a segment that was made
+after this object was sent to a worker is looked up when one of its rows is asked for. Invariant:
+two jobs on one table have equal objects here if they ask for the same stored columns; the columns
+of the row table, which may differ by version, are not among them.
 """
 
 import threading
@@ -33,7 +33,7 @@ _LEAST_LIMIT = 1 << 22
 
 
 def row_limit(next_row: int) -> int:
-    """Return below which number rows lie; equal for all versions until the table has outgrown it.
+    """Return an upper limit on row numbers, equal for all versions until the table outgrows it.
 
     Jobs share only if they agree on it, so it has to leave room: 4 million, 16 million, ...
     """
@@ -44,10 +44,10 @@ def row_limit(next_row: int) -> int:
 
 
 class StoredRows(Storage):
-    """Stored columns of a table's rows; one column gives its value, several a tuple."""
+    """Stored columns of a table's rows; a sample is one column's value, or a tuple of several."""
 
     def __init__(self, snapshot: Snapshot, columns: Sequence[str]) -> None:
-        """Take what the table is; columns are in the table's order, whoever asks."""
+        """Take a snapshot; columns are always in the table's order."""
         self.folder, self.name, self.uid = snapshot.folder, snapshot.name, snapshot.uid
         self.columns = dict(snapshot.version.stored)
         self.sample_columns = tuple(name for name in self.columns if name in columns)
@@ -66,7 +66,7 @@ class StoredRows(Storage):
         return super()._sample(row) if self.sample_columns else ()
 
     def identity(self) -> tuple[Any, ...]:
-        """Return which table it is: the version does not matter."""
+        """Return which table this is: the version does not matter."""
         return self.uid, self.length
 
 
@@ -74,7 +74,7 @@ class TableRows(StoredRows):
     """All columns of a table's rows in one version; a sample is a tuple."""
 
     def __init__(self, snapshot: Snapshot, columns: Sequence[str]) -> None:
-        """Take a version, and which columns make a sample."""
+        """Take a version, and the columns that make up a sample."""
         super().__init__(snapshot, columns)
         self.columns = {**self.columns, **snapshot.columns}
         self.sample_columns = tuple(self._known(columns))
@@ -107,7 +107,7 @@ class TableRows(StoredRows):
         return list(zip(*values, strict=True))
 
     def identity(self) -> tuple[Any, ...]:
-        """Return which version of which table it is."""
+        """Return which version of which table this is."""
         return self.uid, self.length, self.version
 
 
@@ -154,17 +154,19 @@ class _Segments:
         return _SegmentFiles(source, self._place / segment.block, segment.rows)
 
     def _find(self, row: int) -> None:
-        """Look for segments that were added since."""
+        """Look for segments that were added in the meantime."""
         with self._lock:
             self._look()
         if not self.segments:
             raise ReadFailed(f"the table {self.name!r} was dropped; its rows cannot be read")
         if row >= self._end:
-            raise UnknownRow(f"row {row} of {self.name!r}, which has had {self._end} rows")
+            raise UnknownRow(
+                f"row {row} does not exist: the rows of {self.name!r} end at {self._end - 1}"
+            )
 
 
 class _SegmentFiles(Storage):
-    """Files that are a row each, by the paths in a segment's file."""
+    """Files that are one row each, by the paths in a segment's file."""
 
     def __init__(self, source: Source, block: Path, rows: int) -> None:
         self._files = files_below(source)
@@ -181,7 +183,7 @@ class _SegmentFiles(Storage):
 
 
 class _SegmentUnits(Storage):
-    """Files that hold many rows; those that were changed meanwhile cannot be read any more."""
+    """Files that hold many rows; those that were changed meanwhile can no longer be read."""
 
     def __init__(self, source: Source, units: Sequence[Unit]) -> None:
         self._units = units
@@ -201,7 +203,7 @@ class _SegmentUnits(Storage):
         if self._storage is None or not self._good[which].all():
             wrong = self._units[int(which[np.argmin(self._good[which])])]
             raise ReadFailed(
-                f"{', '.join(wrong.paths)} was changed or removed after it was taken into the "
+                f"{', '.join(wrong.paths)} was changed or removed after it was added to the "
                 "table; call table.refresh(), and begin a new pass"
             )
         return self._storage.fetch(rows - self._shifts[which], columns)
@@ -211,13 +213,13 @@ class _SegmentUnits(Storage):
 
 
 def _takers(block: Path) -> list[Taker]:
-    """Return what takes paths, sizes and times of change out of a segment's file."""
+    """Return takers of paths, sizes and times of change from a segment's file."""
     table = read_block(block)
     return [taker(table.column(name).combine_chunks()) for name in ("path", SIZE, CHANGE)]
 
 
 def _opened_remote(found: _Segments) -> dict[int, Storage]:
-    """Open what lies in object stores here, as workers may not have the variables to do it."""
+    """Open data in object stores here, as workers may not have the environment variables for it."""
     return {s.number: found.open(s.number) for s in found.segments if _is_remote(s, found.sources)}
 
 

@@ -1,11 +1,11 @@
 """One version of a table in memory: its columns as Arrow has them in the files, and its rows.
 
-The rows of all segments lie one after the other, so that a row's number is its place; those that
-are not in the version any more lie there too and are left out by `rows`. A column that a segment
-does not have is null there.
+The rows of all segments lie one after the other, so that a row's number is its position; those that
+are no longer in the version are there too, and are left out by `rows`. A column that a segment does
+not have is null there.
 
-A row is *there*, *deleted* by the user, or *gone*: its data was not there when the table was
-refreshed. If it comes back unchanged, so does the row; a deleted one does not.
+A row is *there*, *deleted* by the user, or *gone*: its data was missing when the table was
+refreshed. If the data comes back unchanged, so does the row; a deleted row does not.
 """
 
 import zlib
@@ -53,14 +53,14 @@ class Snapshot(Chunked):
         return np.flatnonzero(self.states() == THERE)
 
     def states(self) -> States:
-        """Return of each row below the next one's number whether it is there, as a new array."""
+        """Return the state of each row number given out so far, as a new array."""
         if self._states is None:
             return np.zeros(self.version.next_row, np.uint8)
         return np.frombuffer(zlib.decompress(self._states), np.uint8).copy()
 
     @cached_property
     def tables(self) -> list[Any]:
-        """Of each segment an Arrow table with all columns, the hidden ones too."""
+        """An Arrow table for each segment, with all columns, including the hidden ones."""
         place = table_folder(self.folder, self.name)
         found = []
         for segment, files in zip(self.segments, self.version.blocks, strict=True):
@@ -109,17 +109,17 @@ class Snapshot(Chunked):
         if isinstance(values, list) and kind != "str" and not is_time(kind):
             if None in values:
                 raise BadData(
-                    f"row {rows[values.index(None)]} has no value in the column {name!r}; choose "
+                    f"row {rows[values.index(None)]} has no value in the column {name!r}; select "
                     f'rows with where="{name} is not null", or leave the column out'
                 )
             return np.array(values, np.dtype(kind))
         return values
 
     def close(self) -> None:
-        """Do nothing: the files are unmapped with the last array that lies in them."""
+        """Do nothing: the files are unmapped with the last array that refers to them."""
 
     def identity(self) -> tuple[Any, ...]:
-        """Return which version of which table it is."""
+        """Return which version of which table this is."""
         return self.uid, self.version.number
 
     def __reduce__(self) -> tuple[Any, ...]:

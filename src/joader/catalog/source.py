@@ -1,9 +1,9 @@
-"""Where rows come from, so that it can be opened again, in any process and for ever after.
+"""Where rows come from, recorded so that any process can open it again later.
 
-Two sorts. *Files* that are a row each (folders, lists, prefixes in stores): known by path, size and
-time of change, each for itself. *Units*: files that hold many rows (tars, Parquet, Arrow, LMDB,
-.npy), known by size and time of change as a whole. What exists only in this process (an array, a
-dataset) cannot be a source.
+Two kinds. *Files* that are one row each (folders, lists, prefixes in stores): each is identified by
+path, size and time of change. *Units*: files that hold many rows (tars, Parquet, Arrow, LMDB,
+.npy), identified by size and time of change as a whole. Data that exists only in this process (an
+array, a dataset) cannot be a source.
 """
 
 import os
@@ -48,7 +48,7 @@ class Opened:
 
     source: Source
     storage: Storage
-    units: list[Unit]  # none where each row is a file
+    units: list[Unit]  # none if each row is a file
 
 
 def open_place(place: Any, kind: str | None, options: Mapping[str, Any]) -> Opened:
@@ -57,11 +57,11 @@ def open_place(place: Any, kind: str | None, options: Mapping[str, Any]) -> Open
     known = _KINDS.get(type(storage))
     if known is None or (isinstance(storage, Arrays) and storage._held):
         raise BadArgument(
-            f"a {type(storage).__name__} exists in this process only, and a table outlives it; "
-            "save the data and give its path: np.save, Dataset.save_to_disk, or files"
+            f"a {type(storage).__name__} exists only in this process, but a table outlives it; "
+            "save the data (np.save, Dataset.save_to_disk, or files) and give its path"
         )
     if options.get("keys") is not None:
-        raise BadArgument("a table has all keys of an LMDB environment; choose rows with where=")
+        raise BadArgument("a table has all keys of an LMDB environment; select rows with where=")
     kept = {name: value for name, value in options.items() if name in _KEPT_OPTIONS}
     try:
         msgspec.json.encode(kept)
@@ -77,7 +77,7 @@ def open_place(place: Any, kind: str | None, options: Mapping[str, Any]) -> Open
 
 
 def open_again(source: Source) -> Opened:
-    """Open a source as it is now; not for files that were named one by one."""
+    """Open a source as it is now; not for individually named files."""
     storage = open_storage(source.place, kind=source.kind, **source.options)
     units = [] if isinstance(storage, FileList) else _units(storage, source.kind, source.options)
     return Opened(source, storage, units)
@@ -91,7 +91,7 @@ def open_units(source: Source, units: Sequence[Unit]) -> Storage:
 
 
 def is_unchanged(source: Source, unit: Unit) -> bool:
-    """Tell whether a unit still is what was taken into the table."""
+    """Return whether a unit is still what was added to the table."""
     try:
         return _stamps(_flat(unit.paths), source.options) == unit.stamps
     except NoData:
@@ -99,7 +99,7 @@ def is_unchanged(source: Source, unit: Unit) -> bool:
 
 
 def files_below(source: Source) -> Files:
-    """Return the files that the paths of a source name."""
+    """Return the files that the paths of a source refer to."""
     options = source.options
     return files_at(source.root, options.get("in_flight"), options.get("settings"))
 

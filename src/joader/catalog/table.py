@@ -1,8 +1,8 @@
-"""A named table as its user holds it: rows to choose from, and what alters it.
+"""A named table as its user sees it: rows to select from, and methods that alter it.
 
-A table is read in the version it had when it was opened; altering makes a new version, which this
-object then has. Others keep theirs until they look again. Altering starts from the newest version,
-whichever this object has, and one process does it at a time.
+A table is read in the version it had when it was opened; altering it makes a new version, to which
+this object then moves. Other objects keep theirs until they are opened again. Altering starts from
+the newest version, whichever this object has, and one process does it at a time.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,10 +26,10 @@ from joader.storage.arrow_values import type_name
 
 
 class Table:
-    """A table in one of its versions; a map-style dataset, too."""
+    """A table in one of its versions; also a map-style dataset."""
 
     def __init__(self, snapshot: Snapshot, *, pinned: bool = False) -> None:
-        """Take a version; `pinned`: it is meant to stay at this one."""
+        """Take a version; `pinned`: stay at this one."""
         self.snapshot = snapshot
         self.pinned = pinned
         self._samples: View | None = None  # all rows, for who reads one by one
@@ -51,7 +51,7 @@ class Table:
 
     @property
     def classes(self) -> list[str]:
-        """The names of classes by label, of a folder of classes."""
+        """The names of classes by label, for a folder of classes."""
         return list(self.snapshot.version.classes)
 
     def versions(self) -> list[Version]:
@@ -64,7 +64,7 @@ class Table:
         return [shown_place(source) for source in records.sources(self.snapshot.uid)]
 
     def size_bytes(self) -> int:
-        """Return how large the files are that the rows are, or lie in."""
+        """Return the total size of the files that hold the rows."""
         there = np.zeros(self.snapshot.version.next_row, np.bool_)
         there[self.snapshot.rows] = True
         total = 0
@@ -80,7 +80,7 @@ class Table:
         return total
 
     def rows(self, where: Any = None) -> Rows:
-        """Return the numbers of rows: all, or those that SQL, a mask or numbers choose."""
+        """Return the numbers of rows: all, or those selected by SQL, a mask or numbers."""
         return chosen_rows(self.snapshot, where).copy()
 
     def values(self, column: str, where: Any = None) -> Values:
@@ -97,7 +97,7 @@ class Table:
         return View(self.snapshot, where, columns, pinned=self.pinned)
 
     def append(self, place: Any, *, kind: str | None = None, **options: Any) -> "Table":
-        """Add the rows of a further place, which have to have the same stored columns."""
+        """Add the rows of another place, which must have the same stored columns."""
 
         def work(draft: Draft, before: Snapshot, folder: Path) -> str:
             opened = open_place(place, kind, options)
@@ -107,7 +107,7 @@ class Table:
         return self._alter(work)
 
     def delete(self, where: Any) -> "Table":
-        """Take rows out; their numbers are not used again, and the data stays where it is."""
+        """Remove rows; their numbers are not reused, and the data stays where it is."""
         if where is None:
             raise BadArgument("where is None; say which rows: SQL, a mask, or row numbers")
         mine = None if isinstance(where, str) else chosen_rows(self.snapshot, where)
@@ -121,29 +121,31 @@ class Table:
         return self._alter(work)
 
     def add_column(self, name: str, values: Any, *, replace: bool = False) -> "Table":
-        """Add a column of numbers, texts, times or dates to the row table: a value for each row.
+        """Add a column of numbers, strings, times or dates to the row table: one value per row.
 
-        None is no value. `replace`: the column may be there already.
+        None means no value. `replace`: the column may already exist.
         """
         array, kind = _column(name, values)
         rows = self.snapshot.rows
         if len(array) != len(rows):
             raise BadRows(
-                f"the column {name!r} has {len(array)} values, and version {self.version} of "
-                f"{self.name!r} has {len(rows)} rows"
+                f"the column {name!r} has {len(array)} values, but version {self.version} of "
+                f"{self.name!r} has {len(rows)} rows; give one value per row"
             )
 
         def work(draft: Draft, before: Snapshot, folder: Path) -> str:
             draft.check_new(name)
             if name in draft.columns and not replace:
-                raise BadArgument(f"there is a column {name!r}; say replace=True to write over it")
+                raise BadArgument(
+                    f"the column {name!r} already exists; pass replace=True to overwrite it"
+                )
             draft.set_column(name, kind, array, rows, before)
             return f"column {name!r} {'written' if replace else 'added'}"
 
         return self._alter(work)
 
     def refresh(self) -> "Table":
-        """Look where the rows come from: take in what is new or changed, drop what is gone."""
+        """Check the sources: add rows that are new or changed, drop those that are gone."""
         return self._refresh(None)
 
     def _refresh(self, given: Opened | None) -> "Table":
@@ -157,8 +159,8 @@ class Table:
         """Make a new version of the newest one; `work` says what it did, "" if nothing."""
         if self.pinned:
             raise BadArgument(
-                f"this is version {self.version} of {self.name!r} for good; "
-                f"joader.open({self.name!r}) gives the table to alter"
+                f"this object is fixed at version {self.version} of {self.name!r}; open the table "
+                f"with joader.open({self.name!r}) to alter it"
             )
         folder, name, uid = self.snapshot.folder, self.name, self.snapshot.uid
         with writing(folder, name) as place:
@@ -200,18 +202,18 @@ def _again(snapshot: Snapshot, pinned: bool) -> Table:
 def _column(name: object, values: Any) -> tuple[Any, str]:
     """Return values as an Arrow array, and the name of their type."""
     if not isinstance(name, str):
-        raise BadArgument(f"name is {name!r}; the name of a column is a text")
+        raise BadArgument(f"name is {name!r}; the name of a column must be a string")
     pa = arrow()
     try:
         array = pa.array(np.asarray(values) if hasattr(values, "__array__") else values)
     except Exception as error:
-        raise BadData(f"the column {name!r} cannot be made of these values: {error}") from error
+        raise BadData(f"the column {name!r} cannot be made from these values: {error}") from error
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     kind = str(array.type) if is_time(str(array.type)) else type_name(array.type)
     if kind in (None, "bytes"):
         raise BadData(
-            f"the column {name!r} would be of type {array.type}; a row table holds numbers, texts, "
-            "times without a zone, and dates, one per row"
+            f"the column {name!r} would be of type {array.type}; a row table holds numbers, "
+            "strings, times without a zone, and dates, one per row"
         )
     return array, str(kind)

@@ -1,7 +1,7 @@
 """Some rows and columns of a version, as a map-style dataset: what a loader reads.
 
-A sample is a tuple in the order of `columns`, however many they are. Loaders of joader see through
-a view to the rows of its table, so that jobs with other rows, columns or versions share what they
+A sample is a tuple in the order of `columns`, however many there are. joader's loaders look through
+a view at the rows of its table, so that jobs with other rows, columns or versions share what they
 have in common.
 """
 
@@ -18,7 +18,7 @@ from joader.errors import BadArgument, BadRows, UnknownColumn, UnknownRow
 
 
 class View:
-    """Rows of a version in the order of their numbers, and columns in the order asked for."""
+    """Rows of a version in the order of their numbers, and columns in the order given."""
 
     def __init__(
         self,
@@ -28,12 +28,12 @@ class View:
         *,
         pinned: bool = False,
     ) -> None:
-        """Choose rows, and check the columns' names; `pinned`: later versions do not matter."""
+        """Select rows, and check the columns' names; `pinned`: ignore later versions."""
         self.snapshot = snapshot
         self.columns = chosen_columns(snapshot, columns)
         self.rows = chosen_rows(snapshot, where)
         self.pinned = pinned
-        # An array spoke of this version's rows: of later ones it means the same numbers.
+        # An array refers to this version's rows; in later versions it means the same numbers.
         self.where = where if where is None or isinstance(where, str) else self.rows
 
     @cached_property
@@ -42,20 +42,20 @@ class View:
         return TableRows(self.snapshot, self.columns)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Travel without what is made when it is needed."""
+        """Travel without what is computed on demand."""
         return {name: value for name, value in self.__dict__.items() if name != "base"}
 
     def of(self, snapshot: Snapshot) -> "View":
-        """Return the same choice of rows and columns of another version."""
+        """Return the same selection of rows and columns of another version."""
         where = self.where
         if where is not None and not isinstance(where, str):
             where = np.intersect1d(where, snapshot.rows)
         return View(snapshot, where, self.columns, pinned=self.pinned)
 
     def narrowed(self, where: Any, columns: Sequence[str] | None) -> "View":
-        """Return those of the rows that a predicate chooses too, and the columns if any are named.
+        """Return the rows that a predicate selects as well, and the columns if any are named.
 
-        With what the view was made of it is the same view: frameworks make loaders again from a
+        With the view's own arguments this is the same view: frameworks rebuild loaders from a
         loader's dataset and arguments.
         """
         if where is None or (isinstance(where, str) and where == self.where):
@@ -71,7 +71,9 @@ class View:
     def __getitem__(self, position: int) -> tuple[Any, ...]:
         """Return one sample."""
         if not -len(self.rows) <= position < len(self.rows):
-            raise UnknownRow(f"position {position} of {len(self.rows)} rows")
+            raise UnknownRow(
+                f"position {position} does not exist: the view has {len(self.rows)} rows"
+            )
         sample: tuple[Any, ...] = self.base[int(self.rows[position])]
         return sample
 
@@ -88,12 +90,12 @@ class View:
 
 
 def chosen_columns(snapshot: Snapshot, columns: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the columns asked for, or those of a sample."""
+    """Return the requested columns, or those of a sample."""
     version = snapshot.version
     if columns is None:
         return tuple(version.sample)
     if isinstance(columns, str):
-        raise BadArgument(f"columns is {columns!r}; give a list of names: [{columns!r}]")
+        raise BadArgument(f"columns is {columns!r}; pass a list of names: [{columns!r}]")
     names = tuple(columns)
     there = ", ".join([*version.stored, *version.columns])
     for name in names:
@@ -105,7 +107,7 @@ def chosen_columns(snapshot: Snapshot, columns: Sequence[str] | None) -> tuple[s
 
 
 def chosen_rows(snapshot: Snapshot, where: Any) -> Rows:
-    """Return the numbers of the rows that a predicate, a mask or numbers choose, ascending."""
+    """Return the numbers of the rows selected by a predicate, a mask or numbers, ascending."""
     if where is None:
         return snapshot.rows
     if isinstance(where, str):
@@ -114,26 +116,26 @@ def chosen_rows(snapshot: Snapshot, where: Any) -> Rows:
         return found if len(snapshot.rows) == len(snapshot.whole) else _common(found, snapshot)
     if isinstance(where, set | frozenset | dict) or np.ndim(where) != 1:
         raise BadRows(
-            f"where is {where!r:.80}, a {type(where).__name__}; give SQL, a mask (a bool for each "
+            f"where is {where!r:.80}, a {type(where).__name__}; give SQL, a mask (one bool per "
             "row), or row numbers, as a list or an array"
         )
     values = np.asarray(where)
     if values.ndim == 1 and values.dtype == np.bool_:
         if len(values) != len(snapshot.rows):
             raise BadRows(
-                f"where is a mask of {len(values)} rows, and version {snapshot.version.number} of "
-                f"{snapshot.name!r} has {len(snapshot.rows)}"
+                f"where is a mask of {len(values)} rows, but version {snapshot.version.number} of "
+                f"{snapshot.name!r} has {len(snapshot.rows)}; give one bool per row"
             )
         masked: Rows = snapshot.rows[values]
         return masked
     if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
         raise BadRows(
-            f"where is {values.dtype} of shape {values.shape}; give SQL, a mask (a bool for each "
-            "row), or row numbers"
+            f"where has dtype {values.dtype} and shape {values.shape}; give SQL, a mask (one bool "
+            "per row), or row numbers"
         )
     numbers = np.unique(values.astype(np.int64))
     if len(numbers) < len(values):
-        raise BadRows(f"where names {len(values) - len(numbers)} rows twice; name each once")
+        raise BadRows(f"where repeats {len(values) - len(numbers)} rows; give each row once")
     known = _common(numbers, snapshot)
     if len(known) < len(numbers):
         unknown = np.setdiff1d(numbers, known)

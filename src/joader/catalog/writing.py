@@ -1,8 +1,8 @@
-"""Who may alter a table: one process at a time, and what a killed one left is removed by the next.
+"""Lets one process at a time alter a table, and removes what a killed one left behind.
 
 The lock is the kernel's and ends with its holder. Lock files stay: removing one while another
-process waits for it would let two in. A table's folder belongs to who holds its lock, so every file
-in it that no version names is a leftover.
+process waits for it would let two in. A table's folder belongs to the holder of its lock, so every
+file in it that no version names is a leftover.
 """
 
 import fcntl
@@ -22,11 +22,11 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
 
 
 def checked_name(name: object) -> str:
-    """Return the name of a table, if it can be one."""
+    """Return the name of a table, if it is valid."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise BadArgument(
-            f"{name!r} is no name of a table; it has up to 100 letters, digits, '_', '-' and '.', "
-            "and begins with a letter, a digit or '_'"
+            f"{name!r} is not a name for a table; use up to 100 letters, digits, '_', '-' and '.', "
+            "beginning with a letter, a digit or '_'"
         )
     return name
 
@@ -38,7 +38,7 @@ def table_folder(folder: Path, name: str) -> Path:
 
 @contextmanager
 def writing(folder: Path, name: str) -> Iterator[Path]:
-    """Hold a table alone, waiting for who has it; yield its folder, and tidy up at the end."""
+    """Lock a table, waiting for its holder; yield its folder, and tidy up at the end."""
     place = table_folder(folder, name)
     try:
         for part in (folder, folder / "locks", place.parent):
@@ -47,7 +47,7 @@ def writing(folder: Path, name: str) -> Iterator[Path]:
         place.mkdir(mode=0o700, exist_ok=True)  # under the lock: another writer may tidy it away
     except OSError as error:
         raise WriteFailed(
-            f"{place} cannot be made: {error.strerror or error}; set JOADER_CATALOG to a folder "
+            f"cannot create {place}: {error.strerror or error}; set JOADER_CATALOG to a folder "
             "that you can write to"
         ) from error
     try:
@@ -67,7 +67,7 @@ def _locked(folder: Path, name: str, *, wait: bool) -> int:
         except BlockingIOError:
             if not wait:
                 raise
-            log.warning("another process alters the table %r; waiting until it is done", name)
+            log.warning("another process is altering the table %r; waiting until it is done", name)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
     except BaseException:
         os.close(descriptor)
@@ -76,7 +76,7 @@ def _locked(folder: Path, name: str, *, wait: bool) -> int:
 
 
 def _tidy(place: Path, needed: set[str]) -> None:
-    """Remove what no version of a table needs; of a table that is not there, all."""
+    """Remove what no version of a table needs; everything if the table does not exist."""
     for entry in list(os.scandir(place)):
         if entry.name not in needed:
             _remove(Path(entry.path))
@@ -85,7 +85,7 @@ def _tidy(place: Path, needed: set[str]) -> None:
 
 
 def _tidy_others(folder: Path, name: str) -> None:
-    """Remove what killed writers left of tables that are not there and that nobody makes now."""
+    """Remove what killed writers left of tables that do not exist and that nobody is making."""
     known = {*Records(folder).names(), name}
     for entry in list(os.scandir(folder / "tables")):
         if entry.name in known:

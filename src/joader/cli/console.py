@@ -1,7 +1,7 @@
-"""What every command prints with: a rich console for which a reader that goes away is no error.
+"""The console of all commands: rich's, except that a reader that goes away is not an error.
 
-`joader … | head` ends the reader early. The command then goes on in silence, so that files it was
-asked to write are written, and its exit code says how the work went. Rich would exit with 1.
+`joader … | head` ends the reader early. The command then continues silently, so that it still
+writes the files it was asked for, and its exit code says how the work went. Rich would exit with 1.
 """
 
 import os
@@ -19,12 +19,12 @@ class Console(rich.console.Console):
         drop(self.file)
 
     def print_plain(self, text: str) -> None:
-        """Print text that is not ours, as a path: no markup, no colours, no wrapping."""
+        """Print text that is not ours, such as a path: no markup, no colors, no wrapping."""
         self.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def write(text: str, stream: IO[str]) -> None:
-    """Write text as it is, for programs or as the last word to people."""
+    """Write text as it is, for programs or as a final line for people."""
     try:
         stream.write(text)
         stream.flush()
@@ -33,7 +33,7 @@ def write(text: str, stream: IO[str]) -> None:
 
 
 def drop(stream: IO[str]) -> None:
-    """Send a stream nowhere from now on, what is still in its buffer included."""
+    """Discard everything sent to a stream from now on, including what is still in its buffer."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -37,7 +37,7 @@ def list_tables(as_json: bool) -> int:
 
 
 def show(name: str, as_json: bool) -> int:
-    """Show all about a table."""
+    """Show everything about a table."""
     table = catalog.open_table(name)
     facts = _facts(table)
     if as_json:
@@ -65,7 +65,7 @@ def show(name: str, as_json: bool) -> int:
             f"used by {job['name']}, process {job['pid']}, which reads version {job['version']}"
         )
     if not facts["used_by"]:
-        console.print_plain("no job reads it now")
+        console.print_plain("no job is reading it now")
     return 0
 
 
@@ -89,9 +89,9 @@ def refresh(name: str, as_json: bool) -> int:
 
 
 def drop(name: str) -> int:
-    """Forget a table."""
+    """Drop a table."""
     catalog.drop(name)
-    write(f"joader: {name} is dropped; its data is where it was\n", sys.stdout)
+    write(f"joader: {name} is dropped; its data is untouched\n", sys.stdout)
     return 0
 
 
@@ -127,7 +127,7 @@ def _facts(table: Table) -> dict[str, Any]:
 
 
 def _used_by(name: str) -> list[dict[str, Any]]:
-    """Return the jobs of the running daemon that read a table; none where no daemon runs."""
+    """Return the jobs of the running daemon that read a table; none if no daemon runs."""
     jobs: list[dict[str, Any]] = []
     with suppress(WorldError, TimeoutError):
         connection = Connection(start=False)

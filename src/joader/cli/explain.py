@@ -1,4 +1,4 @@
-"""`joader explain JOB JOB`: what two jobs share, or what keeps them from it."""
+"""`joader explain JOB JOB`: what two jobs share, or what keeps them from sharing."""
 
 import json
 import os
@@ -17,7 +17,7 @@ _ASK_S = 10.0
 
 
 def explain(first: str, second: str, as_json: bool) -> int:
-    """Ask the daemon about two jobs and say it in words."""
+    """Ask the daemon about two jobs and put the answer into words."""
     connection = Connection(start=False)
     try:
         jobs = json.loads(connection.ask(AskStatus(), Status, _ASK_S).body)["jobs"]
@@ -40,17 +40,20 @@ def explain(first: str, second: str, as_json: bool) -> int:
 
 
 def _number(name: str, jobs: list[dict[str, Any]]) -> int:
-    """Return the number of a job that was named by number, process or name."""
+    """Return the number of a job given by number, process or name."""
     for key in ("id", "pid", "name"):
         found = [int(job["id"]) for job in jobs if str(job[key]) == name]
         if len(found) == 1:
             return found[0]
         if found:
             numbers = ", ".join(map(str, found))
-            raise BadArgument(f"{counted(len(found), 'job')} are called {name!r}: say {numbers}")
+            raise BadArgument(
+                f"{counted(len(found), 'job')} are called {name!r}; use a number: {numbers}"
+            )
     known = ", ".join(f"{job['id']} ({job['name']}, process {job['pid']})" for job in jobs)
     raise BadArgument(
-        f"no job {name!r}; the daemon serves {known or 'none now'}. `joader status` shows them"
+        f"there is no job {name!r}; the daemon serves {known or 'none now'}. `joader status` shows "
+        "them"
     )
 
 
@@ -90,7 +93,7 @@ def _line(job: dict[str, Any]) -> str:
 def why_not(
     one: dict[str, Any], other: dict[str, Any], same_recipe: bool, common: int | None
 ) -> str:
-    """Say why two jobs prepare nothing in common; "" where they do."""
+    """Return why two jobs prepare nothing in common; "" if they do."""
     private = [job["id"] for job in (one, other) if job["private"]]
     if same_recipe and private:
         return _seeded(private[0])
@@ -99,7 +102,7 @@ def why_not(
     if same_recipe:
         same = one["content"] == other["content"]
         return "they read different rows of it" if same else _dataset(one, other)
-    for part, mine in one["runs"].items():  # empty where a key names the job
+    for part, mine in one["runs"].items():  # empty if a key names the job
         if mine != (its := other["runs"].get(part, mine)):
             return _environment(part, mine, its)
     if one["key"] != other["key"]:

@@ -1,4 +1,4 @@
-"""Files that commands write: found impossible before the work, not after it."""
+"""Files that commands write: whether they can be written is checked before the work, not after."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from joader.errors import BadArgument
 
 
 def check_writable(path: str) -> None:
-    """Raise BadArgument if the file cannot be written; make its folder, leave no file behind."""
+    """Raise BadArgument if the file cannot be written; create its folder, leave no file behind."""
     target = Path(path)
     new = not target.exists()
     if not new and not (target.is_file() or target.is_dir()):
@@ -31,5 +31,5 @@ def write_text(path: str, text: str) -> None:
 
 
 def cannot_write(path: str, error: OSError) -> BadArgument:
-    """Return the error of a file that cannot be written."""
+    """Return the error for a file that cannot be written."""
     return BadArgument(f"cannot write {path!r}: {error.strerror or error}; choose another file")

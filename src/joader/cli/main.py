@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             return _run(arguments)
         finally:
-            sys.stdout.flush()  # here, as a reader that went away is an error at Python's exit
+            sys.stdout.flush()  # here: at Python's exit a reader that went away is an error
     except BrokenPipeError:
         drop(sys.stdout)
         return 0
@@ -51,18 +51,18 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    up = commands.add_parser("up", help="start the daemon (the first job does it by itself, too)")
-    up.add_argument("-d", "--detach", action="store_true", help="in the background")
+    up = commands.add_parser("up", help="start the daemon (the first job also starts it)")
+    up.add_argument("-d", "--detach", action="store_true", help="run it in the background")
     up.add_argument("--memory", metavar="SIZE", help="for prepared samples, for example 8GiB")
     up.add_argument(
         "--workers",
         type=_count,
         metavar="N",
-        help="processes at work at once (default: one per core)",
+        help="processes that prepare at the same time (default: one per core)",
     )
     up.set_defaults(run=_up)
-    down = commands.add_parser("down", help="end the daemon")
-    down.add_argument("--force", action="store_true", help="also if jobs are reading")
+    down = commands.add_parser("down", help="stop the daemon")
+    down.add_argument("--force", action="store_true", help="even if jobs are reading")
     down.set_defaults(run=_down)
     status = commands.add_parser("status", help="what runs, and how much is shared")
     status.add_argument("--json", action="store_true", help="as JSON")
@@ -81,9 +81,9 @@ def _add_datasets(commands: "argparse._SubParsersAction[argparse.ArgumentParser]
     for name, words in (
         ("list", "all tables"),
         ("show", "rows, columns, size, versions, and who uses it"),
-        ("create", "index what lies in a place"),
+        ("create", "index the data at a path or URL"),
         ("refresh", "look for new, changed and missing files"),
-        ("drop", "forget a table; its data stays"),
+        ("drop", "remove a table; its data stays"),
     ):
         action = actions.add_parser(name, help=words)
         action.set_defaults(run=_datasets, action=name)
@@ -96,15 +96,15 @@ def _add_datasets(commands: "argparse._SubParsersAction[argparse.ArgumentParser]
             )
         if name == "create":
             action.add_argument("place", metavar="PLACE", help="a path, pattern or URL")
-            action.add_argument("--kind", help="of storage, where the place does not tell")
+            action.add_argument("--kind", help="of storage, if it cannot be detected")
             action.add_argument(
                 "--index",
                 type=lambda text: text.split(","),
                 metavar="COLUMN,...",
-                help="columns to choose rows by (default: numbers and short texts)",
+                help="columns to select rows by (default: numbers and short strings)",
             )
             action.add_argument("--sizes", action="store_true", help="keep width and height, too")
-            action.add_argument("--exist-ok", action="store_true", help="refresh one that is there")
+            action.add_argument("--exist-ok", action="store_true", help="refresh it if it exists")
 
 
 def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -219,13 +219,13 @@ def _demo(options: argparse.Namespace) -> int:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number; it is at least 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a count; use an integer of at least 1")
     return int(text)
 
 
 def _seed(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no seed; a seed is an integer >= 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a seed; use an integer >= 0")
     return int(text)
 
 

@@ -53,7 +53,7 @@ def up(memory: str | None, workers: int | None, detach: bool) -> int:
         running = connected(path)
         if running is not None:
             running.close()
-            raise BadArgument(f"a daemon runs at {path} already; `joader status` shows it")
+            raise BadArgument(f"a daemon already runs at {path}; `joader status` shows it")
         if detach:
             pid = start(path, arguments)
             write(
@@ -62,14 +62,14 @@ def up(memory: str | None, workers: int | None, detach: bool) -> int:
             return 0
     from joader.daemon.main import main
 
-    write(f"joader: listening at {path}; Ctrl-C ends it\n", sys.stdout)
+    write(f"joader: listening at {path}; Ctrl-C stops it\n", sys.stdout)
     sys.argv = ["joader.daemon", f"--socket={path}", *arguments]
     main()
     return 0
 
 
 def down(force: bool) -> int:
-    """End the daemon and wait until it is gone."""
+    """Stop the daemon and wait until it is gone."""
     try:
         connection = Connection(start=False)
     except Refusal as refusal:
@@ -79,7 +79,7 @@ def down(force: bool) -> int:
         names = ", ".join(f"{job['name']} (process {job['pid']})" for job in jobs)
         connection.close()
         read = f"{counted(len(jobs), 'job')} {'reads' if len(jobs) == 1 else 'read'}"
-        raise BadArgument(f"{read}: {names}; end them first, or say --force")
+        raise BadArgument(f"{read}: {names}; end them first, or use --force")
     with _ending(connection.daemon_pid):
         connection.send(Stop())
         connection.close()
@@ -88,7 +88,7 @@ def down(force: bool) -> int:
 
 
 def _end_other(daemon: OtherDaemon) -> int:
-    """End a daemon that cannot be told to: SIGTERM lets jobs have what they asked for."""
+    """Stop a daemon that speaks another protocol: SIGTERM lets jobs get what they asked for."""
     with _ending(daemon.pid) as process:
         signal.pidfd_send_signal(process, signal.SIGTERM)
     write(
@@ -100,18 +100,18 @@ def _end_other(daemon: OtherDaemon) -> int:
 
 @contextmanager
 def _ending(pid: int) -> Iterator[int]:
-    """Wait, after what is done in the block, until a process has ended; give its descriptor."""
+    """Yield a process's descriptor; after the block wait until the process has ended."""
     process = os.pidfd_open(pid)
     try:
         yield process
         if not select.select([process], [], [], _DOWN_S)[0]:
-            raise Overdue(f"the daemon (process {pid}) has not ended in {_DOWN_S:.0f} s")
+            raise Overdue(f"the daemon (process {pid}) has not ended within {_DOWN_S:.0f} s")
     finally:
         os.close(process)
 
 
 def status(as_json: bool) -> int:
-    """Show what runs and how much is shared; 1 where no daemon can tell."""
+    """Show what runs and how much is shared; return 1 if no daemon answers."""
     path = socket_path()
     try:
         connection = Connection(start=False)
@@ -138,7 +138,7 @@ def status(as_json: bool) -> int:
 
 
 def _asked(connection: Connection) -> dict[str, Any]:
-    """Ask a daemon how it is."""
+    """Ask a daemon for its status."""
     try:
         body: dict[str, Any] = json.loads(connection.ask(AskStatus(), Status, _ASK_S).body)
     except TimeoutError as error:
@@ -159,7 +159,7 @@ def _summary(body: dict[str, Any], path: Path) -> str:
         lines.insert(
             1,
             f"started by a job, process {body['started_by']}: it may end with that job's cgroup, "
-            f"{body['cgroup'] or '/'} (`joader up` starts a daemon apart)",
+            f"{body['cgroup'] or '/'} (`joader up` starts an independent daemon)",
         )
     if totals["delivered"]:
         saved = totals["delivered"] - totals["prepared"]
@@ -189,7 +189,7 @@ def _cell(job: dict[str, Any], column: str) -> str:
 
 
 def _saved(job: dict[str, Any]) -> str:
-    """Return the part of a job's samples that were there already, as another job's or its own."""
+    """Return the share of a job's samples that were already prepared, for itself or another job."""
     return f"{job['hits'] / job['delivered']:.0%}" if job["delivered"] else "-"
 
 

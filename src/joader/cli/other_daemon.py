@@ -1,7 +1,7 @@
-"""A daemon that speaks another protocol: after an upgrade, the old one that still runs.
+"""A daemon that speaks another protocol: an old one that still runs after an upgrade.
 
-It refuses every client of this version, so it cannot be asked anything. What it said when it
-refused, and the kernel's word on who listens, are enough to show it and to end it.
+It refuses every client of this version, so it cannot be asked anything. Its refusal, and what the
+kernel says about the listening process, are enough to show it and to stop it.
 """
 
 import re
@@ -19,7 +19,7 @@ _SPEAKS = re.compile(r"joader ([^\s,)]+).* speaks protocol (\d+)")
 
 @dataclass(frozen=True)
 class OtherDaemon:
-    """What is known of it."""
+    """What is known about it."""
 
     pid: int
     version: str
@@ -28,14 +28,14 @@ class OtherDaemon:
     def __str__(self) -> str:
         """Say what it is, and what to do."""
         return (
-            f"joader {self.version}, process {self.pid}, speaks protocol {self.protocol}, and this "
+            f"joader {self.version}, process {self.pid}, speaks protocol {self.protocol}, but this "
             f"is joader {__version__} with protocol {PROTOCOL}; `joader down` ends it, and the "
             "next job starts another"
         )
 
 
 def other_daemon(refusal: Refusal) -> OtherDaemon:
-    """Return the daemon that refused us for its protocol; raise a refusal for anything else."""
+    """Return the daemon that refused us because of its protocol; reraise any other refusal."""
     said = _SPEAKS.search(str(refusal))
     sock = connected(socket_path()) if said else None
     if said is None or sock is None:

@@ -1,7 +1,7 @@
-"""Figures as PNG or SVG, drawn as one would for a paper.
+"""Figures as PNG or SVG, drawn as for a paper.
 
-Colour is the case; a solid line is ours, a dashed one the baseline, a star what the paper reports
-(or expects). A curve that all cases share is drawn once, in black or grey.
+The color shows the case; a solid line is ours, a dashed one the baseline, a star what the paper
+reports (or expects). A curve that all cases share is drawn once, in black or gray.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SUFFIXES = (".png", ".svg")
-# Okabe and Ito's colours: told apart by everyone, and in grey.
+# Okabe and Ito's colors: everyone can distinguish them, even in gray.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKS = ("o", "s", "^", "D", "v", "P")
 OURS: dict[str, Any] = {"color": "black", "linestyle": "-", "linewidth": 1.4, "markersize": 4}
@@ -33,9 +33,9 @@ PAPER: dict[str, Any] = {
 
 
 def check_plot_path(path: str) -> None:
-    """Say early what would go wrong after minutes of work."""
+    """Report before the work what would go wrong minutes later."""
     if Path(path).suffix.lower() not in SUFFIXES:
-        raise BadArgument(f"cannot draw {path!r}; the file has to end in .png or .svg")
+        raise BadArgument(f"cannot draw {path!r}; the file name must end in .png or .svg")
     _pyplot()
 
 

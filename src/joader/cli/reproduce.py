@@ -37,7 +37,7 @@ def reproduce(name: str, seed: int, effort: Effort, outputs: Outputs) -> int:
 
 
 def find(name: str) -> Figure:
-    """Return the figure of this name, or say which there are."""
+    """Return the figure with this name, or raise an error that says how to list them."""
     if name in FIGURES:
         return FIGURES[name]
     near = get_close_matches(name, FIGURES, 1, 0.4)

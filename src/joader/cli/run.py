@@ -16,7 +16,7 @@ from joader.simulator.figures import Effort, Figure, Row
 
 @dataclass(frozen=True)
 class Run:
-    """A figure with what came out: its rows, and how long they took."""
+    """A figure with its results: its rows, and how long they took."""
 
     figure: Figure
     effort: Effort
@@ -33,7 +33,7 @@ class Outputs:
     plots: Sequence[str]
 
     def check(self) -> None:
-        """Raise before the work what would be wrong after it."""
+        """Raise before the work what would otherwise fail after it."""
         for path in self.plots:
             check_plot_path(path)
             check_writable(path)
@@ -41,7 +41,7 @@ class Outputs:
             check_writable(str(self.json))
 
     def console(self) -> Console:
-        """Return where people read: not where the JSON goes."""
+        """Return the console for people, which is never where the JSON goes."""
         return Console(stderr=self.json == "-")
 
     def keep(self, run: Run, console: Console) -> None:

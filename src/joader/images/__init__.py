@@ -1,13 +1,13 @@
 """Built-in steps on images: decode, resize, crop, flip, jitter, to tensors.
 
-Deterministic steps (`Decode`, `Resize`, `ShorterSide`, `CenterCrop`) belong into the shared part of
-a recipe, random ones and `ToTensor`, `Normalize` into a job's own part: per sample in the workers,
-or on the batch in the client or on its GPU (`Batch`).
+Deterministic steps (`Decode`, `Resize`, `ShorterSide`, `CenterCrop`) belong in the shared part of a
+recipe; random ones, `ToTensor` and `Normalize` in a job's own part: per sample in the workers, or
+per batch in the client or on its GPU (`Batch`).
 
 Reading order: `step` (what every step is, and the two layouts), `sample` (where the image is),
 `steps` and `batch` (sequences); then the steps: `decode` (with `body`, `jpeg`, `pillow`), `resize`
 and `random_crop` (with `bilinear`, `resampling`), `center_crop`, `flip`, `jitter` (with `colors`),
-`to_tensor`. Beside them `libraries` (which package does the work, and why), `pixels`, `tensors`.
+`to_tensor`. Also: `libraries` (which package does the work, and why), `pixels`, `tensors`.
 
 Not here: files and rows (storage), shared memory (memory), who seeds the generators (workers).
 """

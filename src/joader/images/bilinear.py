@@ -1,6 +1,6 @@
-"""One image resized: bilinear with antialiasing, as Pillow's BILINEAR within one level.
+"""Resizes one image: bilinear with antialiasing, equal to Pillow's BILINEAR within one level.
 
-By torch where it is installed, else by Pillow; libraries.py says why.
+By torch if it is installed, else by Pillow; libraries.py says why.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from joader.images.tensors import tensor_of
 
 
 def resized(image: Image, height: int, width: int) -> Image:
-    """Return an image of this size; `image` may be a part of another, as a view."""
+    """Return an image of this size; `image` may be a view of part of another."""
     # torch would copy a part itself, but with several threads, which stall on a busy machine.
     whole = np.ascontiguousarray(image)
     if whole.shape[:2] == (height, width):

@@ -14,7 +14,7 @@ from joader.images.tensors import as_given, planar
 
 @dataclass(frozen=True)
 class CenterCrop(Step):
-    """Cut height x width out of the middle; a side that is too short is filled up with black.
+    """Cut height x width out of the middle; a side that is too short is padded with black.
 
     Without a width the crop is a square.
     """
@@ -23,12 +23,12 @@ class CenterCrop(Step):
     width: int = 0
 
     def __post_init__(self) -> None:
-        """Take the height for a missing width, and check both."""
+        """Use the height if the width is missing, and check both."""
         object.__setattr__(self, "width", self.width or self.height)
         check_size(self, self.height, self.width)
 
     def shape(self, shape: Shape | None) -> Shape:
-        """Return the size asked for."""
+        """Return the requested size."""
         return (self.height, self.width, 3)
 
     def on_image(self, image: Any, rng: Any, out: Any) -> Image:

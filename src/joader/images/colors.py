@@ -1,11 +1,11 @@
-"""Formulas of colour, for one image in NumPy or a batch in torch.
+"""Color formulas, for one image in NumPy or a batch in torch.
 
 `planes` is an array of floats with the channels first: 3 x height x width, or for a batch
 3 x N x height x width; functions change it in place. Levels go from 0 to `bound` (255 or 1). With
-`whole` they are whole numbers, and results are cut to whole numbers, as torchvision does for uint8.
+`whole` they are whole numbers, and results are truncated, as torchvision does for uint8.
 A factor is a number, or for a batch an array that broadcasts to N x height x width.
 
-`xp` is numpy or torch: only names are used that mean the same in both.
+`xp` is numpy or torch: only names that mean the same in both are used.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ _RED, _GREEN, _BLUE = 0.2989, 0.587, 0.114
 
 
 def grey(xp: Any, planes: Any, whole: bool) -> Any:
-    """Return how bright each pixel is; `planes` stays."""
+    """Return the brightness of each pixel; `planes` is not changed."""
     level = planes[0] * _RED
     level += planes[1] * _GREEN
     level += planes[2] * _BLUE
@@ -40,10 +40,10 @@ def blend(xp: Any, planes: Any, reference: Any, factor: Any, bound: float, whole
 
 
 def turn_hue(xp: Any, planes: Any, turn: Any, bound: float, whole: bool) -> None:
-    """Turn the colours by a part of the circle, from -0.5 to 0.5.
+    """Rotate the colors by a fraction of the circle, from -0.5 to 0.5.
 
     In HSV, with the hue in sixths of the circle from 0 (red) to 6: a channel is its lowest level
-    plus the chroma times a trapezoid of the hue, which is 1 around the channel's own colour.
+    plus the chroma times a trapezoid of the hue, which is 1 around the channel's own color.
     """
     hue, low, chroma = _hue(xp, planes)
     hue += turn * 6
@@ -58,7 +58,7 @@ def turn_hue(xp: Any, planes: Any, turn: Any, bound: float, whole: bool) -> None
         share += low
         planes[channel] = share
     if whole:
-        # Just enough that a whole number that came out a trifle too small is not cut to the next.
+        # Just enough to keep a whole number that came out slightly too small from being truncated.
         planes *= (bound + 1 - 1e-3) / bound
         xp.floor(planes, out=planes)
 
@@ -106,6 +106,6 @@ def _hue(xp: Any, planes: Any) -> tuple[Any, Any, Any]:
     low = xp.minimum(middle, lower)
     chroma = value - low
     middle -= lower
-    middle /= xp.clip(chroma, 1e-6, None)  # without colour all is 0, whatever it is divided by
+    middle /= xp.clip(chroma, 1e-6, None)  # for gray this is 0, whatever it is divided by
     middle += swapped * (start * 12 - 2) - start * 6
     return xp.abs(middle, out=middle), low, chroma

@@ -1,10 +1,10 @@
-"""Bytes to pixels: JPEG, PNG, WebP and what else Pillow reads, as uint8 RGB.
+"""Bytes to pixels: JPEG, PNG, WebP and whatever else Pillow reads, as uint8 RGB.
 
 Cost: about 1.2 ms for a JPEG of 500 x 375, nearly all in the decoder; 5 µs for its header. The
-result is that of `PIL.Image.open(...).convert("RGB")`, equal to the bit (two rare modes differ:
+result is that of `PIL.Image.open(...).convert("RGB")`, bit for bit (two rare modes differ:
 pillow.py). So the EXIF orientation is *not* applied unless asked for, as in torchvision's
 `ImageFolder` today; applying it to an image that has one costs a copy.
-Not here: the two roads (jpeg.py, pillow.py), where the bytes come from (body.py).
+Not here: the two decoders (jpeg.py, pillow.py), where the bytes come from (body.py).
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from joader.images.step import Step
 
 @dataclass(frozen=True)
 class Decode(Step):
-    """Decode bytes, a 1-d uint8 array, or the file at a path, to an image."""
+    """Decode bytes, a one-dimensional uint8 array, or the file at a path to an image."""
 
     apply_exif_orientation: bool = False
 
@@ -50,8 +50,8 @@ def decode(image: Any, out: Any = None, *, apply_exif_orientation: bool = False)
 def decode_into(image: Any, out: Any, *, apply_exif_orientation: bool = False) -> Image:
     """Decode an image straight into a writable buffer and return it as an array on that memory.
 
-    The buffer has at least as many bytes as `image_shape` says; a JPEG is written there by the
-    decoder itself. After a `BadImage` the buffer holds anything.
+    The buffer must have at least as many bytes as `image_shape` says; a JPEG is written there by
+    the decoder itself. After a `BadImage` the content of the buffer is undefined.
     """
     return decode(image, memoryview(out), apply_exif_orientation=apply_exif_orientation)
 
@@ -66,7 +66,7 @@ def image_shape(image: Any, *, apply_exif_orientation: bool = False) -> Shape:
 
 
 def _turned(image: Image, turn: int) -> Image:
-    """Undo an EXIF orientation: from 5 on rows are columns; then mirror up-down, left-right."""
+    """Undo an EXIF orientation: from 5 on swap rows and columns; then mirror in both directions."""
     if turn >= 5:
         image = image.transpose(1, 0, 2)
     down = -1 if turn in (3, 4, 7, 8) else 1

@@ -1,7 +1,7 @@
-"""Left becomes right, with probability p.
+"""Swaps left and right, with probability p.
 
-Cost of a flip at 224 x 224: 25 µs by torch, where it is loaded, else 0.1 ms by NumPy, channel by
-channel (all channels at once, `image[:, ::-1]`, takes 0.3 ms).
+Cost of a flip at 224 x 224: 25 µs by torch, if it is loaded, else 0.1 ms by NumPy, channel by
+channel (all channels at once, `image[:, ::-1]`, take 0.3 ms).
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class RandomHorizontalFlip(Step):
     def __post_init__(self) -> None:
         """Check the probability."""
         if not 0 <= self.p <= 1:
-            raise BadArgument(f"p is a probability, from 0 to 1, not {self.p!r}")
+            raise BadArgument(f"p is {self.p!r}; it must be a probability, from 0 to 1")
 
     def on_image(self, image: Any, rng: Any, out: Any) -> Image:
         """Flip one image, or not."""

@@ -1,12 +1,12 @@
-"""Brightness, contrast, saturation and hue, changed at random in a random order.
+"""Changes brightness, contrast, saturation and hue at random, in a random order.
 
 Distribution, as torchvision's: each factor is uniform in [max(0, 1 - x), 1 + x] (hue: in [-x, x])
-or in the range given, and the operations come in an order uniform over all, drawn for each image.
-Cost at 224 x 224 in a worker: 0.7 ms for all four, of which hue is the greater part.
+or in the range given, and the order of the operations is uniform, drawn for each image.
+Cost at 224 x 224 in a worker: 0.7 ms for all four, most of it for hue.
 
-A batch on a CPU is changed image by image: all at once its planes would not fit into the cache. On
-a GPU the orders of all images are done at once: the blends before the hue, the hue, the blends
-after it. Each image takes part where its order says so; a factor of 1 leaves it as it is.
+A batch on a CPU is changed image by image: all at once its planes would not fit into the CPU cache.
+On a GPU all images are changed at once: the blends before the hue, the hue, the blends after it.
+Each image takes part when its order says so; a factor of 1 leaves it as it is.
 Not here: the formulas (colors.py).
 """
 
@@ -29,7 +29,7 @@ Range: TypeAlias = tuple[float, float]
 
 @dataclass(frozen=True)
 class ColorJitter(Step):
-    """Change brightness, contrast, saturation and hue, by a number or a range (low, high) each."""
+    """Change brightness, contrast, saturation and hue, each by a number or a range (low, high)."""
 
     brightness: float | Range | None = None
     contrast: float | Range | None = None
@@ -56,7 +56,7 @@ class ColorJitter(Step):
         return [(operation, rng.uniform(*ranges[operation])) for operation in order]
 
     def draw_batch(self, count: int, generator: Any, device: Any) -> tuple[Any, Any]:
-        """Draw for many images: operations in their order, and factors; a row for each image."""
+        """Draw for many images: operations in their order, and factors; one row per image."""
         torch = libraries.torch()
         ranges = self.ranges
         lows, spans = (
@@ -136,7 +136,7 @@ def _rounds(operations: Any, factors: Any, has_hue: bool) -> list[tuple[Any, Any
 
 
 def _range(name: str, value: Any) -> Range | None:
-    """Return the range of a factor; None where it is always the one that changes nothing."""
+    """Return the range of a factor; None if it never changes anything."""
     middle, least, most = (0.0, -0.5, 0.5) if name == "hue" else (1.0, 0.0, float("inf"))
     if value is None:
         return None
@@ -149,6 +149,6 @@ def _range(name: str, value: Any) -> Range | None:
     if not least <= low <= high <= most:
         raise BadArgument(
             f"{name}={value!r} gives factors from {low} to {high}; give a number of at least 0, "
-            f"or a range (low, high), so that they lie from {least} to {most}"
+            f"or a range (low, high), so that they lie between {least} and {most}"
         )
     return None if low == high == middle else (float(low), float(high))

@@ -1,8 +1,8 @@
-"""The fast road for JPEG: simplejpeg, where it gives what Pillow gives, to the bit.
+"""The fast path for JPEG: simplejpeg, whenever its result equals Pillow's bit for bit.
 
-It declines (returns None), and Pillow decides, on all that is not plain: CMYK, sizes that Pillow
-warns of, any doubt of the decoder (cut off, damaged, not a JPEG). So what is an error and what is
-forgiven is always as in Pillow.
+It declines (returns None), and Pillow decides, on anything unusual: CMYK, sizes that Pillow warns
+about, any doubt of the decoder (truncated, damaged, not a JPEG). So Pillow alone decides what is an
+error and what is tolerated.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from joader.images import libraries
 from joader.images.body import Body
 from joader.images.pixels import Image, Shape, place
 
-# Above this Pillow speaks of a decompression bomb (PIL.Image.MAX_IMAGE_PIXELS, unless changed).
+# Above this Pillow warns of a decompression bomb (PIL.Image.MAX_IMAGE_PIXELS, unless changed).
 _PLAIN_PIXELS = 89_478_485
 _PLAIN_COLORS = ("YCbCr", "Gray", "RGB")
 
@@ -29,7 +29,7 @@ def _read_shape(body: Body) -> Shape | None:
         return None
     try:
         height, width, colors, _ = simplejpeg.decode_jpeg_header(body.data)
-    except (ValueError, KeyError):  # KeyError: a way of storing colours that it has no name for
+    except (ValueError, KeyError):  # KeyError: a color space that it has no name for
         return None
     plain = colors in _PLAIN_COLORS and 0 < height * width <= _PLAIN_PIXELS
     return (height, width, 3) if plain else None

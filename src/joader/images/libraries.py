@@ -1,17 +1,17 @@
 """Which library does the work: Pillow, simplejpeg, torch. None is imported before it is needed.
 
-- *JPEG* is decoded by simplejpeg: equal to Pillow to the bit, 1.6 times as fast, and it writes into
-  a given buffer. Without it, or where it declines: by Pillow.
+- *JPEG* is decoded by simplejpeg: the same bits as Pillow, 1.6 times as fast, and it writes into a
+  given buffer. Without it, or if it declines: by Pillow.
 - *All other formats* are decoded by Pillow; without it: `MissingExtra`.
-- *Resizing* is done by torch where that is installed (5 times as fast), else by Pillow.
+- *Resizing* is done by torch if it is installed (5 times as fast), else by Pillow.
 
 **Why torch is imported for a resize.** It costs a worker 1.4 s (2.8 s on a busy machine) and 200 MB
-of memory, partly shared between workers, and saves 1.1 ms an image: it has paid after some 2,000
-images a worker. Whether it is *installed* decides, never whether somebody has loaded it yet or how
-many images are left: torch and Pillow differ by one level in 3 % of the values, and the same bytes
-must give the same pixels in every worker of an environment, at every time. Who cannot wait on the
-first image calls `warm_up` before it. Flips are the same by either; there torch is used if it is
-loaded already.
+of memory, partly shared between workers, and saves 1.1 ms per image: it pays off after some 2,000
+images per worker. What counts is whether it is *installed*, never whether it has been loaded yet or
+how many images are left: torch and Pillow differ by one level in 3 % of the values, and the same
+bytes must give the same pixels in every worker of an environment, at any time. Code that cannot
+wait at the first image calls `warm_up` before it. Flips are the same with either; they use torch
+only if it is already loaded.
 """
 
 import importlib
@@ -31,12 +31,12 @@ def pillow() -> Any:
 
 
 def simplejpeg() -> Any:
-    """Return the module simplejpeg, or None where Pillow has to do."""
+    """Return the module simplejpeg, or None if Pillow has to do its work."""
     return _imported("simplejpeg")
 
 
 def torch() -> Any:
-    """Return torch where it is installed, importing it; else None."""
+    """Import torch and return it if it is installed; else return None."""
     return _imported("torch")
 
 
@@ -46,7 +46,7 @@ def needed_torch(what: str) -> Any:
 
 
 def loaded_torch() -> Any:
-    """Return torch if somebody has imported it already, to its end; else None."""
+    """Return torch if it is already imported, completely; else None."""
     module = sys.modules.get("torch")
     if module is None or getattr(module.__spec__, "_initializing", False):
         return None
@@ -54,7 +54,7 @@ def loaded_torch() -> Any:
 
 
 def warm_up(names: Iterable[str] = ALL) -> None:
-    """Import now what the first image would import: up to 3 s where torch is installed."""
+    """Import now what the first image would import: up to 3 s if torch is installed."""
     for name in names:
         _imported(name)
 
@@ -63,7 +63,7 @@ def warm_up(names: Iterable[str] = ALL) -> None:
 def _imported(name: str) -> Any:
     try:
         return importlib.import_module(name)
-    except Exception:  # also one that is installed and broken: built for another NumPy, or cut off
+    except Exception:  # also if it is installed but broken: built for another NumPy, or truncated
         return None
 
 

@@ -1,10 +1,11 @@
-"""The road for all formats: Pillow, with its errors translated.
+"""The path for all formats: Pillow, with its errors translated.
 
-Levels are those of `Image.open(...).convert("RGB")`: alpha is dropped, a palette looked up, CMYK
-converted, of an animation the first image taken. Two modes differ:
-- *16-bit grey* (`I;16`): Pillow cuts at 255, so that nearly all becomes white. Here it is the high
-  byte, which is also what Pillow makes of 16-bit RGB.
-- *32-bit integers and floats* (`I`, `F`, from TIFF): which level is white is not known; an error.
+Levels are those of `Image.open(...).convert("RGB")`: alpha is dropped, a palette is looked up, CMYK
+is converted, and of an animation the first frame is taken. Two modes differ:
+- *16-bit gray* (`I;16`): Pillow clips at 255, so that nearly everything becomes white. Here it is
+  the high byte, which is also what Pillow makes of 16-bit RGB.
+- *32-bit integers and floats* (`I`, `F`, from TIFF): the level of white is unknown, so this is an
+  error.
 """
 
 import io
@@ -21,7 +22,7 @@ from joader.images.pixels import Image, Shape, place
 
 _STARTS = (b"\xff\xd8\xff", b"\x89PN", b"GIF", b"RIF")  # JPEG, PNG, GIF, WebP
 _ORIENTATION = 0x0112  # the EXIF tag
-# Without one of these there is none: EXIF in JPEG, PNG, WebP, TIFF; XMP has it as text.
+# Without one of these there is no orientation: EXIF in JPEG, PNG, WebP, TIFF; XMP has it as text.
 _MARKS = (b"Exif", b"eXIf", b"EXIF", b"II*\0", b"MM\0*", b"Orientation")
 
 
@@ -41,7 +42,7 @@ def pillow_pixels(body: Body, out: Any) -> Image:
 
 
 def orientation(body: Body) -> int:
-    """Return how the image is to be turned: 1 (not at all) to 8, as EXIF counts."""
+    """Return the orientation as EXIF counts it: 1 (upright) to 8."""
     data = bytes(body.data)
     if not any(mark in data for mark in _MARKS):
         return 1
@@ -52,7 +53,7 @@ def orientation(body: Body) -> int:
 
 @contextmanager
 def _opened(body: Body) -> Iterator[Any]:
-    """Open by Pillow; whatever is wrong with the bytes becomes a `BadImage`."""
+    """Open with Pillow; whatever is wrong with the bytes becomes a `BadImage`."""
     pillow = libraries.pillow()
     try:
         with pillow.open(io.BytesIO(body.data)) as image:
@@ -69,25 +70,25 @@ def _levels(image: Any, body: Body) -> Image:
         return np.broadcast_to(high[:, :, None], (*high.shape, 3))
     if image.mode in ("I", "F"):
         raise BadImage(
-            f"{body} has 32-bit levels (mode {image.mode!r}), and which of them is white is not "
-            "known; save it with 8 or 16 bits"
+            f"{body} has 32-bit levels (mode {image.mode!r}), and the level of white is unknown; "
+            "save it with 8 or 16 bits"
         )
     if image.mode == "P":
-        # It changes no pixel, but Pillow would warn of what is usual: PNG palettes with alpha.
+        # It changes no pixel, but Pillow would warn about a common case: PNG palettes with alpha.
         image.info.pop("transparency", None)
     return np.asarray(image.convert("RGB"))
 
 
 def _reason(error: Exception, body: Body) -> str:
     name = type(error).__name__
-    again = "get the file again, or leave it out"
+    again = "download the file again, or leave it out"
     if name.startswith("DecompressionBomb"):
         return f"{error} If you trust it, raise PIL.Image.MAX_IMAGE_PIXELS in the dataset's module"
     if not body.data:
-        return f"there are no bytes; {again}"
+        return f"it is empty; {again}"
     if name == "UnidentifiedImageError" and bytes(body.data[:3]) not in _STARTS:
         start = bytes(body.data[:8]).hex(" ")
-        return f"it begins with {start}, which no format that Pillow knows does; {again}"
-    if name == "UnidentifiedImageError":  # names an object of ours, which says nothing
-        error = ValueError("its header makes no sense")
-    return f"{error or name}; it is cut off or damaged: {again}"
+        return f"it begins with {start}, unlike any format that Pillow knows; {again}"
+    if name == "UnidentifiedImageError":  # its message names an object of ours, which is no help
+        error = ValueError("its header is invalid")
+    return f"{error or name}; it is truncated or damaged: {again}"

@@ -1,7 +1,7 @@
 """The image between two steps: a uint8 array of height x width x 3, C-contiguous.
 
-It may be a read-only view of shared memory: no step writes to what it is given. A result lies in
-the `out` that the caller gave; else it is a new array, or the input itself if nothing was to do.
+It may be a read-only view of shared memory: no step writes to its input. A result is in the `out`
+that the caller gave; else it is a new array, or the input itself if there was nothing to do.
 """
 
 from math import prod
@@ -17,19 +17,19 @@ Shape: TypeAlias = tuple[int, ...]
 
 
 def pixels(image: Any, who: object) -> Image:
-    """Return the image as step `who` may use it, or say what it is instead."""
+    """Return the image as step `who` may use it, or raise an error that describes it."""
     if isinstance(image, np.ndarray) and image.dtype == np.uint8 and image.ndim == 3:
         height, width, channels = image.shape
         if channels == 3 and height and width:
             return np.ascontiguousarray(image)
     raise BadArgument(
-        f"{who} takes an image as a uint8 array of height x width x 3 and got {described(image)}; "
+        f"{who} takes an image as a uint8 array of height x width x 3 but got {described(image)}; "
         "put Decode() before it, or make such an array"
     )
 
 
 def described(value: Any) -> str:
-    """Say what a value is, in a few words."""
+    """Describe a value in a few words."""
     kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     return kind if shape is None else f"a {kind} of {dtype} and shape {tuple(shape)}"
@@ -45,13 +45,13 @@ def place(out: Any, shape: Shape, dtype: type[np.generic] = np.uint8) -> NDArray
         room = out if is_flat and out.flags.c_contiguous else np.frombuffer(out, np.uint8)
     except (TypeError, ValueError, BufferError) as error:
         raise BadArgument(
-            f"out is {described(out)}, which cannot be written to in one piece: {error}; "
+            f"out is {described(out)}, which is not one writable block of memory: {error}; "
             "give a C-contiguous buffer"
         ) from error
     if not room.flags.writeable or room.size < size:
         is_wrong = "read-only" if not room.flags.writeable else f"of {room.size} bytes"
         raise BadArgument(
-            f"out is {is_wrong}; an image of shape {shape} needs {size} bytes that can be written"
+            f"out is {is_wrong}; an image of shape {shape} needs {size} writable bytes"
         )
     items = room[:size]
     return (items if dtype is np.uint8 else items.view(dtype)).reshape(shape)

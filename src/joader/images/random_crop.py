@@ -1,9 +1,9 @@
-"""A random part of an image, resized: the usual augmentation in training on photos.
+"""A random part of an image, resized: the usual augmentation for training on photos.
 
 Distribution, as torchvision's: the part's area is uniform in `scale` times the image's, its
-proportions (width to height) log-uniform in `ratio`, its place uniform. A part that does not fit
-into the image is drawn anew, up to ten times; then it is the largest part in the middle with
-proportions within `ratio`.
+proportions (width to height) log-uniform in `ratio`, its position uniform. A part that does not fit
+into the image is drawn again, up to ten times; then the largest central part with proportions
+within `ratio` is used.
 Cost in a worker: 0.18 ms from 500 x 375 to 224 x 224 (by Pillow: 0.9 ms).
 """
 
@@ -36,20 +36,22 @@ class RandomResizedCrop(Step):
     libraries: ClassVar[tuple[str, ...]] = ("torch", "PIL.Image")
 
     def __post_init__(self) -> None:
-        """Bring the arguments to one form and check them."""
+        """Normalize the arguments and check them."""
         size = (self.size, self.size) if isinstance(self.size, int) else tuple(self.size)
         if len(size) != 2:
-            raise BadArgument(f"size is a number or (height, width), not {self.size!r}")
+            raise BadArgument(f"size is {self.size!r}; it must be a number or (height, width)")
         check_size("RandomResizedCrop", *size)
         object.__setattr__(self, "size", size)
         for name in ("scale", "ratio"):
             low, high = (float(bound) for bound in getattr(self, name))
             if not 0 <= low <= high < inf or (name == "ratio" and not low):
-                raise BadArgument(f"{name} is a range (low, high) above 0, not {(low, high)}")
+                raise BadArgument(
+                    f"{name} is {(low, high)}; it must be a range (low, high) above 0"
+                )
             object.__setattr__(self, name, (low, high))
 
     def shape(self, shape: Shape | None) -> Shape:
-        """Return the size asked for."""
+        """Return the requested size."""
         return (*self._size, 3)
 
     def on_image(self, image: Any, rng: Any, out: Any) -> Image:
@@ -85,7 +87,7 @@ class RandomResizedCrop(Step):
         heights = (areas / proportions).sqrt().round().long()
         widths = (areas * proportions).sqrt().round().long()
         fits = (heights > 0) & (heights <= height) & (widths > 0) & (widths <= width)
-        # The first that fits: argmax gives the first of equal values for integers on every device.
+        # The first that fits: for integers argmax returns the first of equal values on any device.
         ranks = torch.arange(_TRIES, 0, -1, device=view.device) * fits
         first = ranks.argmax(1, keepdim=True)
         heights, widths = heights.gather(1, first)[:, 0], widths.gather(1, first)[:, 0]

@@ -1,14 +1,14 @@
 """Many crops of a batch, each resized to one size: bilinear, antialiased, on any device.
 
-On a CPU levels are resized crop by crop (0.15 ms, torch's own kernel). On a GPU that would be many
-launches an image; there all crops are two batched matrix products, one along the height and one
-along the width. A row of such a matrix holds the weights of one pixel of the result: a triangle
-around its centre, as wide as the crop is shrunk, zero outside the crop. 224 of 256 pixels cost
-165 MFLOP an image, which a GPU does in microseconds.
+On a CPU levels are resized crop by crop (0.15 ms, torch's own kernel). On a GPU that would take
+many launches per image; there all crops are two batched matrix products, one along the height and
+one along the width. A row of such a matrix holds the weights of one pixel of the result: a triangle
+around its center, as wide as the crop is shrunk, zero outside the crop. 224 of 256 pixels cost
+165 MFLOP per image, which a GPU does in microseconds.
 
-uint8 goes through half precision there: levels are exact in it, products are summed in single, and
-what is lost in the weights stays below half a level. Results differ from torch's and Pillow's,
-which round between the two directions, by one level at most.
+There uint8 goes through half precision: levels are exact in it, products are summed in single
+precision, and the error in the weights stays below half a level. Results differ from torch's and
+Pillow's, which round between the two directions, by one level at most.
 Floats go this way on a CPU too: torch's own resize of them is wrong for a width of 1 (2.13).
 Not here: which crops (random_crop.py).
 """
@@ -24,7 +24,7 @@ from joader.images.bilinear import resized
 def resampled(images: Any, boxes: Any, size: tuple[int, int]) -> Any:
     """Return N x 3 x size of the crops (top, left, height, width) in the N rows of `boxes`.
 
-    `images` is N x 3 x height x width; without boxes all of each image is taken.
+    `images` is N x 3 x height x width; without boxes the whole of each image is taken.
     """
     if boxes is None and images.shape[2:] == size:
         return images.clone()

@@ -13,7 +13,8 @@ from joader.images.resampling import resampled
 from joader.images.step import Step
 from joader.images.tensors import as_given, planar
 
-# A thin strip grows without bound with its shorter side. This is where Pillow refuses to decode.
+# Scaling the shorter side of a thin strip makes it arbitrarily large. This is where Pillow refuses
+# to decode.
 _MOST_PIXELS = 178_956_970
 
 
@@ -31,7 +32,7 @@ class Resize(Step):
         check_size(self, self.height, self.width)
 
     def shape(self, shape: Shape | None) -> Shape:
-        """Return the size asked for."""
+        """Return the requested size."""
         return (self.height, self.width, 3)
 
     def on_image(self, image: Any, rng: Any, out: Any) -> Image:
@@ -70,18 +71,18 @@ class ShorterSide(Step):
         return as_given(resampled(view, None, self._scaled(*view.shape[2:])))
 
     def _scaled(self, height: int, width: int) -> tuple[int, int]:
-        # The longer side is cut, not rounded, as in torchvision.
+        # The longer side is truncated, not rounded, as in torchvision.
         longer = int(self.size * max(height, width) / min(height, width))
         if longer * self.size > _MOST_PIXELS:
             raise BadImage(
                 f"{self} of an image of {height} x {width} pixels would make {longer * self.size:,}"
-                f", more than {_MOST_PIXELS:,}; leave it out, or cut it first"
+                f", more than {_MOST_PIXELS:,}; leave it out, or crop it first"
             )
         return (self.size, longer) if height <= width else (longer, self.size)
 
 
 def check_size(who: object, *sizes: object) -> None:
-    """Refuse sizes that are no positive integers."""
+    """Refuse sizes that are not positive integers."""
     for size in sizes:
         if not isinstance(size, int) or size < 1:
-            raise BadArgument(f"{who}: sizes are integers of at least 1, not {size!r}")
+            raise BadArgument(f"{who} has the size {size!r}; sizes must be integers of at least 1")

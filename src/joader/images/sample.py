@@ -1,7 +1,7 @@
 """The image in a sample: the sample itself, the first of a tuple or list, or the item "image".
 
 The rest of a sample (label, name) is passed on as it is, in a new container of the same type.
-Batches are built the same way, with many images in the place of one.
+Batches are built the same way, with many images in place of one.
 """
 
 import copy
@@ -17,7 +17,7 @@ def image_of(sample: Any) -> Any:
     if isinstance(sample, tuple | list):
         if not sample:
             raise BadArgument(
-                f"a sample is an empty {type(sample).__name__}; its first item has to be the image"
+                f"a sample is an empty {type(sample).__name__}; its first item must be the image"
             )
         return sample[0]
     if isinstance(sample, dict):

@@ -18,19 +18,19 @@ AnyStep: TypeAlias = Step | Callable[[Any], Any]
 class Steps:
     """Steps in their order, as one: callable, picklable, without state.
 
-    Any function of a sample may be among them. What it does is unknown: it counts as random, and
+    Any function of a sample may be among them. Since its effect is unknown, it counts as random and
     its output's shape as unknown.
     """
 
     steps: Sequence[AnyStep]
 
     def __post_init__(self) -> None:
-        """Keep a tuple, so that nobody changes it."""
+        """Keep a tuple, so that it cannot be changed."""
         object.__setattr__(self, "steps", tuple(self.steps))
         for step in self.steps:
             if not callable(step):
                 raise BadArgument(
-                    f"a step is a function of a sample, and {step!r} cannot be called"
+                    f"{step!r} cannot be called; a step must be a function of a sample"
                 )
 
     def __call__(
@@ -40,9 +40,9 @@ class Steps:
         out: Any = None,
         begins: Callable[[int], None] | None = None,
     ) -> Any:
-        """Apply all steps to a sample; the image of the last one lies in `out`, if given.
+        """Apply all steps to a sample; the final image is in `out`, if given.
 
-        `begins` is told the number of each step before it.
+        `begins` is called with the number of each step before it runs.
         """
         return apply(self.steps, sample, rng, out, begins)
 
@@ -52,14 +52,14 @@ class Steps:
         return any(is_random(step) for step in self.steps)
 
     def shape(self, shape: Shape | None = None) -> Shape | None:
-        """Return the shape of the image that comes out, from that which goes in; None: unknown."""
+        """Return the shape of the output image from that of the input; None: unknown."""
         for step in self.steps:
             shape = step.shape(shape) if isinstance(step, Step | Steps) else None
         return shape
 
     @property
     def built_in(self) -> bool:
-        """Whether no step is a function of the user's."""
+        """Whether no step is a user's function."""
         return all(
             step.built_in if isinstance(step, Steps) else isinstance(step, Step)
             for step in self.steps
@@ -67,7 +67,7 @@ class Steps:
 
     @property
     def dtype(self) -> str | None:
-        """The type of the image that comes out; None: unknown."""
+        """The type of the output image; None: unknown."""
         last = self.steps[-1] if self.steps else None
         return last.dtype if isinstance(last, Step | Steps) else None
 
@@ -78,12 +78,12 @@ class Steps:
         return tuple(sorted({name for step in known for name in step.libraries}))
 
     def split(self) -> tuple["Steps", "Steps"]:
-        """Return the steps up to the first random one, which can be shared, and the others."""
+        """Return the steps before the first random one, which can be shared, and the others."""
         end = next((n for n, step in enumerate(self.steps) if is_random(step)), len(self.steps))
         return Steps(self.steps[:end]), Steps(self.steps[end:])
 
     def warm_up(self) -> None:
-        """Import now what the first sample would import: up to 3 s where torch is installed."""
+        """Import now what the first sample would import: up to 3 s if torch is installed."""
         libraries.warm_up(self.libraries)
 
 
@@ -94,7 +94,7 @@ def apply(
     out: Any = None,
     begins: Callable[[int], None] | None = None,
 ) -> Any:
-    """Apply steps to a sample in their order; the image of the last one lies in `out`, if given."""
+    """Apply steps to a sample in their order; the final image is in `out`, if given."""
     ordered = tuple(steps)
     for number, step in enumerate(ordered):
         is_last = number == len(ordered) - 1
@@ -111,5 +111,5 @@ def apply(
 
 
 def is_random(step: AnyStep) -> bool:
-    """Tell whether a step may give something else each time; so does a function unknown here."""
+    """Return whether a step may give another result each time, as an unknown function may."""
     return bool(getattr(step, "random", True))

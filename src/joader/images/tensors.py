@@ -1,4 +1,4 @@
-"""Between NumPy arrays and torch tensors, without a copy; and what a batch of images has to be."""
+"""Converts between NumPy arrays and torch tensors without a copy, and checks batches of images."""
 
 from functools import lru_cache
 from typing import Any
@@ -12,15 +12,15 @@ from joader.images.pixels import described
 
 
 def tensor_of(array: NDArray[Any], torch: Any) -> Any:
-    """Return a tensor on the same memory, only to be read.
+    """Return a tensor on the same memory, which must only be read.
 
-    torch warns of a read-only array, since its tensors can always be written to.
+    torch warns about a read-only array, since its tensors can always be written to.
     """
     return torch.from_numpy(array if array.flags.writeable else np.asarray(_Unlocked(array)))
 
 
 class _Unlocked:
-    """The same bytes as an array, without its mark that they are read-only."""
+    """The bytes of an array, without the flag that they are read-only."""
 
     def __init__(self, array: NDArray[Any]) -> None:
         self._array = array  # keeps the memory
@@ -29,7 +29,7 @@ class _Unlocked:
 
 
 def planar(images: Any, who: object) -> Any:
-    """Return a view N x 3 x height x width of a batch, or say what it is instead.
+    """Return a view N x 3 x height x width of a batch, or raise an error that describes it.
 
     uint8 batches come as N x height x width x 3, floating ones as N x 3 x height x width.
     """
@@ -41,13 +41,13 @@ def planar(images: Any, who: object) -> Any:
             return images
     raise BadArgument(
         f"{who} takes a batch as a torch tensor, uint8 of N x height x width x 3 or floating of "
-        f"N x 3 x height x width, and got {described(images)}; uint8 images with channels first: "
-        "batch.permute(0, 2, 3, 1)"
+        f"N x 3 x height x width, but got {described(images)}; for uint8 images with channels "
+        "first use batch.permute(0, 2, 3, 1)"
     )
 
 
 def as_given(view: Any) -> Any:
-    """Return what `planar` made a view of: uint8 with channels last, contiguous."""
+    """Undo `planar`: return uint8 with channels last, contiguous."""
     if view.is_floating_point():
         return view
     return view.permute(0, 2, 3, 1).contiguous()
@@ -55,12 +55,12 @@ def as_given(view: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def constant(values: tuple[float, ...], dtype: Any, device: Any) -> Any:
-    """Return a few numbers as a tensor, only to be read; kept, since to bring them there waits."""
+    """Return a few numbers as a read-only tensor; cached, since copying them to a GPU waits."""
     return libraries.torch().tensor(values, dtype=dtype, device=device)
 
 
 def uniform(shape: tuple[int, ...], generator: Any, device: Any) -> Any:
-    """Draw from [0, 1) where the generator is, and bring it to the device."""
+    """Draw from [0, 1) on the generator's device, and move the result to `device`."""
     torch = libraries.torch()
     where = device if generator is None else generator.device
     drawn = torch.rand(shape, generator=generator, device=where)

@@ -1,4 +1,4 @@
-"""From levels to what a model takes: floats from 0 to 1, channels first; then normalised.
+"""From levels to what a model takes: floats from 0 to 1, channels first; then normalized.
 
 Cost at 224 x 224: 0.09 ms in a worker, where the result also takes four times the memory of the
 levels; as batch steps the copy to the GPU stays small and the work is done there in microseconds.
@@ -20,9 +20,9 @@ from joader.images.tensors import constant, planar, tensor_of
 class ToTensor(Step):
     """Turn uint8, height x width x 3, into float32 in [0, 1], 3 x height x width.
 
-    A sample becomes a torch tensor where torch is installed, else a NumPy array; `library` asks for
-    one of the two. As for a resize, what is installed decides, not what happens to be loaded: all
-    samples of a batch are of one kind.
+    A sample becomes a torch tensor if torch is installed, else a NumPy array; `library` chooses one
+    of the two. As for a resize, what is installed decides, not what happens to be loaded, so that
+    all samples of a batch are of one kind.
     """
 
     library: Literal["torch", "numpy"] | None = None
@@ -33,14 +33,14 @@ class ToTensor(Step):
     def __post_init__(self) -> None:
         """Check the library."""
         if self.library not in (None, "torch", "numpy"):
-            raise BadArgument(f"library is 'torch', 'numpy' or None, not {self.library!r}")
+            raise BadArgument(f"library is {self.library!r}; it must be 'torch', 'numpy' or None")
 
     def shape(self, shape: Shape | None) -> Shape | None:
         """Return the size with the channels first."""
         return None if shape is None else (shape[2], shape[0], shape[1])
 
     def on_image(self, image: Any, rng: Any, out: Any) -> Any:
-        """Turn one image."""
+        """Convert one image."""
         levels = pixels(image, self).transpose(2, 0, 1)
         room = place(out, levels.shape, np.float32)
         np.divide(np.ascontiguousarray(levels), np.float32(255), out=room, dtype=np.float32)
@@ -50,10 +50,12 @@ class ToTensor(Step):
         return room if torch is None else torch.from_numpy(room)
 
     def on_batch(self, images: Any, generator: Any) -> Any:
-        """Turn all images."""
+        """Convert all images."""
         view = planar(images, self)
         if view.is_floating_point():
-            raise BadArgument(f"{self} takes uint8 levels and got {described(images)}")
+            raise BadArgument(
+                f"{self} takes uint8 levels but got {described(images)}; leave it out for floats"
+            )
         torch = libraries.torch()
         return view.to(torch.float32, memory_format=torch.contiguous_format).div_(255)
 
@@ -68,17 +70,17 @@ class Normalize(Step):
     dtype: ClassVar[str] = "float32"
 
     def __post_init__(self) -> None:
-        """Bring the arguments to one form and check them."""
+        """Normalize the arguments and check them."""
         for name in ("mean", "std"):
             values = tuple(float(value) for value in getattr(self, name))
             if len(values) != 3:
-                raise BadArgument(f"{name} has a value for each of 3 channels, not {values}")
+                raise BadArgument(f"{name} is {values}; give one value for each of 3 channels")
             object.__setattr__(self, name, values)
         if not all(self.std):
-            raise BadArgument(f"std has to be above 0 in every channel, not {self.std}")
+            raise BadArgument(f"std is {self.std}; it must be above 0 in every channel")
 
     def on_image(self, image: Any, rng: Any, out: Any) -> Any:
-        """Normalise one image."""
+        """Normalize one image."""
         if isinstance(image, np.ndarray) and image.dtype.kind == "f" and image.ndim == 3:
             mean, std = (
                 np.array(values, image.dtype).reshape(3, 1, 1) for values in (self.mean, self.std)
@@ -89,16 +91,16 @@ class Normalize(Step):
             result = self.on_batch(image[None], None)[0]
             return result if out is None else tensor_of(put(result.numpy(), out), torch)
         raise BadArgument(
-            f"{self} takes an image of floats, 3 x height x width, and got {described(image)}; "
+            f"{self} takes an image of floats, 3 x height x width, but got {described(image)}; "
             "put ToTensor() before it"
         )
 
     def on_batch(self, images: Any, generator: Any) -> Any:
-        """Normalise all images."""
+        """Normalize all images."""
         view = planar(images, self)
         if not view.is_floating_point():
             raise BadArgument(
-                f"{self} takes floats and got {described(images)}; put ToTensor() before it"
+                f"{self} takes floats but got {described(images)}; put ToTensor() before it"
             )
         mean, std = (
             constant(values, view.dtype, view.device).view(3, 1, 1)

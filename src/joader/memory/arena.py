@@ -1,19 +1,19 @@
 """One memfd of the budget's size: workers write it, clients read it, the kernel frees it.
 
 The memory has no name. It lives while a process maps it or holds a descriptor of it, so `kill -9`
-of all of them leaves nothing behind, and `--shm-size` of a container does not matter.
+of all of them leaves nothing behind, and a container's `--shm-size` does not matter.
 
 Invariants:
 - The size never changes: the memfd is sealed against shrinking and growing, so no process can pull
-  pages away under another one's mapping (which would be SIGBUS there).
+  pages out from under another's mapping (which would raise SIGBUS there).
 - A client cannot write: its descriptor is open for reading only, so the kernel refuses a writable
-  mapping, and its view is a read-only array. The mode 0400 keeps it from opening the descriptor's
-  /proc entry for writing, too (not where it runs as root).
+  mapping, and its view is a read-only array. The mode 0400 also keeps it from opening the
+  descriptor's /proc entry for writing (unless it runs as root).
 - Never more than the budget: the size is the budget rounded down to whole pages.
 
-Owner: the process that calls `Arena(...)`, the daemon; workers and clients `attach`. Pages are
-counted against the memory cgroup of the process that touches them first: another reason for the
-owner to `touch` ahead of the workers.
+Owner: the process that calls `Arena(...)`, the daemon; workers and clients `attach`. A page is
+charged to the memory cgroup of the process that touches it first: another reason for the owner to
+`touch` ahead of the workers.
 Misuse to avoid: handing `view` of a writable arena to user code.
 Not here: which bytes are free (cache/slots.py), how descriptors travel (daemon/, client/).
 """
@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 from joader.errors import BadArgument, OurError, WorldError
 
-# Pages touched in one native call. The GIL is free meanwhile; between two calls `close` is seen, so
-# this bounds how long it waits: about 5 ms. Below 500 pages NumPy keeps the GIL.
+# Bytes touched in one native call, during which the GIL is free. `close` is noticed between two
+# calls, so this bounds how long it waits: about 5 ms. Below 500 pages NumPy keeps the GIL.
 STEP_BYTES = 4 * 2**20
 
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
@@ -45,33 +45,35 @@ class Arena:
         whole = size_bytes // mmap.PAGESIZE * mmap.PAGESIZE
         if whole < mmap.PAGESIZE:
             raise BadArgument(
-                f"an arena of {size_bytes} bytes; give at least one page, {mmap.PAGESIZE} bytes"
+                f"an arena of {size_bytes} bytes is too small; give at least one page, "
+                f"{mmap.PAGESIZE} bytes"
             )
         try:
             descriptor = os.memfd_create("joader-arena", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         except OSError as error:
             raise WorldError(
-                f"the kernel gives no shared memory (memfd_create: {error})"
+                f"the kernel refused to create shared memory (memfd_create): {error}"
             ) from error
         self._close_descriptor = weakref.finalize(self, os.close, descriptor)
         self._descriptor: int | None = descriptor
         try:
+            # The size comes before the seals, which forbid changing it.
             os.ftruncate(descriptor, whole)
             fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
             os.fchmod(descriptor, 0o400)
         except OSError as error:
             self._close_descriptor()
-            raise WorldError(f"shared memory of {whole} bytes cannot be had: {error}") from error
+            raise WorldError(f"cannot create {whole} bytes of shared memory: {error}") from error
         self._map(descriptor, whole, writable=True)
 
     @classmethod
     def attach(
         cls, descriptor: int, size_bytes: int, *, writable: bool = False, forks: bool = True
     ) -> Self:
-        """Map an arena that another process owns; the descriptor stays the caller's to close.
+        """Map an arena that another process owns; the caller still has to close the descriptor.
 
-        Where `forks` is not so, a process forked from this one has no such mapping: neither can it
-        write there, nor does it keep the memory.
+        With `forks=False` a process forked from this one does not inherit the mapping: it can
+        neither write there nor keep the memory alive.
         """
         arena = cls.__new__(cls)
         arena._descriptor = None
@@ -79,11 +81,11 @@ class Arena:
             sealed = fcntl.fcntl(descriptor, fcntl.F_GET_SEALS) & _SEALS == _SEALS
             there_bytes = os.fstat(descriptor).st_size
         except (OSError, ValueError) as error:
-            raise OurError(f"descriptor {descriptor} is no arena: {error}") from error
+            raise OurError(f"descriptor {descriptor} is not an arena: {error}") from error
         if not sealed or there_bytes != size_bytes or size_bytes == 0:
             raise OurError(
-                f"descriptor {descriptor} is no arena of {size_bytes} bytes: it has {there_bytes} "
-                f"and is {'' if sealed else 'not '}sealed"
+                f"descriptor {descriptor} is not an arena of {size_bytes} bytes: it has "
+                f"{there_bytes} and is {'' if sealed else 'not '}sealed"
             )
         arena._map(descriptor, size_bytes, writable=writable, forks=forks)
         return arena
@@ -98,67 +100,72 @@ class Arena:
             )
         except PermissionError as error:
             raise BadArgument(
-                "this descriptor is for reading only; attach with writable=False, or ask the owner "
-                "for writable_descriptor()"
+                "this descriptor is read-only; attach with writable=False, or get one from the "
+                "owner's writable_descriptor()"
             ) from error
         except OSError as error:
-            raise WorldError(f"{size_bytes} bytes cannot be mapped: {error}") from error
+            raise WorldError(f"cannot map {size_bytes} bytes of shared memory: {error}") from error
         mapping.madvise(mmap.MADV_DONTDUMP)  # a job that crashes must not dump 8 GiB of arena
         if not forks:
             mapping.madvise(mmap.MADV_DONTFORK)
         self.size_bytes = size_bytes
         self.writable = writable
         self.touched_bytes = 0
-        # The array holds the mapping: it is undone with the last view, never under one.
+        # The array keeps the mapping alive: it is unmapped after the last view is gone, never
+        # before.
         self._view: NDArray[np.uint8] | None = np.frombuffer(mapping, np.uint8)
 
     @property
     def view(self) -> NDArray[np.uint8]:
-        """All bytes as one array, read-only where the arena is; slices stay valid after `close`."""
+        """All bytes as one array, read-only if the arena is; slices stay valid after `close`."""
         if self._view is None:
-            raise OurError("the arena is closed; take the view before, or attach again")
+            raise OurError("the arena is closed; take the view before closing, or attach again")
         return self._view
 
     def slot(self, offset: int, size_bytes: int) -> NDArray[np.uint8]:
         """Return the bytes of one slot."""
         if not 0 <= offset <= offset + size_bytes <= self.size_bytes:
-            raise OurError(f"a slot [{offset}, +{size_bytes}) outside of {self.size_bytes} bytes")
+            raise OurError(
+                f"the slot of {size_bytes} bytes at {offset} is outside the arena of "
+                f"{self.size_bytes} bytes"
+            )
         return self.view[offset : offset + size_bytes]
 
     def read_only_descriptor(self) -> int:
-        """Open a descriptor for a client, good for reading only; the caller closes it."""
+        """Open a read-only descriptor for a client; the caller closes it."""
+        # Opened anew through /proc: a dup would share the owner's open file, which is writable.
         path = f"/proc/self/fd/{self._owned()}"
         try:
             return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
-            raise WorldError(f"{path} cannot be opened; joader needs /proc: {error}") from error
+            raise WorldError(f"cannot open {path}: {error}; joader needs /proc mounted") from error
 
     def writable_descriptor(self) -> int:
         """Open a descriptor for a worker; the caller closes it."""
         return os.dup(self._owned())
 
     def touch(self, up_to_bytes: int, step_bytes: int = STEP_BYTES) -> int:
-        """Have the kernel allocate the first bytes now, in steps; return how far it has come.
+        """Make the kernel allocate the first bytes now, in steps; return how far it got.
 
         The first use of a page costs about 4.5 µs (1.2 s per GiB), wherever it happens; so one
-        background thread of the owner does it ahead. Reading is enough: a hole in shared memory
-        gets its page when it is read, and a reader is no danger to those who write beside it. Tried
-        and left: mmap.madvise(MADV_POPULATE_WRITE) is a little faster, but keeps the GIL (other
-        threads woke 6 ms late at steps of 4 MiB); posix_fallocate does not zero the pages, and the
-        first writer pays for that. Ends early after `close`.
+        background thread of the owner does it ahead of time. Reading is enough: a hole in shared
+        memory gets its page when it is read, and a read cannot harm those who write at the same
+        time. Tried and rejected: mmap.madvise(MADV_POPULATE_WRITE) is a little faster but keeps the
+        GIL (other threads woke 6 ms late at steps of 4 MiB); posix_fallocate does not zero the
+        pages, so the first writer pays for that. Ends early after `close`.
         """
         if step_bytes < 1:
-            raise BadArgument(f"steps of {step_bytes} bytes; give at least 1")
+            raise BadArgument(f"step_bytes={step_bytes} is too small; give at least 1")
         end = min(up_to_bytes, self.size_bytes)
         while self.touched_bytes < end and (view := self._view) is not None:
             start = self.touched_bytes & -mmap.PAGESIZE
             stop = min(max(start, self.touched_bytes) + step_bytes, end)
-            view[start : stop : mmap.PAGESIZE].max()
+            view[start : stop : mmap.PAGESIZE].max()  # reads one byte per page
             self.touched_bytes = stop
         return self.touched_bytes
 
     def close(self) -> None:
-        """Give the arena up. Views that are still held stay valid, and keep the memory."""
+        """Give up the arena. Views that are still held stay valid and keep the memory alive."""
         self._view = None
         if self._descriptor is not None:
             self._descriptor = None
@@ -166,7 +173,7 @@ class Arena:
 
     def _owned(self) -> int:
         if self._descriptor is None:
-            raise OurError("only the open arena of the owner gives descriptors")
+            raise OurError("only the owner of an open arena can hand out descriptors")
         return self._descriptor
 
     def __enter__(self) -> Self:

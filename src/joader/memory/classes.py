@@ -1,7 +1,7 @@
-"""Names of classes, and back: how a layout speaks of a namedtuple or a dataclass.
+"""Classes to names and back: how a layout refers to a namedtuple or a dataclass.
 
-The name is module and qualname, as pickle writes it; it is looked up where the sample is read. A
-class of the user's script is in `__main__` there, too.
+The name is module and qualname, as pickle writes it; it is looked up in the process that reads the
+sample. A class of the user's script is in `__main__` there, too.
 """
 
 import importlib
@@ -13,14 +13,14 @@ def name_of(cls: type) -> str:
     """Return the name under which a reader can find the class."""
     if "<locals>" in cls.__qualname__:
         raise BadArgument(
-            f"a sample is a {cls.__qualname__} of {cls.__module__}, a class made in a function, "
-            "which no other process can find; move it to the top of its module"
+            f"a sample is a {cls.__qualname__} of {cls.__module__}, a class defined in a function, "
+            "which no other process can find; move it to the top level of its module"
         )
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
 def find(name: str) -> type:
-    """Return the class of this name, importing its module where that is needed."""
+    """Return the class with this name, importing its module if needed."""
     module, _, qualname = name.partition(":")
     try:
         found = importlib.import_module(module)

@@ -1,7 +1,7 @@
-"""torch and PIL, both optional: used where the caller has loaded them, imported only to rebuild.
+"""torch and PIL, both optional: used if the caller has loaded them, imported only to rebuild.
 
-A sample can hold a tensor only if torch is loaded where it was made; so looking into `sys.modules`
-is enough to recognise one, and a job without torch never pays its import (3 s).
+A sample can hold a tensor only if torch is loaded in the process that made it; so looking into
+`sys.modules` is enough to recognize one, and a job without torch never pays for its import (3 s).
 """
 
 import importlib
@@ -12,7 +12,7 @@ from joader.errors import MissingExtra
 
 
 def loaded(name: str) -> Any:
-    """Return the module if it is imported already, and to its end; else None."""
+    """Return the module if it is already imported, completely; else None."""
     module = sys.modules.get(name)
     if module is None or getattr(module.__spec__, "_initializing", False):
         return None
@@ -25,6 +25,6 @@ def needed(name: str, extra: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise MissingExtra(
-            f"a sample holds what only {name} can rebuild, which cannot be imported here: {error}; "
-            f"install it with `pip install joader[{extra}]`"
+            f"a sample holds a value that needs {name}, which cannot be imported here: {error}; "
+            f"install it with `pip install 'joader[{extra}]'`"
         ) from error

@@ -1,13 +1,13 @@
-"""Many slots into one batch: one native call for each leaf, and nothing shared with the arena.
+"""Many slots into one batch: one native call per leaf, and nothing shared with the arena.
 
-What a batch looks like follows torch's `default_collate`: a leading dimension; numbers become
-int64, float64 and bool; texts stay texts; a tuple becomes a list, a namedtuple stays one. Samples
-that it would refuse, or whose forms differ, or whose types only it knows how to treat, come back as
-a list of samples for the caller's collate.
-Without tensors the same with NumPy arrays, of any dtype.
+A batch looks as torch's `default_collate` would make it: a leading dimension; numbers become int64,
+float64 and bool; strings stay strings; a tuple becomes a list, a namedtuple stays one. Samples that
+`default_collate` would refuse, whose forms differ, or whose types only it can handle are returned
+as a list of samples for the caller's collate.
+Without tensors it does the same with NumPy arrays, of any dtype.
 Misuse to avoid: gathering from slots that are not leased; nothing here would notice that they are
-written meanwhile.
-Not here: the copy itself (rows.py), buffers that are used again (ring.py).
+being written at the same time.
+Not here: the copy itself (rows.py), reusable buffers (ring.py).
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ from joader.memory.sample import build, read, read_text
 
 
 class Batch(NamedTuple):
-    """What a gather gives."""
+    """The result of a gather."""
 
     data: Any
     collated: bool  # False: `data` is a list of samples
@@ -45,7 +45,7 @@ def gather(
     """Return the samples at these offsets of the arena as one batch.
 
     `layouts`: one for each sample, or one for all. `tensors`: batches of tensors or of arrays;
-    without it, tensors where the caller has imported torch. `allocate`: where the output lies.
+    None: tensors if the caller has imported torch. `allocate`: returns the output buffers.
     """
     places = np.asarray(offsets, np.int64)
     _check(layouts, arena, places)
@@ -64,23 +64,23 @@ def gather(
 
 
 def _check(layouts: Sequence[Layout], arena: NDArray[np.uint8], places: NDArray[np.int64]) -> None:
-    """Refuse what would copy bytes from outside of slots: the native copies do not look."""
+    """Refuse offsets outside the arena: the native copies do not check."""
     if places.ndim != 1 or not len(places) or len(layouts) not in (1, len(places)):
         raise BadArgument(
-            f"{len(layouts)} layouts for offsets of shape {places.shape}; give at least one offset "
-            "and one layout, for each or for all"
+            f"{len(layouts)} layouts do not match offsets of shape {places.shape}; give at least "
+            "one offset, and one layout for each or one for all"
         )
     ends = places + np.array([layout.size_bytes for layout in layouts])
     aligned = arena.size % LINE_BYTES == 0 and not (places % LINE_BYTES).any()
     if not aligned or places.min() < 0 or ends.max() > arena.size:
         raise OurError(
-            f"offsets {places.min()} to {places.max()}, samples up to {ends.max()}: not all are "
-            f"inside {arena.size} bytes, or not all of these are multiples of {LINE_BYTES}"
+            f"offsets {places.min()} to {places.max()} with samples up to {ends.max()} are not all "
+            f"inside the arena of {arena.size} bytes, or not all multiples of {LINE_BYTES}"
         )
 
 
 def _collated(node: Node, rows: Rows, addresses: Iterator[NDArray[np.int64]], texts: type) -> Any:
-    """Return the batch of one node; `texts` is the container that texts lie in."""
+    """Return the batch of one node; `texts` is the container for strings."""
     if isinstance(node, Leaf):
         where = next(addresses)
         if node.kind in ("str", "bytes"):
@@ -89,7 +89,7 @@ def _collated(node: Node, rows: Rows, addresses: Iterator[NDArray[np.int64]], te
         stacked = rows.take(node, where)
         # A list of k numbers in each sample is k columns, as if each number were a leaf.
         return rows.columns(stacked) if node.kind.startswith("numbers") else stacked
-    # default_collate has texts of a dict in a list, and all others as zip() gives them.
+    # default_collate puts the strings of a dict into a list, and all others as zip() gives them.
     inner = list if node.kind in ("dict", "ordered dict") else tuple
     children = [_collated(child, rows, addresses, inner) for child in node.children]
     return children if node.kind == "tuple" else build(node, children)
@@ -97,7 +97,7 @@ def _collated(node: Node, rows: Rows, addresses: Iterator[NDArray[np.int64]], te
 
 @lru_cache(maxsize=4096)
 def _stacks(node: Node, tensors: bool) -> bool:
-    """Tell whether samples of this form become one batch without the caller's collate."""
+    """Return whether samples of this form become one batch without the caller's collate."""
     if isinstance(node, Branch):
         stacking = ("tuple", "list", "dict", "ordered dict", "namedtuple")
         return node.kind in stacking and all(_stacks(child, tensors) for child in node.children)

@@ -1,15 +1,15 @@
 """How one prepared sample lies in its slot: a small plain value, equal for samples of equal shape.
 
 A layout is a tree. *Leaves* have bytes in the slot, in the order of the tree, each at an offset
-that follows from the sizes before it; *branches* are containers and have none. What differs from
-row to row (pixels, a label, a short text) is in the slot, what is the same (types, shapes, keys) is
-in the layout. So all samples of one dataset mostly have one layout, which travels once.
+that follows from the sizes before it; *branches* are containers and have none. Values that differ
+from row to row (pixels, a label, a short text) are in the slot; what is the same (types, shapes,
+keys) is in the layout. So the samples of one dataset mostly share one layout, which is sent once.
 
 Invariants: equal layouts have equal offsets; `from_bytes(to_bytes())` is equal; everything inside
 is plain text and numbers, so keys that Python calls equal (1, True, 1.0) are different here.
-Misuse to avoid: comparing layouts to learn whether samples stack; that is `form`, in which the room
-a text takes does not count.
-Not here: how values become leaves (parcel.py) and leaves values (sample.py).
+Misuse to avoid: comparing layouts to see whether samples stack; compare `form`, which ignores the
+room that a text takes.
+Not here: how values become leaves (parcel.py) and leaves become values (sample.py).
 """
 
 import json
@@ -22,16 +22,16 @@ from typing import Any
 from joader.errors import OurError
 from joader.memory.dtypes import TENSOR_ITEM_BYTES, dtype_of
 
-# Leaves of 64 bytes and more start at a cache line, the stride of a gather (DESIGN section 3),
-# small ones at what their type needs: 40 numbers take 320 bytes of a slot, not 2,560.
+# Leaves of 64 bytes and more start at a cache line, the stride of a gather (rows.py); small ones
+# are aligned as their type needs, so that 40 numbers take 320 bytes of a slot, not 2,560.
 LINE_BYTES = 64
 
-# Before a text or bytes, its length in bytes. Up to LONGEST_CLASS_BYTES with it, the room is the
-# next power of two, so that file names and captions of many lengths have few layouts.
+# A text or bytes is preceded by its length. Up to LONGEST_CLASS_BYTES in all, its room is the next
+# power of two, so that file names and captions of many lengths have few layouts.
 LENGTH_BYTES = 8
 LONGEST_CLASS_BYTES = 1024
 
-# Kind of leaf -> bytes, where the kind alone says it. Kinds in _COUNTED have their bytes as shape.
+# Bytes of a leaf whose kind alone determines them. Kinds in _COUNTED have their bytes as shape.
 _FIXED_BYTES = {"none": 0, "bool": 1, "int": 8, "float": 8, "complex": 16}
 _TYPED = frozenset(["array", "scalar", "numbers in list", "numbers in tuple"])
 TEXTS = frozenset(["str", "bytes", "bytearray"])
@@ -42,7 +42,7 @@ _BRANCHES = DICTS | {"tuple", "list", "namedtuple", "dataclass", "image"}
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """What lies at one place of the slot."""
+    """A value at one place in the slot."""
 
     kind: str
     dtype: str = ""
@@ -50,7 +50,7 @@ class Leaf:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of the slot it takes."""
+        """Bytes that it takes in the slot."""
         if self.kind in _FIXED_BYTES:
             return _FIXED_BYTES[self.kind]
         if self.kind == "tensor":
@@ -80,12 +80,12 @@ def leaves(node: Node) -> Iterator[Leaf]:
 
 
 def alignment(size_bytes: int) -> int:
-    """Return what the offset of a leaf of this size is a multiple of."""
+    """Return the alignment of a leaf of this size."""
     return LINE_BYTES if size_bytes >= LINE_BYTES else 16 if size_bytes > 8 else 8
 
 
 def text_room(length_bytes: int) -> int:
-    """Return the bytes that a text of this length takes with its length."""
+    """Return the bytes that a text of this length takes, its length field included."""
     room = LENGTH_BYTES + length_bytes
     if room > LONGEST_CLASS_BYTES:
         return room
@@ -94,7 +94,7 @@ def text_room(length_bytes: int) -> int:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each leaf of a sample is in its slot, and what it was."""
+    """Where each leaf of a sample is in its slot, and what type it had."""
 
     root: Node
 
@@ -110,7 +110,7 @@ class Layout:
 
     @cached_property
     def spans(self) -> tuple[tuple[Leaf, int, int], ...]:
-        """Each leaf with where it starts and ends."""
+        """Each leaf with its start and end."""
         places = zip(leaves(self.root), self.offsets, strict=True)
         return tuple((leaf, start, start + leaf.size_bytes) for leaf, start in places)
 
@@ -129,7 +129,7 @@ class Layout:
         return _form(self.root)
 
     def to_bytes(self) -> bytes:
-        """Return the layout as bytes (JSON), about 70 for an image with a label."""
+        """Return the layout as JSON, about 70 bytes for an image with a label."""
         return self._as_bytes
 
     @cached_property
@@ -138,7 +138,7 @@ class Layout:
 
     @staticmethod
     def from_bytes(data: bytes) -> "Layout":
-        """Return the layout of these bytes; mostly the same object for the same bytes."""
+        """Return the layout with these bytes; usually the same object for the same bytes."""
         return _decoded(data)
 
 
@@ -158,7 +158,7 @@ def _decoded(data: bytes) -> Layout:
     try:
         return Layout(_node(json.loads(data)))
     except (ValueError, TypeError, KeyError, SyntaxError, RecursionError) as error:
-        raise OurError(f"{data[:80]!r} is no layout: {error!r}") from error
+        raise OurError(f"{data[:80]!r} is not a layout: {error!r}") from error
 
 
 def _plain(node: Node) -> list[Any]:
@@ -184,5 +184,5 @@ def _node(plain: list[Any]) -> Node:
 
 
 def any_objects(layout: Layout) -> bool:
-    """Tell whether a sample holds what has no layout of its own and is pickled."""
+    """Return whether a sample holds a value without a layout of its own, which is pickled."""
     return any(leaf.kind == "object" for leaf in leaves(layout.root))

@@ -1,6 +1,6 @@
-"""Whatever has no layout of its own, pickled: the only file of this room that knows pickle.
+"""Values without a layout of their own, pickled: the only file here that uses pickle.
 
-Written by workers, which run the job's own code; loaded only by a client that says so
+Written by workers, which run the job's own code; loaded only by a client that allows it
 (`allow_pickle=True`), after it has made sure that the other side is the same user. The daemon moves
 the bytes and never loads them.
 """
@@ -27,7 +27,7 @@ def load(data: bytes, *, allow_pickle: bool) -> Any:
     """Return the value that `dump` was given."""
     if not allow_pickle:
         raise OurError(
-            "a sample holds a pickled object, and this reader did not say allow_pickle=True"
+            "a sample holds a pickled object, but this reader did not pass allow_pickle=True"
         )
     try:
         return pickle.loads(data)

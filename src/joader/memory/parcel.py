@@ -1,8 +1,8 @@
 """A sample taken apart, ready for its slot: its layout, and what to copy to each leaf.
 
 `pack` looks at every value once and copies none of the large ones; then the size is known, a slot
-can be had, and `Parcel.write` makes the one copy, from the preparing code's array into the slot.
-Exact types only: a subclass (an Enum, an array with a mask, a tensor with metadata) would come back
+can be reserved, and `Parcel.write` makes the one copy, from the preparing code's array into the
+slot. Exact types only: a subclass (an Enum, a masked array, a tensor with metadata) would come back
 as its parent, so it travels as an object instead. Arrays come back in C order.
 
 Misuse to avoid: changing the sample between `pack` and `write`.
@@ -24,16 +24,16 @@ from joader.memory import classes, dtypes, objects, pictures
 from joader.memory.extras import loaded
 from joader.memory.layout import LENGTH_BYTES, TEXTS, Branch, Layout, Leaf, Node, leaves, text_room
 
-# What is nested deeper (or in itself) or has more children is pickled as a whole, so that a layout
-# stays small. Lists of numbers are one leaf, however long.
+# A value that is nested deeper (or contains itself) or has more children is pickled as a whole, so
+# that a layout stays small. A list of numbers is one leaf, however long.
 MAX_DEPTH = 50
 MAX_CHILDREN = 256
-# Layouts of plain samples that are kept, by the kinds of their parts.
+# How many layouts of plain samples are kept, by the kinds of their parts.
 MOST_PLAIN = 1024
 _PLAIN = ("array", "scalar")
 _plain_layouts: dict[Hashable, Layout] = {}
 
-# A class that has one of these of its own says itself how it is made and copied.
+# A class that overrides one of these decides for itself how it is made and copied.
 _HOOKS = ("__new__", "__reduce__", "__reduce_ex__")
 
 _NUMBERS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
@@ -50,7 +50,7 @@ class Parcel:
         self._sources = sources
 
     def lies_in(self, slot: NDArray[np.uint8]) -> bool:
-        """Tell whether some array of the sample was made in this slot."""
+        """Return whether some array of the sample was made in this slot."""
         arrays = (source for source in self._sources if isinstance(source, np.ndarray))
         return any(np.may_share_memory(array, slot) for array in arrays)
 
@@ -69,6 +69,7 @@ class Parcel:
                 place.view(source.shape).copy_(source)
             elif isinstance(source, np.ndarray):
                 place = np.ndarray(source.shape, source.dtype, slot, offset)
+                # A step that was given the slot as `out` has written there already.
                 if not _same(place, source):
                     np.copyto(place, source, casting="equiv")
             else:
@@ -79,7 +80,7 @@ class Parcel:
 
 
 def _same(place: NDArray[Any], source: NDArray[Any]) -> bool:
-    """Tell whether a source was made in its place: images may be decoded straight into a slot."""
+    """Return whether a source was made in its place: images may be decoded straight into a slot."""
     ours, theirs = place.__array_interface__, source.__array_interface__
     return bool(ours["data"][0] == theirs["data"][0] and source.flags.c_contiguous)
 
@@ -101,9 +102,10 @@ def pack(sample: object) -> Parcel:
 
 
 def _plain_kind(sample: object) -> Hashable | None:
-    """Return what the layout of an array, or of a tuple of arrays and NumPy's numbers, is made of.
+    """Return a key for the layout of an array, or of a tuple of arrays and NumPy numbers.
 
-    None for all other samples. Working a layout out takes longer than decoding a small image.
+    None for all other samples. The key is there because computing a layout takes longer than
+    decoding a small image.
     """
     if type(sample) is not tuple:
         return _array_kind(sample) if type(sample) is np.ndarray else None
@@ -122,7 +124,7 @@ def _array_kind(array: NDArray[Any]) -> Hashable | None:
 
 
 def _node(value: Any, sources: list[Any], depth: int) -> Node:
-    """Describe a value; what its leaves are copied from is added to `sources`, in their order."""
+    """Describe a value; append what its leaves are copied from to `sources`, in their order."""
     found = _leaf(value)
     if found is None:
         branch = _branch(value) if depth < MAX_DEPTH else None
@@ -138,6 +140,7 @@ def _node(value: Any, sources: list[Any], depth: int) -> Node:
 
 def _leaf(value: Any) -> tuple[Leaf, Any] | None:
     """Return leaf and source of a value that is neither a container nor unknown."""
+    # By exact type: True is an int to isinstance, and subclasses must not match.
     describe = _LEAVES.get(type(value))
     if describe is not None:
         return describe(value)
@@ -148,7 +151,7 @@ def _leaf(value: Any) -> tuple[Leaf, Any] | None:
 
 
 def _branch(value: Any) -> tuple[str, tuple[str, ...], Sequence[Any]] | None:
-    """Return kind, names and children of a container; None if it is none or must be an object."""
+    """Return kind, names and children; None if it is not a container or must be an object."""
     if pictures.is_picture(value):
         names, pixels, palette, info = pictures.take_apart(value)
         return "image", names, (_Pixels(pixels), palette, info)
@@ -160,7 +163,7 @@ def _branch(value: Any) -> tuple[str, tuple[str, ...], Sequence[Any]] | None:
 
 
 def _sequence(value: Sequence[Any]) -> tuple[str, tuple[str, ...], Sequence[Any]] | None:
-    """Return a list or tuple as its elements, a namedtuple with the name of its class."""
+    """Return a list or tuple as its elements, a namedtuple also with the name of its class."""
     cls: Any = type(value)
     if len(value) > MAX_CHILDREN:
         return None
@@ -173,7 +176,7 @@ def _sequence(value: Sequence[Any]) -> tuple[str, tuple[str, ...], Sequence[Any]
 
 
 def _mapping(value: dict[Any, Any]) -> tuple[str, tuple[str, ...], Sequence[Any]] | None:
-    """Return a dict as its values, with the keys as literals; else as keys and values in turn."""
+    """Return a dict as its values if all keys are literals; else as alternating keys and values."""
     kind = _MAPPINGS.get(type(value))
     if kind is None or len(value) > MAX_CHILDREN:
         return None
@@ -188,7 +191,7 @@ def _dataclass(value: Any) -> tuple[str, tuple[str, ...], Sequence[Any]] | None:
     plain: Any = object
     if any(getattr(cls, name) is not getattr(plain, name) for name in _HOOKS):
         return None
-    # dataclass(frozen=True, slots=True) has a __getstate__, which says no more than its fields.
+    # dataclass(frozen=True, slots=True) has a __getstate__, which returns only its fields.
     getstate = cls.__getstate__
     if getstate is not plain.__getstate__ and getstate.__module__ != "dataclasses":
         return None
@@ -202,18 +205,18 @@ def _dataclass(value: Any) -> tuple[str, tuple[str, ...], Sequence[Any]] | None:
 
 
 def _is_literal(key: object) -> bool:
-    """Tell whether `ast.literal_eval(repr(key))` is the same key, of the same type."""
+    """Return whether `ast.literal_eval(repr(key))` gives the same key, of the same type."""
     if type(key) is tuple:
         return all(map(_is_literal, key))
     if type(key) is int:
-        return key.bit_length() < 1024  # longer ones have no repr of their own
+        return key.bit_length() < 1024  # Python refuses the repr of very long ones
     if type(key) is float:
         return math.isfinite(key)
     return key is None or type(key) in (str, bytes, bool)
 
 
 class _Pixels(bytes):
-    """Pixels of an image, to be told from bytes of the user."""
+    """Pixels of an image, as opposed to bytes of the user."""
 
 
 def _counted(kind: str, data: bytes) -> tuple[Leaf, bytes]:
@@ -250,7 +253,7 @@ def _array(value: NDArray[Any]) -> tuple[Leaf, Any] | None:
 
 def _scalar(value: np.generic) -> tuple[Leaf, Any] | None:
     name = dtypes.name_of(value.dtype)
-    # NumPy cuts zeros off the end of a string when it takes one out of an array.
+    # NumPy strips trailing zeros from a string that it takes out of an array.
     if name is None or value.dtype.kind in "US":
         return None
     return Leaf("scalar", name), value.tobytes()

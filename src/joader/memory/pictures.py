@@ -1,8 +1,8 @@
-"""PIL images taken apart and put together, exactly: pixels, palette in its own mode, info.
+"""PIL images taken apart and put together without loss: pixels, palette in its own mode, info.
 
 Pillow's own pickle state turns an RGBA palette into RGB; this one does not. An opened file
 (`JpegImageFile`) becomes the plain `Image` that it holds.
-Two copies on each side instead of one: Pillow gives its pixels only as new bytes.
+Cost: two copies on each side instead of one, since Pillow hands out its pixels only as new bytes.
 """
 
 from typing import Any
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from joader.memory.extras import loaded, needed
 
-# Modes whose raw bytes give the same image again, tested one by one. Others travel as objects.
+# Modes whose raw bytes reproduce the image, tested one by one. Others travel as objects.
 _MODES = frozenset(
     ("1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "LAB", "HSV")
 ) | {"I", "F", "I;16", "I;16L", "I;16B"}
 
 
 def is_picture(value: object) -> bool:
-    """Tell whether a value is an image of PIL, of PIL's own classes, in a mode known here."""
+    """Return whether a value is an image of one of PIL's own classes, in a mode known here."""
     pil = loaded("PIL.Image")
     if pil is None or not isinstance(value, pil.Image):
         return False
@@ -45,6 +45,6 @@ def put_together(
     image.frombytes(pixels.data)
     if palette_mode:
         image.putpalette(palette, palette_mode)
-        image.load()  # takes the palette over; with info set it would take transparency in, too
+        image.load()  # applies the palette; after `info` is set it would apply transparency, too
     image.info = info
     return image

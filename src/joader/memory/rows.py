@@ -1,14 +1,14 @@
-"""One leaf of many samples in one native call: the arena looked at as overlapping rows.
+"""One leaf of many samples in one native call: the arena seen as overlapping rows.
 
-A row starts at every 64 bytes of the arena (small leaves: at every 8 or 16) and is as long as the
-leaf. Since slots and their leaves start at such multiples, the leaf of any slot is a row, and
+A row starts at every 64 bytes of the arena (for small leaves: at every 8 or 16) and is as long as
+the leaf. Since slots and their leaves start at such multiples, the leaf of any slot is a row, and
 `torch.index_select(out=)` copies any of them as fast as memcpy, without the GIL. A loop over
-samples that lets the GIL go each time is 18 to 100 times slower beside a busy Python thread
-(dependencies-measured section 2).
+samples that releases the GIL each time is 18 to 100 times slower beside a busy Python thread.
 
-NumPy has no such call on overlapping rows: `np.take` would first copy them all, the arena many
-times over. It takes single numbers and small leaves, as lines of 64 bytes. Others are copied one by
-one in a loop that keeps the GIL: 1.4 times as fast at 16 KB, 1.7 to 2.3 times at 64 to 200 KB.
+NumPy has no such call for overlapping rows: `np.take` would first copy them all, the arena many
+times over. It is used for single numbers and small leaves, as lines of 64 bytes. Others are copied
+one by one in a loop that keeps the GIL: 1.4 times as fast at 16 KB, 1.7 to 2.3 times at 64 to
+200 KB.
 Invariant: addresses were checked by the caller (gather.py); `mode="clip"` is there for speed.
 """
 
@@ -23,16 +23,16 @@ from joader.memory.extras import needed
 from joader.memory.layout import LINE_BYTES, Leaf, alignment
 
 # Called with a number of bytes, returns a one-dimensional uint8 array or CPU tensor of that size:
-# the `lend` of a Ring, or torch's own allocator for pinned memory. Called once for each leaf, since
-# a user who keeps the labels of every batch must not keep its images.
+# the `lend` of a Ring, or torch's own allocator for pinned memory. Called once per leaf, so that a
+# user who keeps the labels of every batch does not keep its images alive.
 Allocate = Callable[[int], Any]
 
-# From here on a loop over memoryviews is at least as fast as `np.take` of lines.
+# From this size on a loop over memoryviews is at least as fast as `np.take` of lines.
 LOOP_BYTES = 1024
 
-# More than this torch copies with all its threads. On a machine whose cores are busy, as they are
-# when workers prepare, its threads wait for each other: 64 samples of 196 kB took 31 ms with two
-# threads on two busy cores, and 1 ms with one.
+# Above this torch copies with all its threads. If the cores are busy, as they are when workers
+# prepare, its threads wait for each other: 64 samples of 196 kB took 31 ms with two threads on two
+# busy cores, and 1 ms with one.
 MOST_FOR_TORCH_BYTES = 1 << 18
 
 # Python's numbers as NumPy's and torch's.
@@ -40,7 +40,7 @@ _NUMBERS = {"bool": "bool", "int": "int64", "float": "float64", "complex": "comp
 
 
 class Rows(Protocol):
-    """The leaves of an arena, to be taken by address."""
+    """The leaves of an arena, taken by address."""
 
     arena: NDArray[np.uint8]
 
@@ -70,7 +70,7 @@ class ArrayRows:
         return out.view(dtype_of(name)).reshape(count, *leaf.shape)
 
     def copy(self, addresses: NDArray[np.int64], size: int, out: NDArray[np.uint8]) -> None:
-        """Copy so many bytes from each address, one after the other."""
+        """Copy this many bytes from each address, one after the other."""
         unit = size if size in (1, 2, 4, 8) else LINE_BYTES
         if size % unit == 0 and size < LOOP_BYTES:
             items, room = self.arena.view(f"V{unit}"), out.view(f"V{unit}")
@@ -92,8 +92,8 @@ class TensorRows:
     def __init__(self, arena: NDArray[np.uint8], allocate: Allocate | None) -> None:
         self._torch = torch = needed("torch", "torch")
         self.arena = arena
-        # torch warns of a read-only array, since its tensors are always writable. This one is never
-        # written to and never leaves this object.
+        # torch warns about a read-only array, since its tensors are always writable. This one is
+        # never written to and never leaves this object.
         self._source = torch.from_numpy(np.asarray(_Unlocked(arena)))
         self._allocate = allocate or self._new_tensor
 
@@ -133,7 +133,7 @@ class TensorRows:
 
 
 class _Unlocked:
-    """The same bytes as an array, without its mark that they are read-only."""
+    """The bytes of an array, without the flag that they are read-only."""
 
     def __init__(self, array: NDArray[np.uint8]) -> None:
         self._array = array

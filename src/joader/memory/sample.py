@@ -1,7 +1,8 @@
-"""A slot read back into a sample of its own: every array, tensor and image is a private copy.
+"""A slot read back into a sample: every array, tensor and image is a private copy.
 
-Classes (namedtuple, dataclass) are looked up by name here, torch and PIL imported here if a sample
-needs them. A dataclass gets its fields as pickle would set them: `__init__` does not run again.
+Classes (namedtuple, dataclass) are looked up by name here; torch and PIL are imported here if a
+sample needs them. A dataclass gets its fields as pickle would set them: `__init__` does not run
+again.
 Not here: many samples at once (gather.py).
 """
 
@@ -30,10 +31,12 @@ def read(
 
     `allow_pickle`: load pickled objects, which runs code; only after the other side is known to be
     the same user. `lent`: arrays are read-only views of the slot, for code that is known to copy
-    what it keeps, before the slot is let go.
+    what it keeps before the slot is released.
     """
     if slot.size < layout.size_bytes:
-        raise OurError(f"a slot of {slot.size} bytes for a sample of {layout.size_bytes}")
+        raise OurError(
+            f"a slot of {slot.size} bytes is too small for a sample of {layout.size_bytes}"
+        )
     if lent:
         slot = slot.view()
         slot.flags.writeable = False
@@ -62,7 +65,7 @@ def _value(
 
 
 def build(branch: Branch, children: list[Any]) -> Any:
-    """Return the container of this branch, of the same type as it was, with these children."""
+    """Return the container of this branch, of its original type, with these children."""
     kind, names = branch.kind, branch.names
     if kind == "list":
         return children
@@ -117,11 +120,11 @@ def _leaf_value(leaf: Leaf, slot: NDArray[np.uint8], offset: int, allow_pickle: 
         return int.from_bytes(data, "little", signed=True)
     if kind == "object":
         return objects.load(bytes(data), allow_pickle=allow_pickle)
-    raise OurError(f"a leaf of kind {kind!r} where none can be")
+    raise OurError(f"a leaf of kind {kind!r} cannot be read; please report this")
 
 
 def read_text(kind: str, data: memoryview, offset: int) -> str | bytes | bytearray:
-    """Return the text or bytes at this offset; their length lies before them."""
+    """Return the text or bytes at this offset, which their length precedes."""
     (length,) = _LENGTH.unpack_from(data, offset)
     found = data[offset + LENGTH_BYTES : offset + LENGTH_BYTES + length]
     if kind == "str":

@@ -1,9 +1,9 @@
-"""The two parts of a recipe, as they travel to workers: what jobs share, and what is one job's own.
+"""The two parts of a recipe, as workers run them: what jobs share, and what is one job's own.
 
-*Shared*: a row of the dataset, then the steps of `prepare=`; deterministic but for what the dataset
-itself does. *Own*: the steps of `transform=`, for one job alone, random or not. Steps are
-functions of a sample or the built-in ones of `joader.images`; those draw from a generator that
-starts from the key of the job, pass and position.
+*Shared*: a row of the dataset, then the steps of `prepare=`; deterministic except for what the
+dataset itself does. *Own*: the steps of `transform=`, for one job alone, random or not. Steps are
+functions of a sample or the built-in ones of `joader.images`; the latter draw from a generator that
+is seeded with the key of the job, pass and position.
 """
 
 import sys
@@ -27,7 +27,7 @@ from joader.storage import Storage
 
 
 class KeepsState(Exception):
-    """Say that a dataset changes when it is read: what it counts would be lost in a worker."""
+    """Say that a dataset changes when it is read: such changes would be lost in a worker."""
 
 
 @dataclass
@@ -37,23 +37,23 @@ class SharedPart:
     dataset: Any
     steps: Steps
     worker_init_fn: Callable[[int], None] | None = None
-    with_torch: bool = False  # have torch ready for worker_init_fn, as the job had
+    with_torch: bool = False  # import torch before worker_init_fn, as the job has
     worker: dict[str, int] = field(default_factory=dict)  # which one it is in, once it has started
 
     @cached_property
     def deterministic(self) -> bool:
-        """Whether it is known to give the same each time, as stored rows and built-in steps do."""
+        """Whether it is known to give the same result each time, as storages and our steps do."""
         stored = isinstance(self.dataset, Storage) and self.dataset.deterministic
         return stored and self.worker_init_fn is None and not self.steps.random
 
     @cached_property
     def reads_many(self) -> bool:
-        """Whether rows that come together are to be read together; slow ones have begun before."""
+        """Whether rows that come together are read together; slow reads have begun before."""
         return self.deterministic and not self.dataset.slow
 
     @property
     def waits(self) -> bool:
-        """Whether rows wait for a network, and are begun before they are prepared."""
+        """Whether reads wait for a network, and are begun ahead of the preparation."""
         return isinstance(self.dataset, Storage) and self.dataset.slow
 
     def read(self, rows: Sequence[int]) -> list[Any]:
@@ -61,12 +61,12 @@ class SharedPart:
         return list(self.dataset.__getitems__(rows))
 
     def expect(self, row: int) -> None:
-        """Begin to read a row that will be prepared soon, where that waits for a network."""
+        """Begin to read a row that will be prepared soon, if reads wait for a network."""
         if isinstance(self.dataset, Storage):
             self.dataset.expect(row)
 
     def start(self, worker: int, workers: int, seed: int) -> None:
-        """Get ready in a worker: what torch's loader does in its own."""
+        """Get ready in a worker, as torch's loader does in its own."""
         if self.with_torch:
             import_module("torch.utils.data")
         self.worker = {"id": worker, "num_workers": workers, "seed": seed}
@@ -81,9 +81,9 @@ class SharedPart:
         self.steps.warm_up()
 
     def watch_state(self) -> Callable[[], None]:
-        """Return what raises `KeepsState` if reading has changed the dataset's own attributes.
+        """Return a check that raises `KeepsState` if reading changed the dataset's attributes.
 
-        What was None may be opened or filled when it is first used: that is no state to lose.
+        An attribute that was None may be opened or filled at its first use: that is not state.
         """
         before = _seen(self.dataset)
 
@@ -101,10 +101,10 @@ class SharedPart:
         slot: NDArray[np.uint8] | None = None,
         begins: Callable[[int], None] | None = None,
     ) -> Any:
-        """Return the prepared sample of a row; its image lies at the start of the slot if it can.
+        """Return the prepared sample of a row; its image is at the start of the slot if possible.
 
-        It can where it is the first part of the sample and built-in steps tell its shape before.
-        `begins` is told the number of each step.
+        It is if the image is the first part of the sample and only built-in steps are used, since
+        they know its shape in advance. `begins` is called with the number of each step.
         """
         self._show_worker()
         return self.made_of(self.dataset[row], slot, begins)
@@ -115,7 +115,7 @@ class SharedPart:
         slot: NDArray[np.uint8] | None = None,
         begins: Callable[[int], None] | None = None,
     ) -> Any:
-        """Return the prepared sample of a row that was read."""
+        """Return the prepared sample of a row that was already read."""
         if not self.steps.steps:
             return sample
         if slot is None or not self._may_lie_in_slot or isinstance(sample, dict):
@@ -138,14 +138,14 @@ class SharedPart:
         return self.steps.shape()
 
     def _shape_of(self, image: Any) -> tuple[int, ...] | None:
-        """Return what an encoded image becomes, by its header."""
+        """Return the shape that an encoded image will have, from its header."""
         first, *others = self.steps.steps
         assert isinstance(first, Decode)
         decoded = image_shape(image, apply_exif_orientation=first.apply_exif_orientation)
         return Steps(others).shape(decoded) if others else decoded
 
     def _show_worker(self) -> None:
-        """Let torch's get_worker_info() speak of this dataset: a worker may have several."""
+        """Make torch's get_worker_info() describe this dataset: a worker may have several."""
         torch: Any = sys.modules.get("torch.utils.data._utils.worker")
         if torch is not None and hasattr(torch, "WorkerInfo") and self.worker:
             torch._worker_info = torch.WorkerInfo(**self.worker, dataset=self.dataset)
@@ -159,16 +159,19 @@ class OwnPart:
 
     @cached_property
     def built_in(self) -> bool:
-        """Whether all of it is built in: it never writes to what it is given, and ends soon."""
+        """Whether all of it is built in: it never writes to its input, and ends soon."""
         return self.steps.built_in
 
     def finish(self, sample: Any, key: int, begins: Callable[[int], None] | None = None) -> Any:
-        """Return the job's own form of a prepared sample; `begins` is told each step's number."""
+        """Return the job's own form of a prepared sample; `begins` gets each step's number."""
         return self.steps(sample, Random(key), None, begins)
 
 
 def _seen(dataset: Any) -> dict[str, Any]:
-    """Return the attributes of a dataset that can be seen to change at a glance."""
+    """Return the attributes of a dataset whose changes are cheap to see.
+
+    Containers count by identity and length only: this runs around a read, so it must be quick.
+    """
     found: dict[str, Any] = {}
     for name, value in getattr(dataset, "__dict__", {}).items():
         if isinstance(value, int | float | str | bytes | tuple):
@@ -179,7 +182,7 @@ def _seen(dataset: Any) -> dict[str, Any]:
 
 
 def step_names(part: SharedPart | OwnPart) -> list[bytes]:
-    """Return what its steps are called in messages."""
+    """Return the names of its steps in messages."""
     where = "prepare" if isinstance(part, SharedPart) else "transform"
     return [f"{where}: {_name(step)}".encode()[:110] for step in part.steps.steps]
 

@@ -1,8 +1,8 @@
-"""Where code runs: what the same code and state may still depend on without any of it showing.
+"""Where code runs: what the same code and state may still depend on without showing it.
 
-Two jobs share samples only in one place: the same Python finds the same modules, and a path leads
-to the same file. A container has its own `/`, which its device and inode tell; where two have one
-image below them these may agree, and the mount namespace does not.
+Two jobs share samples only if they run in the same place: the same Python finds the same modules,
+and a path leads to the same file. A container has its own `/`, with its own device and inode; if
+two containers share an image these may agree, but their mount namespaces differ.
 """
 
 import json
@@ -16,7 +16,7 @@ _REMOVED = "(removed)"
 
 
 def place() -> str:
-    """Name the place this process is in: equal exactly where all its parts are."""
+    """Name the place this process is in: equal if and only if all its parts are."""
     parts = json.dumps(place_in_words())
     return blake2b(parts.encode(), digest_size=16).hexdigest()
 
@@ -40,7 +40,7 @@ def place_in_words() -> dict[str, str]:
 def _folder() -> str:
     try:
         return os.getcwd()
-    except OSError:  # somebody has removed it; its inode still tells it from others
+    except OSError:  # it was removed; its inode still distinguishes it from others
         return _REMOVED
 
 
@@ -49,9 +49,9 @@ def _absolute(entry: str, folder: str) -> str:
 
 
 def _identity(path: str) -> str:
-    """Return device and inode of what a path leads to."""
+    """Return device and inode of the file or folder at a path."""
     try:
         stat = os.stat(path)
-    except OSError:  # no /proc here, or a folder that may not be looked at any more
+    except OSError:  # there is no /proc, or the folder is no longer accessible
         return "unknown"
     return f"device {stat.st_dev}, inode {stat.st_ino}"

@@ -1,7 +1,7 @@
-"""Where the user's random numbers start: by job, pass and position, whichever worker prepares it.
+"""Seeds the user's random numbers by job, pass and position, whichever worker prepares the row.
 
-Workers are forked from one process, so all of them have its generators, and a row may be prepared
-by any. So the global generators that user code draws from are seeded before each row.
+Workers are forked from one process, so all of them inherit its generators, and any of them may
+prepare a row. So the global generators that user code draws from are seeded before each row.
 """
 
 import random
@@ -15,13 +15,13 @@ import numpy as np
 
 
 def key_of(pass_key: int, position: int, times: int) -> int:
-    """Return where the random numbers of a position start that came so often before in a pass."""
+    """Return the seed of a position that came `times` times before in a pass."""
     name = struct.pack("<3Q", pass_key, position, times)
     return int.from_bytes(blake2b(name, digest_size=8).digest()) >> 1
 
 
 def start_random_numbers(key: int) -> None:
-    """Seed the global generators of Python and NumPy, and of torch where it is loaded."""
+    """Seed the global generators of Python and NumPy, and of torch if it is loaded."""
     random.seed(key)
     np.random.seed(key & 0xFFFFFFFF)  # noqa: NPY002 - the one that user code draws from
     torch_random = sys.modules.get("torch.random")

@@ -1,7 +1,7 @@
-"""Which row next, for whom.
+"""Decides which row each job reads next.
 
 Samplers are pure: rows and a seed in, rows out. `DependentSampler` is the one joader runs; the
-others are there for users who want them and for comparison.
+others are for users who want them and for comparison.
 """
 
 from joader.sampling.dependent import DependentSampler

@@ -3,7 +3,7 @@
 Every random decision of this room is an integer comparison on these words, so equal seeds and equal
 calls give equal draws on any machine. NumPy promises that the raw words of PCG64 never change; it
 does not promise that of `Generator.integers` or `shuffle`, and a float comparison would round. All
-results are exactly uniform: what a modulus would favour is thrown away.
+results are exactly uniform: words that a modulus would favor are discarded and drawn again.
 """
 
 from hashlib import blake2b
@@ -37,7 +37,8 @@ class Bits:
     def below(self, limit: int) -> int:
         """Return an integer in [0, limit), limit <= 2**64, each equally likely."""
         word = self.word()
-        # Words from the last, incomplete run of `limit` values would favour small results.
+        # Words from the last, incomplete run of `limit` values would favor small results. The first
+        # comparison is cheap and almost always false, so that the division is seldom needed.
         while word >= WORD - limit and word >= WORD - WORD % limit:
             word = self.word()
         return word % limit
@@ -47,7 +48,7 @@ class Bits:
         return np.asarray(self._raw.random_raw(count), np.uint64)
 
     def distinct_below(self, limit: int, count: int) -> NDArray[np.int64]:
-        """Return `count` distinct integers of [0, limit) in order, each order equally likely."""
+        """Return `count` distinct integers of [0, limit), each sequence equally likely."""
         if 2 * count >= limit:
             return self.permutation(limit)[:count]
         taken = np.empty(0, np.int64)
@@ -64,7 +65,7 @@ class Bits:
             keys = self.words(count)
             order = np.argsort(keys, kind="stable")
             ordered = keys[order]
-            # Equal keys would be kept in order by the sort, which is not random: draw again.
+            # The sort keeps equal keys in their old order, which is not random: draw again.
             if not np.any(ordered[1:] == ordered[:-1]):
                 return order
 

@@ -1,4 +1,4 @@
-"""Rows kept by who still needs them: one cell per need-mask.
+"""Rows grouped by which jobs still need them: one cell per need mask.
 
 A *cell* holds the rows that exactly the jobs of its mask have not read yet. Every row that anybody
 needs lies in exactly one cell, so what a job has not read is the union of the cells with its bit,
@@ -6,12 +6,12 @@ and what several jobs share is the union of the cells with all their bits. A row
 jobs moves to the cell of the others (the paper's "compensation"); a row read by all is gone.
 
 This replaces the paper's dependent sampling tree (§4): the tree keeps n-1 nested intersections in
-the order of the jobs' sizes and has to be rebuilt whenever two jobs overtake each other; cells know
-no order. Any vertex of the tree is a union of cells. Cost: 4 bytes a row, whatever the number of
+the order of the jobs' sizes and has to be rebuilt whenever one job overtakes another; cells have
+no order. Any vertex of the tree is a union of cells. Cost: 4 bytes per row, whatever the number of
 jobs.
 
-Rows of a cell are in no particular order; a draw picks a random place and fills the hole with the
-last row, so it costs the same in a cell of ten rows and of ten million.
+The rows of a cell are in no particular order; a draw picks a random position and fills the hole
+with the last row, so it costs the same in a cell of ten rows as in one of ten million.
 """
 
 from array import array
@@ -48,8 +48,8 @@ class Cell:
 class Cells:
     """All cells of some jobs that can share work.
 
-    `version` changes when jobs join or leave or empty cells are swept: whoever keeps a reference to
-    a `Cell` has to drop it then. Draws only move rows and add cells.
+    `version` changes when jobs join or leave or empty cells are swept: drop any reference to a
+    `Cell` then. Draws only move rows and add cells.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Cells:
         self.version = 0
 
     def __iter__(self) -> Iterator[Cell]:
-        """Go through the cells, in the order they came to be."""
+        """Iterate over the cells in the order they were created."""
         return iter(self._by_mask.values())
 
     def __len__(self) -> int:
@@ -69,6 +69,7 @@ class Cells:
         """Add a job, under a bit no cell has yet, that needs these rows."""
         split: dict[int, Cell] = {}
         cells = [cell for cell in self if cell.rows]
+        # One lookup for all rows: a lookup per cell would pay NumPy's overhead up to 256 times.
         everything = self.rows()
         inside = rows.contains(everything)
         start = 0
@@ -81,7 +82,7 @@ class Cells:
         self.version += 1
 
     def leave(self, bit: int) -> None:
-        """Take a job away; rows that others need stay with them."""
+        """Remove a job; rows that others need stay with them."""
         merged: dict[int, Cell] = {}
         for cell in self:
             mask = cell.mask & ~bit
@@ -91,22 +92,24 @@ class Cells:
         self.version += 1
 
     def restricted(self, jobs: int) -> "Cells":
-        """Return a copy that knows these jobs only."""
+        """Return a copy that knows only these jobs."""
         copy = Cells()
         for cell in self:
             if cell.mask & jobs and cell.rows:
+                # Copied: the original keeps these rows for its other jobs.
                 _merge(copy._by_mask, cell.mask & jobs, array("I", cell.rows))
         return copy
 
     def apart_from(self, other: "Cells") -> bool:
-        """Tell whether these cells have no row in common with those."""
+        """Return whether these cells have no row in common with those."""
         rows = OpenSet(RowSet(self.rows()))
         return not rows.contains(other.rows()).any()
 
     def absorb(self, other: "Cells", bits: Mapping[int, int]) -> None:
-        """Take over cells that have no row in common with these, under other bits: old to new."""
+        """Take over cells that share no row with these; `bits` maps their old bits to new ones."""
+        # A row in two cells would be handed to the same job twice.
         if not self.apart_from(other):
-            raise OurError("cells with common rows cannot be put together; please report this")
+            raise OurError("cells with common rows cannot be merged; please report this")
         for cell in other:
             mask = sum(new for old, new in bits.items() if cell.mask & old)
             self._by_mask[mask] = Cell(mask, cell.rows)
@@ -116,7 +119,7 @@ class Cells:
         """Drop empty cells."""
         self._by_mask = {mask: cell for mask, cell in self._by_mask.items() if cell.rows}
         for cell in self:
-            cell._rest.clear()
+            cell._rest.clear()  # may name cells that were just dropped
         self.version += 1
 
     def rows(self) -> Rows:
@@ -132,8 +135,8 @@ class Cells:
     def play(self, picks: list[tuple[Cell, int]], bits: Bits) -> list[int]:
         """Let the takers of each pick read a random row of its cell together.
 
-        All rows are taken out before any is put to those who still need it: a row one job reads in
-        this round must not be there for another job's pick of the same round.
+        All rows are taken out before any is moved to the cell of those who still need it: a row
+        that one job reads in this round must not be available to another pick of the same round.
         """
         taken = []
         for cell, _ in picks:
@@ -156,6 +159,7 @@ class Cells:
 
         Same law as `count` rounds of `play`, in a handful of array operations.
         """
+        # The cells laid end to end, as if they were one: a rank is a position in that line.
         homes = [cell for cell in self if cell.mask & takers and cell.rows]
         ends = np.cumsum([len(cell) for cell in homes])
         ranks = bits.distinct_below(int(ends[-1]) if homes else 0, count)
@@ -174,11 +178,13 @@ class Cells:
         keep = len(cell) - places.size
         view = cell.view()
         taken = view[places]
+        # The cell is cut to its first `keep` rows. Holes before the cut are filled with the rows
+        # after it that were not drawn: there are exactly as many of them.
         holes = places[places < keep]
         survivor = np.ones(places.size, np.bool_)
         survivor[places[places >= keep] - keep] = False
         fillers = view[keep:][survivor].copy()
-        del view
+        del view  # an array cannot be resized while a view of it exists
         rows = cell.rows
         del rows[keep:]
         np.frombuffer(rows, np.uint32)[holes] = fillers

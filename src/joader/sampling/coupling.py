@@ -1,20 +1,21 @@
-"""The default rule: a coupling computed once in a while, corrected to be exact in every round.
+"""The default rule: a coupling that is computed now and then and corrected in every round.
 
 **What it aims at.** In a round job j reads from cell c with probability p_j(c) = n_c / R_j. Draw u
 in [0, 1) and let each job choose its cell by u: the jobs that choose the same cell share one row,
 so the cost of the round is the number of cells that are open at u. A cell must be open for at least
 max_j p_j(c), the share of its smallest job; the sum of this over the cells bounds the cost of any
-rule from below. A cell that is open while one of its largest remaining shares is elsewhere costs
-time that does not bring its bound down: *waste*. `schedule` fills [0, 1) greedily and opens cells
-without waste where it can. On all cases of the paper it comes within 2 % of the bound or of the
-optimum a linear program finds.
+rule from below. A cell that is open while the job with the largest remaining share is elsewhere
+costs time without lowering its bound: *waste*. `schedule` fills [0, 1) greedily and opens cells
+without waste if it can. On all cases of the paper it comes within 2 % of the bound, or of the
+optimum that a linear program finds.
 
 **Why it is exact.** A schedule is made for the sizes of some moment, with job j on cell c for a
-share q_j(c). Later sizes have other shares p. A job accepts the cell it is scheduled on with
-probability min(1, p/q), rounded down to a multiple of 2**-32, and else draws from what is then
-missing to p, in integers. Its cell so has probability p_j(c) to the last bit, whatever the schedule
-was. All jobs of a round use the same random number to accept, and the same to draw again, so that
-equals stay together. A stale schedule costs sharing, never uniformity.
+share q_j(c). By the time of a round the sizes, and with them the shares p, have changed. A job
+accepts the cell it is scheduled on with probability min(1, p/q), rounded down to a multiple of
+2**-32; if it refuses, it draws from what is then missing from p, in integers. Its cell thus has
+probability p_j(c) to the last bit, whatever the schedule was. All jobs of a round use the same
+random number to accept, and the same one to draw again, so that equal jobs stay together. A stale
+schedule costs sharing, never uniformity.
 """
 
 from bisect import bisect_right
@@ -25,7 +26,7 @@ from joader.sampling.bits import WORD, Bits
 from joader.sampling.cells import Cell
 from joader.sampling.rules import Pick
 
-# A share of 1 in a schedule. 60 bits of a word choose the place in it.
+# A share of 1 is 2**60; the top 60 bits of a word choose the position in the schedule.
 SHARE_BITS = 60
 ACCEPT_BITS = 32
 _SCALE_BITS = SHARE_BITS + ACCEPT_BITS
@@ -37,7 +38,7 @@ Entry = tuple[int, int, int]  # job number, its bit, its share of the cell
 def schedule(
     masks: Sequence[int], sizes: Sequence[int], jobs: int
 ) -> list[tuple[int, list[Block]]]:
-    """Return stretches (length, blocks), in sum at most 2**60 long: who is on which cell."""
+    """Return stretches (length, blocks), at most 2**60 long in total: who is on which cell."""
     state = _Shares(masks, sizes, jobs)
     stretches: list[tuple[int, list[Block]]] = []
     while state.unplaced:
@@ -73,8 +74,8 @@ class Table:
             self._stretches.append(
                 [(homes[number], self._entries(homes[number], on)) for number, on in blocks]
             )
-        # What rounding down left over: nobody is scheduled there, so everybody draws from what is
-        # missing.
+        # What rounding down left over: nobody is scheduled there, so everybody draws from what
+        # their shares lack.
         self._stretches.append([])
 
     def _entries(self, cell: Cell, on: int) -> tuple[Entry, ...]:
@@ -87,6 +88,7 @@ class Table:
         accept = (bits.word() >> (64 - ACCEPT_BITS)) + 1
         picks: list[Pick] = []
         undecided = todo
+        # The schedule covers all jobs of the table; those that sit this round out are masked off.
         for cell, entries in blocks:
             limit = len(cell.rows) << _SCALE_BITS
             takers = 0
@@ -106,6 +108,7 @@ class Table:
         self, picks: list[Pick], cells: Iterable[Cell], todo: int, left: Sequence[int], bits: Bits
     ) -> None:
         """Let the jobs that refused draw from what their shares lack."""
+        # One number for all of them: jobs that lack the same shares land on the same cell.
         fraction = bits.word() << 64 | bits.word()
         for bit in bits_of(todo):
             self.refused += 1
@@ -120,12 +123,14 @@ class Table:
                 picks.append((cell, bit))
 
     def _missing(self, homes: Iterable[Cell], bit: int, left: int) -> list[int]:
-        """Return by cell p minus the probability that the job is scheduled there and accepts."""
+        """Return for each cell p minus the chance that the job is scheduled there and accepts."""
         missing = []
         for cell in homes:
             limit = len(cell.rows) << _SCALE_BITS
             shares = self._shares.get(cell)
             if shares is not None and bit in shares:
+                # The acceptance test of `draw`, in the same integers: any other rounding here
+                # would make the sum of both ways differ from p.
                 full = shares[bit] * left
                 certain = full << ACCEPT_BITS
                 limit -= certain if certain <= limit else full * (limit // full)
@@ -134,7 +139,7 @@ class Table:
 
 
 class _Shares:
-    """What of each job's time on each cell is not placed yet."""
+    """The part of each job's time on each cell that is not placed yet."""
 
     def __init__(self, masks: Sequence[int], sizes: Sequence[int], jobs: int) -> None:
         totals = {
@@ -144,8 +149,8 @@ class _Shares:
         self._share: list[dict[int, int]] = []
         self._on: list[int] = []  # jobs with a share left
         self._lead: list[int] = []  # largest share left
-        self._rank: list[int] = []  # orders cells by how many are on it, then by the largest share
-        self._leaders: list[int] = []  # jobs that have it
+        self._rank: list[int] = []  # sorts cells by number of jobs, then by the largest share
+        self._leaders: list[int] = []  # jobs that have the largest share
         self._time = dict.fromkeys(totals, 0)  # by job, all its shares
         for mask, size in zip(masks, sizes, strict=True):
             shares = {bit: (size << SHARE_BITS) // totals[bit] for bit in bits_of(mask & jobs)}
@@ -162,7 +167,7 @@ class _Shares:
         self._alive = [number for number, on in enumerate(self._on) if on]
 
     def choose(self) -> list[Block]:
-        """Put every job on a cell: without waste if possible, then with many others."""
+        """Put every job on a cell: without waste if possible, and with as many others as can be."""
         todo = self.unplaced
         on, leaders, rank = self._on, self._leaders, self._rank
         enough = 0
@@ -173,9 +178,10 @@ class _Shares:
             most = todo.bit_count()
             for number in self._alive:
                 if best_clean and rank[number] < enough:
-                    break  # from here on nobody can have more together
+                    break  # sorted by number of jobs: no later cell can hold more together
                 together = on[number] & todo
                 if together:
+                    # Clean: all leaders are still free to be put here, so that nothing is wasted.
                     clean = not leaders[number] & ~todo
                     count = together.bit_count()
                     if clean > best_clean or (clean == best_clean and count > best_count):
@@ -194,6 +200,7 @@ class _Shares:
             shares = self._share[number]
             length = min(length, *(shares[bit] for bit in bits_of(together)))
             elsewhere = self._on[number] & ~together
+            # Beyond the gap a job that is elsewhere would lead here, and the block would be waste.
             if elsewhere:
                 gap = self._lead[number] - max(shares[bit] for bit in bits_of(elsewhere))
                 if gap:
@@ -239,15 +246,15 @@ def bits_of(mask: int) -> list[int]:
 
 
 def _place(weights: Sequence[int], fraction: int, bits: Bits) -> int:
-    """Return a number with probability proportional to its weight, by 128 random bits."""
+    """Return an index with probability proportional to its weight, from 128 random bits."""
     total = sum(weights)
     square = WORD * WORD
     scaled = fraction * total
-    while scaled % square < square % total:  # the part that would favour some results
+    while scaled % square < square % total:  # Lemire's rejection: these would favor some results
         scaled = (bits.word() << 64 | bits.word()) * total
     place = scaled // square
     for number, weight in enumerate(weights):
         if place < weight:
             return number
         place -= weight
-    raise OurError(f"place {place} of {total} lies in no weight; please report this")
+    raise OurError(f"position {place} of {total} is past the last weight; please report this")

@@ -1,12 +1,12 @@
-"""Dependent sampling: every order is uniformly random, and they hang together to share work.
+"""Dependent sampling: every order is uniformly random, and orders are coupled to share work.
 
-Promise: given everything that was drawn before, by whomever, each draw of a job is uniform over the
-rows it has not read in its pass. Orders of different jobs are *not* independent of each other: that
-is the point.
+Promise: given everything drawn before, by any job, each draw of a job is uniform over the rows it
+has not read in its pass. The orders of different jobs are *not* independent of each other: that is
+the point.
 
 Jobs are kept in groups (`group.py`). A job enters a group when it first draws, so that joining
 costs one check of its rows; until then it is *waiting* and only its rows are kept. Jobs without a
-common row are in different groups.
+row in common are in different groups.
 """
 
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ from joader.sampling.sampler import (
 
 RULES = ("shared", "paper", "common")
 
-# How many rows of a group are looked at to see whether a new job overlaps with it. Groups may have
-# rows in common: missing a small overlap costs its sharing, nothing else.
+# How many rows of a group are probed to see whether a new job overlaps with it. Groups may have
+# rows in common, so missing a small overlap only costs the sharing.
 PROBE_ROWS = 1 << 16
-# Entering a group costs time in proportion to its rows, and two sets of sizes a < b share at most a
-# part a / b of the larger one's draws. So a set is kept apart from one this many times its size,
-# if the larger one has more rows than APART_ROWS (1 ms).
+# Entering a group costs time in proportion to its rows, and two sets of sizes a < b share at most
+# a / b of the larger one's draws. So a set is kept apart from one that is this many times its size,
+# if the larger one has more than APART_ROWS rows (1 ms).
 APART_TIMES = 64
 APART_ROWS = 100_000
 
@@ -54,41 +54,43 @@ class DependentSampler:
     """Draw jointly for jobs on overlapping rows.
 
     `rule`: "shared" (default) shares as much as the overlaps allow; "paper" is JOADER's algorithm
-    to the letter; "common" is one random order a round, from which each job takes the first row it
-    needs. These two are for comparison: all jobs are in one group, and a round costs time in
-    proportion to its cells, which double with every job that is out of step with all others.
+    to the letter; "common" is one random order per round, from which each job takes the first row
+    it needs. The latter two are for comparison: all jobs are in one group, and a round costs time
+    in proportion to its cells, which double with every job that is out of step with all others.
     """
 
     # Cells double with every job that is out of step with all others. 256 is eight such jobs; a
-    # further one starts a group of its own. Jobs in step, or on equal rows, add no cells and are
-    # never parted.
+    # ninth starts a group of its own. Jobs in step, or on equal rows, add no cells and are never
+    # separated.
     most_cells = 256
 
     def __init__(self, seed: int = 0, rule: str = "shared") -> None:
         """Start without jobs."""
         if rule not in RULES:
-            raise BadArgument(f"rule is {rule!r}; rules are {', '.join(RULES)}")
+            raise BadArgument(f"rule={rule!r} is unknown; use one of {', '.join(RULES)}")
         self._rule = rule
         self._bits = Bits("dependent", checked_seed(seed))
         self._jobs: dict[Job, _Member] = {}
         self._groups: list[Group] = []
 
     def add(self, job: Job, rows: ArrayLike, epoch: int = 0) -> None:
-        """Begin a pass of this job over these rows; the epoch makes no difference here."""
+        """Begin a pass of this job over these rows; the epoch has no effect here."""
         check_epoch(epoch)
         check_new(self, self._jobs, job)
         checked = RowSet(rows)
         if job in self._jobs:
             self.remove(job)
+        # Jobs that wait with equal rows share one copy of them.
         waiting = (member.rows for member in self._jobs.values() if member.rows is not None)
         self._jobs[job] = _Member(next((same for same in waiting if same == checked), checked))
 
     def draw(self, counts: Counts) -> Draws:
-        """Draw in as many rounds as the largest count; others take part in some, spread evenly."""
+        """Draw in as many rounds as the largest count; smaller counts are spread evenly."""
         check_counts(self, self._jobs, counts)
         wanted = {job: int(count) for job, count in counts.items() if count}
         rounds = max(wanted.values(), default=0)
-        for job, member in self._jobs.items():  # in the order they joined, whatever the counts'
+        # In the order the jobs joined, not that of `counts`: equal calls give equal draws.
+        for job, member in self._jobs.items():
             if job in wanted and member.group is None:
                 self._enter(member)
         drawn: Draws = {job: np.empty(0, np.int64) for job in counts}
@@ -139,7 +141,7 @@ class DependentSampler:
         member.group, member.rows = group, None
 
     def _only_group(self) -> Group:
-        # The paper's rule knows no groups: a job on other rows changes how the others are drawn.
+        # The paper's rule has no groups: a job on other rows changes how the others are drawn.
         if not self._groups:
             self._groups.append(Group(self._rule))
         return self._groups[0]
@@ -147,7 +149,7 @@ class DependentSampler:
     def _home(self, rows: OpenSet) -> Group:
         overlaps = [(_overlap(group, rows), group) for group in self._groups]
         overlaps.sort(key=lambda overlap: -overlap[0])
-        # A job adds at most as many cells as there are, and one.
+        # A job at most doubles the cells and adds one.
         touching = [
             group for size, group in overlaps if size and 2 * len(group.cells) < self.most_cells
         ]
@@ -155,7 +157,7 @@ class DependentSampler:
             self._groups.append(Group(self._rule))
             return self._groups[-1]
         home, *others = touching
-        for other in others:  # a job that touches two groups links them, if it can be
+        for other in others:  # a job that touches two groups links them if the limit allows it
             cells = len(home.cells) + len(other.cells)
             if 2 * cells < self.most_cells and home.cells.apart_from(other.cells):
                 self._absorb(home, other)
@@ -169,7 +171,7 @@ class DependentSampler:
                 member.group, member.number = home, numbers[member.number]
 
     def _keep_small(self, group: Group) -> None:
-        """Part a group whose jobs have fallen so far out of step that its cells are too many."""
+        """Split a group whose jobs have fallen so far out of step that it has too many cells."""
         if len(group.cells) <= self.most_cells:
             return
         group.cells.sweep()
@@ -185,7 +187,7 @@ class DependentSampler:
 
 
 def _overlap(group: Group, rows: OpenSet) -> int:
-    """Estimate how many rows of the group are in the set; 0 also where that is not worth much."""
+    """Estimate how many rows of the group are in the set; 0 also if sharing would save little."""
     total = sum(len(cell) for cell in group.cells)
     small, large = sorted((total, rows.size))
     if large > APART_ROWS and small * APART_TIMES < large:

@@ -2,8 +2,8 @@
 
 A group belongs to one `DependentSampler`. It chooses the rule for each round: jobs that share
 nothing with each other play apart; one or two play the paper's rule, which is optimal for them;
-three or more play a `Table`, made anew when the sizes have moved far enough for the making to pay.
-Jobs that need the very same rows and play the same rounds are served by array operations.
+three or more play a `Table`, rebuilt when the sizes have changed enough for that to pay off.
+Jobs that need exactly the same rows and play the same rounds are served by array operations.
 """
 
 from collections.abc import Sequence
@@ -18,15 +18,17 @@ from joader.sampling.rounds import players_by_round
 from joader.sampling.rows import OpenSet
 from joader.sampling.rules import Pick, Player, common_rule, paper_rule
 
-# A table of n (job, cell) pairs takes about 40 us a pair to make; a refusal costs 20 us and perhaps
-# a shared row: renew after n / RENEW refusals. Renewing four times as often shares 1 % more and
-# halves the speed on sets of 10,000 rows; half as often shares 1 % less and is no faster.
+# A table takes about 40 us per (job, cell) pair to build; a refusal costs 20 us and perhaps a
+# shared row: rebuild after n / RENEW refusals, n being the number of pairs. Rebuilding four times
+# as often shares 1 % more and halves the speed on sets of 10,000 rows; half as often shares 1 %
+# less and is no faster.
 RENEW = 2
 FEWEST_REFUSALS = 8
-# Up to so many cells the paper's rule looks at all of them each round; with more a table is faster
+# The paper's rule looks at every cell in each round; with more cells than this a table is faster
 # for one or two jobs too.
 FEW_CELLS = 8
-# A table costs 40 us for each of a few pairs a cell; a round 10 us.
+# Rounds per cell before a set of jobs gets its own table: a table costs 40 us per pair, with a few
+# pairs per cell, and a round costs 10 us.
 EARN = 8
 MOST_TABLES = 16
 
@@ -40,7 +42,7 @@ class Group:
         """Start without jobs."""
         self.rule = rule
         self.cells = Cells()
-        self.left: list[int] = []  # by job number; 0 also where a number is free
+        self.left: list[int] = []  # by job number; 0 also if the number is free
         self.members: list[bool] = []
         self._tables: dict[int, list[Part]] = {}  # by the jobs of a draw
         self._played: dict[int, int] = {}  # rounds, by the jobs of a draw without a table
@@ -55,7 +57,7 @@ class Group:
         return number
 
     def leave(self, number: int) -> None:
-        """Take a job away."""
+        """Remove a job."""
         self.cells.leave(1 << number)
         self.members[number] = False
         self.left[number] = 0
@@ -70,7 +72,7 @@ class Group:
         return self.members.index(False)
 
     def absorb(self, other: "Group") -> dict[int, int]:
-        """Take over a group that has no row in common; return its jobs' numbers, old to new."""
+        """Take over a group that shares no row; return a map of its jobs' numbers, old to new."""
         numbers = {}
         for old, member in enumerate(other.members):
             if member:
@@ -81,9 +83,9 @@ class Group:
         return numbers
 
     def split(self) -> "Group":
-        """Move the half with most left to a new group, in which they keep their numbers."""
+        """Move the half with the most rows left to a new group, where they keep their numbers."""
         members = [number for number, member in enumerate(self.members) if member]
-        # Jobs with equally much left are likely in step: a cut by size keeps them together.
+        # Jobs with the same number left are likely in step: a cut by size keeps them together.
         members.sort(key=lambda number: self.left[number])
         movers = members[len(members) // 2 :]
         other = Group(self.rule)
@@ -97,9 +99,10 @@ class Group:
     def draw(
         self, counts: Sequence[tuple[int, int]], rounds: int, bits: Bits
     ) -> dict[int, NDArray[np.int64]]:
-        """Draw (job number, count) jointly in so many rounds; no count is above what is left."""
+        """Draw (job number, count) jointly in this many rounds; no count exceeds what is left."""
         players = sum(1 << number for number, _ in counts)
         equal = all(count == counts[0][1] for _, count in counts)
+        # Every cell concerns all players or none, so all of them read the same row in every round.
         if equal and all(cell.mask & players in (0, players) for cell in self.cells if cell.rows):
             count = counts[0][1]
             rows = self.cells.take_many(players, count, bits)
@@ -147,12 +150,12 @@ class Group:
         return [(self.left[bit.bit_length() - 1], bit) for bit in bits_of(mask)]
 
     def _parts(self, everybody: int, rounds: int) -> list[Part]:
-        """Return who of all jobs of a draw play together, and how.
+        """Return which jobs of a draw play together, and how.
 
-        Rounds in which only some take part use the same tables: that shares as much as a table for
-        each set of players would, and there are as many such sets as there are speeds. For the
-        same reason a set of jobs that has not played EARN rounds a cell together, as a table of
-        its own would be worth, plays the table of all jobs that are in their pass.
+        Rounds in which only some take part use the same tables: that shares as much as a table per
+        set of players would, and there can be as many such sets as there are speeds. For the same
+        reason a set of jobs plays the table of all jobs in their pass until it has played EARN
+        rounds per cell together, which is when a table of its own pays off.
         """
         if self.rule != "shared":
             return [everybody]
@@ -176,7 +179,7 @@ class Group:
 
 
 def connected(cells: Cells, players: int) -> list[int]:
-    """Return the players in parts, as masks, such that no cell concerns two parts."""
+    """Split the players into parts, as masks, such that no cell concerns two parts."""
     parts = bits_of(players)
     for mask in {cell.mask & players: None for cell in cells if cell.rows}:
         if mask & (mask - 1):
@@ -190,7 +193,8 @@ def connected(cells: Cells, players: int) -> list[int]:
 def _by_job(
     rows: Sequence[int], readers: Sequence[int], numbers: Sequence[int]
 ) -> dict[int, NDArray[np.int64]]:
-    """Sort the rows out by who read them; each job's stay in order."""
+    """Sort the rows out by who read them; each job's rows stay in order."""
+    # There are few distinct masks, so each job tests the masks, not every row.
     kinds: dict[int, int] = {}
     kind = np.array([kinds.setdefault(mask, len(kinds)) for mask in readers], np.intp)
     drawn = np.array(rows, np.int64)

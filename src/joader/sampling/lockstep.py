@@ -1,8 +1,8 @@
 """CoorDL's rule, for comparison: one order and one pace for all jobs.
 
-All jobs read the same rows; the order is drawn when the first of them begins, and nobody may run
-ahead: a draw takes every job that is in its pass the same number of rows further. What this costs
-is what JOADER removes.
+All jobs read the same rows; the order is drawn when the first of them begins, and no job may run
+ahead: a draw moves every job that is in its pass forward by the same number of rows. JOADER removes
+the cost of this.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ from joader.sampling.sampler import (
 
 
 class LockstepSampler:
-    """One random order a pass, read by all jobs together."""
+    """One random order per pass, read by all jobs together."""
 
     def __init__(self, seed: int = 0) -> None:
         """Start without jobs."""
@@ -34,7 +34,7 @@ class LockstepSampler:
         self._in_pass: dict[Job, bool] = {}
 
     def add(self, job: Job, rows: ArrayLike, epoch: int = 0) -> None:
-        """Begin a pass; who comes after its first draw has to wait for its end."""
+        """Begin a pass; a job that comes after its first draw is refused until it ends."""
         check_epoch(epoch)
         check_new(self, self._in_pass, job)
         checked = checked_rows(rows)
@@ -48,19 +48,19 @@ class LockstepSampler:
             )
         elif not np.array_equal(np.sort(checked), np.sort(self._order)):
             raise BadRows(
-                f"job {job!r} brings other rows than the jobs before it, but lockstep jobs read "
-                "the same; use DependentSampler for overlapping sets"
+                f"job {job!r} has different rows from the jobs before it, but lockstep jobs read "
+                "the same rows; use DependentSampler for overlapping sets"
             )
         self._in_pass[job] = bool(checked.size)
 
     def draw(self, counts: Counts) -> Draws:
-        """Take all jobs the same number of rows further; unequal counts raise BadArgument."""
+        """Move all jobs forward by the same number of rows; unequal counts raise BadArgument."""
         check_counts(self, self._in_pass, counts)
         wanted = {job: int(counts.get(job, 0)) for job, active in self._in_pass.items() if active}
         if len(set(wanted.values())) > 1:
             raise BadArgument(
-                f"lockstep jobs draw equal counts, all in every draw, got {dict(counts)!r}; "
-                "use DependentSampler for jobs of different speed"
+                f"counts are {dict(counts)!r}, but every lockstep job must take part in every draw "
+                "with the same count; use DependentSampler for jobs of different speeds"
             )
         count = next(iter(wanted.values()), 0)
         rows = self._order[self._drawn : self._drawn + count].astype(np.int64)

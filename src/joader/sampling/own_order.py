@@ -1,4 +1,4 @@
-"""Samplers whose orders do not depend on who else is there: independent, seeded, sequential.
+"""Samplers whose orders do not depend on other jobs: independent, seeded, sequential.
 
 Each is one function from (rows, epoch) to an order. The order is fixed when the pass begins and
 handed out from the front, so a draw is a slice.
@@ -30,7 +30,7 @@ class _Pass:
 
 
 class _OwnOrder:
-    """What the three have in common: an order a pass, handed out from the front."""
+    """What the three have in common: one order per pass, handed out from the front."""
 
     def __init__(self) -> None:
         """Start without jobs."""
@@ -75,7 +75,7 @@ class _OwnOrder:
 
 
 class SequentialSampler(_OwnOrder):
-    """Every job reads its rows in the order they were added in."""
+    """Every job reads its rows in the order in which they were added."""
 
     def _order(self, rows: Rows, epoch: int) -> Rows:
         return rows
@@ -94,7 +94,7 @@ class IndependentSampler(_OwnOrder):
 
 
 class SeededSampler(_OwnOrder):
-    """The order is a pure function of the set of rows, the seed and the epoch."""
+    """An order that is a pure function of the set of rows, the seed and the epoch."""
 
     def __init__(self, seed: int = 0) -> None:
         """Start without jobs."""

@@ -1,7 +1,7 @@
-"""Rows as a caller hands them over, checked once at the door.
+"""Rows as a caller passes them in, checked once on entry.
 
 A row is an integer in [0, 2**32); a dataset is a one-dimensional array of distinct rows, in any
-order. Inside the room rows are uint32, and a caller gets int64 back.
+order. Inside this package rows are uint32; a caller gets int64 back.
 """
 
 import numpy as np
@@ -13,9 +13,9 @@ Rows = NDArray[np.uint32]
 
 ROW_LIMIT = 1 << 32
 NO_ROWS: Rows = np.empty(0, np.uint32)
-# A bitmap from the lowest to the highest row is the fastest set there is. Up to eight places a row
-# it takes at most one byte a row packed, and eight for the moment it is open; sparser rows are kept
-# as a sorted array of four bytes each.
+# A bitmap from the lowest to the highest row is the fastest set. With up to eight places per row it
+# takes at most one byte per row packed, and eight while it is open; sparser rows are kept as a
+# sorted array of four bytes each.
 SPARSE = 8
 
 
@@ -27,7 +27,7 @@ def checked_rows(rows: ArrayLike) -> Rows:
 
 
 class RowSet:
-    """A fixed set of rows: a packed bitmap where they are dense, a sorted array where not."""
+    """A fixed set of rows: a packed bitmap if they are dense, a sorted array if not."""
 
     def __init__(self, rows: ArrayLike) -> None:
         """Check the rows and keep them, or raise BadRows with the first offender."""
@@ -48,7 +48,7 @@ class RowSet:
                 raise _repeated(self.kept)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether two sets have the same rows."""
+        """Return whether two sets have the same rows."""
         return (
             isinstance(other, RowSet)
             and (self.size, self.low, self.span) == (other.size, other.low, other.span)
@@ -63,7 +63,7 @@ class RowSet:
 
 
 class OpenSet:
-    """A set of rows laid out for questions; a byte a place while it is open."""
+    """A set of rows unpacked for lookups; takes a byte per place while it is open."""
 
     def __init__(self, rows: RowSet) -> None:
         self.size = rows.size
@@ -74,7 +74,7 @@ class OpenSet:
             self._marks = np.unpackbits(rows.kept.view(np.uint8), count=rows.span).view(np.bool_)
 
     def contains(self, rows: Rows) -> NDArray[np.bool_]:
-        """Tell for each row whether it is in the set."""
+        """Return for each row whether it is in the set."""
         if self.size == 0:
             return np.zeros(rows.size, np.bool_)
         if self._marks is not None:

@@ -1,10 +1,10 @@
-"""Rules for one round, from the sizes as they are now: the paper's, and the common random order.
+"""Rules for one round, from the current sizes: the paper's rule, and a common random order.
 
 A rule gets the cells, the jobs that take part and what each has left, and returns *picks*: which
 jobs read one row together, and from which cell. The caller then takes a uniformly random row of
-that cell for them. A rule is right if each job's cell has probability (rows in the cell) / (rows
+that cell for them. A rule is correct if each job's cell has probability (rows in the cell) / (rows
 the job has left): then its row is uniform over what it has not read, given all that came before.
-How the jobs' choices hang together is free, and decides how much is shared.
+How the jobs' choices are coupled is free, and decides how much is shared.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ def paper_rule(cells: Iterable[Cell], players: Sequence[Player], bits: Bits) -> 
     players = sorted(players)
     open_cells = [cell for cell in cells if cell.rows]
     undecided = sum(bit for _, bit in players)
-    passed = 0  # |S|: rows of the intersections that were refused
+    passed = 0  # |S|: rows of the intersections that were passed over
     picks: list[Pick] = []
     number = 0
     while number < len(players):
@@ -65,7 +65,7 @@ def common_rule(cells: Iterable[Cell], players: Sequence[Player], bits: Bits) ->
 
 
 def _pick(picks: list[Pick], cells: Sequence[Cell], takers: int, bits: Bits) -> None:
-    """Choose a row of these cells: its cell, and whether an earlier pick has it already."""
+    """Pick a random row of these cells, or join an earlier pick that already has that row."""
     place = bits.below(sum(map(len, cells)))
     for cell in cells:
         if place < len(cell.rows):

@@ -1,7 +1,7 @@
 """What every sampler offers, and the checks they share.
 
-A *pass* is one reading of a job's rows: `add` begins it, `draw` moves it on, and when nothing
-remains the same job may `add` the next one. Errors leave everything as it was.
+A *pass* is one reading of a job's rows: `add` begins it, `draw` advances it, and when nothing
+remains the same job may `add` the next one. A call that raises changes nothing.
 """
 
 from collections.abc import Hashable, Mapping
@@ -14,7 +14,7 @@ from joader.errors import BadArgument, JobExists, NotEnoughRows, UnknownJob
 
 Job = Hashable
 Draws = dict[Any, NDArray[np.int64]]
-Counts = Mapping[Any, int]  # by job; Any, as a mapping of str is no mapping of Hashable to mypy
+Counts = Mapping[Any, int]  # by job; Any, because to mypy a str key is not a Hashable key
 
 
 class Sampler(Protocol):
@@ -33,7 +33,7 @@ class Sampler(Protocol):
         """Return the rows the job has not drawn in its pass, ascending."""
 
     def remove(self, job: Job) -> None:
-        """Forget the job; what it has not drawn is nobody's concern any more."""
+        """Forget the job and the rows it has not drawn."""
 
 
 def check_new(sampler: Sampler, known: Mapping[Job, object], job: Job) -> None:
@@ -49,20 +49,20 @@ def check_known(known: Mapping[Job, object], job: Job) -> None:
     """Raise UnknownJob if the job never joined or has left."""
     if job not in known:
         names = ", ".join(repr(name) for name in list(known)[:8]) or "none"
-        raise UnknownJob(
-            f"job {job!r} is not in the sampler; jobs there: {names}. Call add() first"
-        )
+        raise UnknownJob(f"job {job!r} is not in the sampler, which has: {names}. Call add() first")
 
 
 def check_counts(sampler: Sampler, known: Mapping[Job, object], counts: Counts) -> None:
-    """Raise if any of the counts cannot be drawn, before anything is."""
+    """Raise if any of the counts cannot be drawn, before anything is drawn."""
     for job, count in counts.items():
         check_known(known, job)
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
-            raise BadArgument(f"job {job!r} asks for {count!r} rows; a count is an integer >= 0")
+            raise BadArgument(
+                f"job {job!r} asks for {count!r} rows; a count must be an integer >= 0"
+            )
         if count > (left := sampler.remaining(job)):
             raise NotEnoughRows(
-                f"job {job!r} asks for {count} rows and has {left} left in its pass; "
+                f"job {job!r} asks for {count} rows but has {left} left in its pass; "
                 "draw the rest, then add() the next pass"
             )
 
@@ -70,11 +70,11 @@ def check_counts(sampler: Sampler, known: Mapping[Job, object], counts: Counts) 
 def checked_seed(seed: int) -> int:
     """Return the seed, or raise BadArgument."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise BadArgument(f"seed is {seed!r}; a seed is an integer >= 0")
+        raise BadArgument(f"seed is {seed!r}; it must be an integer >= 0")
     return int(seed)
 
 
 def check_epoch(epoch: int) -> None:
     """Raise BadArgument unless the epoch is an integer >= 0."""
     if isinstance(epoch, bool) or not isinstance(epoch, int | np.integer) or epoch < 0:
-        raise BadArgument(f"epoch is {epoch!r}; an epoch is an integer >= 0")
+        raise BadArgument(f"epoch is {epoch!r}; it must be an integer >= 0")

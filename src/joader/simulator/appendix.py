@@ -1,7 +1,7 @@
-"""The figures of the JOADER paper and its appendix that can be rerun, and what it says of each.
+"""The figures of the JOADER paper and its appendix that can be rerun, and what it says about each.
 
-Bounds (no run prepares less than the union) hold at any size and are always given. What the paper
-measured is given only for a run as large as the paper's.
+Bounds (no run prepares less than the union) hold at any size and are always given. The paper's
+measurements are given only for a run as large as the paper's.
 """
 
 from collections.abc import Callable, Sequence
@@ -70,19 +70,19 @@ def union_from_60_percent(
 
 
 def rows_and_seeds(effort: Effort) -> str:
-    """Say how large a run over sets is."""
+    """Describe how large a run over sets is."""
     seeds = "1 seed" if effort.seeds == 1 else f"mean of {effort.seeds} seeds"
     return f"largest set {effort.size:,} rows, {seeds}"
 
 
 def datasets_and_rows(effort: Effort) -> str:
-    """Say how large a run of the insertion is."""
+    """Describe how large a run of the insertion is."""
     count, low, high = datasets(effort)
     return f"{count} datasets of {low:,} to {high:,} rows"
 
 
 def runs(curves: int) -> Callable[[Effort], int]:
-    """Return how many steps so many curves are: one for each cache size and seed."""
+    """Return the number of steps for this many curves: one per cache size and seed."""
     return lambda effort: curves * len(effort.shares) * effort.seeds
 
 
@@ -186,7 +186,7 @@ INSERT = Figure(
     scale=datasets_and_rows,
     case_label="step",
     x_label="datasets",
-    y_label="seconds a dataset",
+    y_label="seconds per dataset",
     ours="joader",
     baseline="shuffling alone",
     varies="sets",

@@ -25,7 +25,7 @@ SAMPLERS: Mapping[str, Callable[[int], Sampler]] = {
     "lockstep": LockstepSampler,
     "sequential": lambda seed: SequentialSampler(),
 }
-# Orders that a job has by itself: the engine is told so, as by the daemon.
+# Orders that do not depend on other jobs: the engine is told so, as the daemon does.
 OWN_ORDERS = {"seeded": "seeded", "sequential": "given"}
 POLICIES: Mapping[str, Callable[[int], Policy]] = {
     "refcount": lambda seed: RefCount(),
@@ -43,7 +43,7 @@ def chosen_sampler(choice: str | Sampler, seed: int) -> tuple[Sampler, str]:
 
 
 def chosen_policy(choice: str | Policy, seed: int) -> Policy:
-    """Return the policy of this name, or the object itself; one that was used is refused."""
+    """Return the policy of this name, or the object itself; refuse one that was already used."""
     policy = _chosen(choice, POLICIES, "policy", "order", seed)
     if next(iter(policy.order()), None) is not None:
         raise BadArgument(
@@ -61,5 +61,5 @@ def _chosen(
             raise BadArgument(f"{what} is {choice!r}; give a {what} or one of {', '.join(known)}")
         return choice
     if choice not in known:
-        raise BadArgument(f"{what} is {choice!r}; there are {', '.join(known)}")
+        raise BadArgument(f"{what} is {choice!r}; use one of {', '.join(known)}")
     return known[choice](seed)

@@ -1,7 +1,7 @@
-"""How a figure is computed: sets of rows, what they cost, and rows of a table out of it.
+"""How a figure is computed: sets of rows, what they cost, and the rows of its table.
 
 A figure is a function that yields `Row`s: one case at one cache size. Counts are means over seeds.
-An `Effort` says how large and how often; it shrinks sets and seeds, not the method.
+An `Effort` says how large the sets are and how many seeds there are; the method stays the same.
 Not here: which figures there are, and what the papers say about them (appendix.py).
 """
 
@@ -18,7 +18,7 @@ from joader.simulator.runs import Rows, Run, Sets, Tick, prepared
 
 @dataclass(frozen=True)
 class Effort:
-    """How much work a figure may be: rows of the largest set, seeds, cache sizes as shares."""
+    """How much work to put in: rows of the largest set, seeds, cache sizes as shares."""
 
     size: int
     seeds: int
@@ -41,8 +41,8 @@ QUICK = Effort(2_000, 1, (0.0, 0.1, 0.4, 1.0))
 class Row:
     """One case at one x: the paper's value, ours, the baseline's.
 
-    `paper` is what the paper reports or, where the figure says so, what is *expected*: the mean of
-    the paper's rule, by formula. It is None where neither is known at this size.
+    `paper` is what the paper reports or, if the figure says so, what is *expected*: the mean of
+    the paper's rule, by formula. It is None if neither is known at this size.
     """
 
     case: str
@@ -85,13 +85,13 @@ class Figure:
 def mean_misses(
     make: Sets, size: int, sampler: str, policy: str, slots: int, seeds: Iterable[int]
 ) -> float:
-    """Return how many samples have to be prepared, mean of the seeds."""
+    """Return how many samples have to be prepared, as a mean over the seeds."""
     runs = [Run(make, size, sampler, policy, slots, seed) for seed in seeds]
     return statistics.fmean(prepared(runs).values())
 
 
 def union(sets: Sequence[Rows]) -> int:
-    """Return how many rows there are in all: fewer cannot be prepared."""
+    """Return how many distinct rows there are: fewer cannot be prepared."""
     return int(np.unique(np.concatenate(sets)).size)
 
 

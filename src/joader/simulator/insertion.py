@@ -1,4 +1,4 @@
-"""How long a dataset takes to join a sampler that serves many others already."""
+"""How long a dataset takes to join a sampler that already serves many others."""
 
 import statistics
 import time
@@ -38,7 +38,7 @@ def insertion(seed: int, effort: Effort, tick: Tick) -> Iterator[Row]:
     dependent.draw(dict.fromkeys(range(count), 1))
     first = (time.perf_counter() - started) / count
     tick()
-    join, unit = statistics.fmean(joined), "s a dataset"
+    join, unit = statistics.fmean(joined), "s per dataset"
     paper = PAPER_SECONDS if count == 128 else None
     yield Row("join", count, paper, join, statistics.fmean(shuffled), unit)
     yield Row("join and first draw", count, paper, join + first, None, unit)

@@ -1,4 +1,4 @@
-"""What a simulated job is, and the check that what it was given can be simulated."""
+"""A simulated job, and the check that it can be simulated."""
 
 import math
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ def checked_jobs(jobs: Iterable[Job]) -> list[CheckedJob]:
     try:
         given = list(jobs)
     except TypeError as error:
-        raise BadArgument(f"jobs is {jobs!r}; it is a sequence of Job") from error
+        raise BadArgument(f"jobs is {jobs!r}; it must be a sequence of Job") from error
     return [_checked(number, job) for number, job in enumerate(given)]
 
 
@@ -47,12 +47,12 @@ def _checked(number: int, job: Job) -> CheckedJob:
         raise BadArgument(f"job {number} is {job!r}; write joader.simulator.Job(rows, ...)")
     speed, start = _exact(job.speed), _exact(job.start)
     if speed is None or speed <= 0:
-        raise BadArgument(f"job {number} has speed {job.speed!r}; a speed is a number above 0")
+        raise BadArgument(f"job {number} has speed {job.speed!r}; it must be a number above 0")
     if start is None or start < 0:
-        raise BadArgument(f"job {number} starts at {job.start!r}; a start is a number from 0 on")
+        raise BadArgument(f"job {number} starts at {job.start!r}; it must be a number >= 0")
     epochs = job.epochs
     if isinstance(epochs, bool) or not isinstance(epochs, Integral) or epochs < 0:
-        raise BadArgument(f"job {number} has {epochs!r} epochs; it is an integer >= 0")
+        raise BadArgument(f"job {number} has {epochs!r} epochs; it must be an integer >= 0")
     return CheckedJob(checked_rows(job.rows).astype(np.int64), speed, start, int(epochs))
 
 

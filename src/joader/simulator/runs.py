@@ -1,7 +1,7 @@
-"""Many simulations, one on each core: a figure is hundreds of runs that do not need each other.
+"""Many simulations, one per core: a figure is hundreds of independent runs.
 
 Workers are processes started fresh. They end with the last run, when the caller is interrupted, and
-when it is killed: each watches it.
+when it is killed: each watches the caller.
 """
 
 import os
@@ -22,7 +22,7 @@ Rows = NDArray[np.int64]
 Sets = Callable[[int, int], list[Rows]]  # (size of the largest set, seed) -> the jobs' rows
 Tick = Callable[[], None]
 
-# Rows to be delivered in all, below which starting workers takes longer than they save: 3 s.
+# Rows to deliver in total, below which starting workers takes longer than they save: 3 s.
 WORTH_WORKERS = 50_000
 
 
@@ -39,7 +39,7 @@ class Run:
 
 
 def prepared(runs: Iterable[Run], tick: Tick = lambda: None) -> dict[Run, int]:
-    """Return how many samples each run has to prepare; equal ones are run once."""
+    """Return how many samples each run has to prepare; equal runs are done once."""
     distinct = list(dict.fromkeys(runs))
     made = {(run.sets, run.size, run.seed): run.sets(run.size, run.seed) for run in distinct}
     work = [
@@ -69,7 +69,7 @@ def _prepared(arguments: tuple[list[Rows], str, str, int, int]) -> int:
 
 
 def _begin() -> None:
-    """Leave interrupts to the caller, and end when it is gone; the pool's queue would not tell."""
+    """Leave interrupts to the caller, and end when it is gone, which the pool does not notice."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_the_caller, daemon=True).start()
 

@@ -1,12 +1,12 @@
 """The engine on a virtual clock: a shell that plays the jobs and the workers.
 
 The daemon is the other shell; what is drawn, asked for, prepared, kept and counted is decided by
-the same code in both. Here a preparation and a delivery take no time: of what is wanted at one
-moment everything is planned first, then prepared, then delivered and released, until nothing
-moves. Every sample has the same size, so that capacity is a number of samples.
+the same code in both. Here a preparation and a delivery take no time: everything wanted at one
+moment is planned first, then prepared, then delivered and released, until nothing is left to do.
+Every sample has the same size, so that capacity is a number of samples.
 
-Not modelled: the time that workers, messages and storage take, jobs that wait for them, batches
-that lie in a job before it takes them, failures, and samples of different sizes.
+Not modeled: the time that workers, messages and storage take, jobs that wait for them, batches that
+wait in a job before it takes them, failures, and samples of different sizes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ from joader.simulator.choices import chosen_policy, chosen_sampler
 from joader.simulator.job import CheckedJob, Job, checked_jobs
 from joader.simulator.timeline import timeline
 
-SAMPLE_BYTES = 64  # the least that a slot can have
+SAMPLE_BYTES = 64  # the smallest slot
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,10 @@ def simulate(
 ) -> Result:
     """Run the jobs to their end with room for `capacity` samples and count.
 
-    Sampler and policy are names (SAMPLERS, POLICIES) or objects; an object is used up by the run.
-    As it is, nobody looks ahead. `limits=Limits()` is a node as the daemon runs it, with shares
-    and look-ahead; a unit of time is then a second, and BadArgument says if a job is refused.
+    Sampler and policy are names (SAMPLERS, POLICIES) or objects; an object serves only one run.
+    By default there is no look-ahead. `limits=Limits()` is a node as the daemon runs it, with
+    shares and look-ahead; the unit of time is then a second, and a job that is refused raises
+    BadArgument.
     """
     given = checked_jobs(jobs)
     _check_count(capacity, "capacity")
@@ -85,7 +86,7 @@ def simulate(
         Join(number, "rows", job.rows, row_limit, int(batch_size), order=order, seed=seed)
         for number, job in enumerate(given)
     ]
-    # Without look-ahead only quotients of speeds matter; the engine takes none for less than 1.
+    # Without look-ahead only ratios of speeds matter; the engine estimates no pace below 1.
     unit = 1.0 if limits.share_batches else float(min((job.speed for job in given), default=1))
     parts = _play(engine, given, joins, unit)
     return Result(
@@ -102,7 +103,7 @@ def _play(
 ) -> list[JobResult]:
     """Let the jobs come, read and go, each at its time, and return what each got."""
     parts = [JobResult(0, 0, 0, 0)] * len(jobs)
-    changes: list[Event] = []  # of the moment before: after the last one nobody need leave
+    changes: list[Event] = []  # of the moment before: after the last moment no job needs to leave
     begins: list[Event] = []
     for moment in timeline(jobs, joins[0].batch_size if joins else 1):
         _carry_out(engine, changes)
@@ -111,7 +112,7 @@ def _play(
         for job in moment.ends:
             stats = engine.stats(job)
             parts[job] = JobResult(stats.delivered, stats.prepared, stats.hits, stats.shared)
-        # Together, so that what is prepared is not dropped where one job follows another.
+        # Together, so that prepared samples are not dropped when one job follows another.
         changes = [Leave(job) for job in moment.ends]
         changes += [joins[job] for job, epoch in moment.begins if not epoch]
         begins = [Begin(job, epoch) for job, epoch in moment.begins]
@@ -135,11 +136,11 @@ def _done(instruction: Instruction) -> Iterator[Event]:
             yield Release(instruction.job, instruction.samples)
         case Refuse():
             raise BadArgument(
-                f"the daemon would refuse this, a sample having {SAMPLE_BYTES} bytes here: "
+                f"the daemon would refuse this (a sample has {SAMPLE_BYTES} bytes here): "
                 f"{instruction.reason}"
             )
 
 
 def _check_count(value: object, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise BadArgument(f"{name} is {value!r}; it is an integer, at least one sample")
+        raise BadArgument(f"{name} is {value!r}; it must be an integer of at least 1")

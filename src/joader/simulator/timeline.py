@@ -1,12 +1,12 @@
 """When simulated jobs begin, want and end: a virtual clock on which nothing waits.
 
 A pass begins when the one before it ended, the first at the job's start. Its k-th row is due
-k / speed after that, and a batch when its last row is. Times are counted in whole parts of a unit,
-so fine that every job's times are whole, and so exact.
+k / speed after that, and a batch when its last row is. Times are whole numbers of a unit so small
+that every job's times are exact.
 
 Jobs meet in *rounds*, as in the papers: a moment is when the fastest job wants something, or a job
-starts, and what the others want since the last moment comes with it. Without rounds jobs would
-meet only where the quotient of their speeds lets their times be equal.
+starts, and includes what the others have wanted since the last moment. Without rounds jobs would
+meet only if the ratio of their speeds made their times equal.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ class Moment:
 
 @dataclass
 class _Course:
-    """Where one job is: at `due` it takes the next `count` rows, none before its first pass."""
+    """The state of one job: at `due` it takes the next `count` rows, none before its first pass."""
 
     number: int
     rows: int
@@ -56,7 +56,7 @@ class _Course:
 
 
 def timeline(jobs: Sequence[CheckedJob], batch_size: int) -> Iterator[Moment]:
-    """Go through the moments in order; a job without rows or epochs has none."""
+    """Yield the moments in order; a job without rows or epochs has none."""
     real = [(number, job) for number, job in enumerate(jobs) if job.rows.size and job.epochs]
     parts = lcm(*(x.denominator for _, job in real for x in (job.start, 1 / job.speed)))
     courses = [

@@ -1,14 +1,14 @@
-"""Raw bytes by row, wherever they lie: folders, tars, Parquet, Arrow, LMDB, NumPy, object stores.
+"""Raw bytes by row, wherever they are: folders, tars, Parquet, Arrow, LMDB, NumPy, object stores.
 
-One contract (`storage`), one file for each kind, one test suite that every kind inherits. Importing
-this loads no optional package.
+One contract (`storage`), one file per kind, one test suite that every kind inherits. Importing this
+loads no optional package.
 
 Reading order: `storage` (the contract), `opening` (which kind), then the kinds: `files`, `folder`,
 `tar` (with `tar_index`, `tar_members`), `parquet` and `arrow` (with `chunked`, `arrow_values`),
-`hugging_face` (with `upright`), `lmdb`, `arrays`, `dataset`, `concatenation`. Beside them: `places`
-(files here, `local_files`, or in an object store, `remote_files`), `in_flight` (many reads at a
-time), `expected` (reads begun ahead), `per_process`, `fork_gate` and `remote_reader` (what a forked
-process opens again), `names`, `packages`, `origins` (paths for messages).
+`hugging_face` (with `upright`), `lmdb`, `arrays`, `dataset`, `concatenation`. Also: `places` (local
+files, `local_files`, or those in an object store, `remote_files`), `in_flight` (concurrent reads),
+`expected` (reads begun ahead of time), `per_process`, `fork_gate` and `remote_reader` (what a
+forked process has to open again), `names`, `packages`, `origins` (paths for messages).
 
 Not here: decoding (images), tables with names and versions (catalog).
 """

@@ -1,7 +1,7 @@
 """NumPy arrays: in memory, or in .npy files that are mapped into it.
 
-A row is what lies at an index of the first axis. An array alone is the column `value`; a dict gives
-names to several; so do the files of a folder, without their endings.
+A row is one index of the first axis. A single array is the column `value`; several arrays are named
+by the keys of a dict, or by the files of a folder without their extensions.
 """
 
 import os
@@ -37,9 +37,11 @@ class Arrays(Storage):
         lengths = {name: len(array) for name, array in everything.items()}
         self.length = next(iter(lengths.values()))
         if len(set(lengths.values())) > 1:
-            raise BadArgument(f"the arrays have different lengths: {lengths}; rows go through all")
+            raise BadArgument(
+                f"the arrays have different lengths: {lengths}; give arrays of equal length"
+            )
         if not self.length:
-            raise NoData(f"the arrays {', '.join(given)} have no rows")
+            raise NoData(f"the arrays {', '.join(given)} have no rows; give at least one row")
         self.columns = {name: everything[name].dtype.name for name in given}
         self.choose(columns, tuple(self.columns))
 
@@ -49,11 +51,11 @@ class Arrays(Storage):
     def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
         """Copy rows out of the arrays."""
         arrays = self._arrays()
-        # "clip" only says that the rows were checked: "raise" takes twice as long.
+        # "clip", because the rows are already checked: "raise" takes twice as long.
         return [np.take(arrays[name], rows, axis=0, mode="clip") for name in columns]
 
     def identity(self) -> tuple[Any, ...]:
-        """Return stamps of files, and digests of what is in memory anyway."""
+        """Return stamps of files, and digests of arrays in memory."""
         held = [[name, *_digest(array)] for name, array in self._held.items()]
         return held, list(self._paths), paths_stamped(list(self._paths.values()))
 
@@ -70,8 +72,8 @@ def _checked(array: Any) -> npt.NDArray[Any]:
     values = np.asarray(array)
     if values.ndim == 0 or values.dtype.hasobject:
         raise BadArgument(
-            f"an array is {values.dtype} of shape {values.shape}; give numbers, with an axis "
-            "of rows"
+            f"an array has dtype {values.dtype} and shape {values.shape}; give numbers, with at "
+            "least one axis"
         )
     return values
 

@@ -1,7 +1,7 @@
 """Arrow files, mapped into memory: what Arrow, Feather and Hugging Face's `save_to_disk` write.
 
-The rows lie in the file as they are in memory, so a value is a copy from the page cache, which all
-processes share. Compressed ones can be read too; they are decompressed into each process.
+The rows lie in the file as they do in memory, so a value is a copy from the page cache, which all
+processes share. Compressed files can be read too; each process decompresses them for itself.
 A folder of a Hugging Face dataset is read without its library; its images come the right way up.
 """
 
@@ -33,7 +33,7 @@ class ArrowFiles(Chunked):
         batches = self._batches.get().batches
         self.set_chunks([len(batch) for batch in batches])
         if not self.length:
-            raise NoData(f"{', '.join(paths[:3])}: no rows")
+            raise NoData(f"{', '.join(paths[:3])} have no rows; give files with at least one row")
         self.columns = {field.name: type_name(field.type) for field in batches[0].schema}
         self.choose(columns, tuple(self.columns))
 
@@ -110,7 +110,7 @@ def _mapped(paths: Sequence[str]) -> list[Any]:
             if batches and not batch.schema.equals(batches[0].schema):
                 raise BadData(
                     f"{path} has other columns than {paths[0]}: {batch.schema.names} and "
-                    f"{batches[0].schema.names}; open storages of equal files"
+                    f"{batches[0].schema.names}; open them as separate storages"
                 )
             if len(batch):
                 batches.append(batch)
@@ -128,4 +128,4 @@ def _opened(path: str) -> list[Any]:
     except FileNotFoundError as error:
         raise NoData(f"{path} does not exist; give the path of an Arrow file") from error
     except Exception as error:
-        raise BadData(f"{path} is no Arrow file, or damaged: {error}") from error
+        raise BadData(f"{path} is not an Arrow file, or is damaged: {error}") from error

@@ -1,9 +1,9 @@
-"""Values out of Arrow arrays: some rows of one array, without going through an object for each.
+"""Values from Arrow arrays: some rows of one array, without an intermediate object for each.
 
-Bytes and texts are cut from the array's own buffer, numbers are indexed by NumPy. Arrow's `take`
-would copy them first and then make a Python object of each. What is neither (structs, maps, arrays
-with nulls) goes that way. A struct of `bytes` and `path` is an image of a Hugging Face dataset: its
-value is the bytes.
+Bytes and strings are sliced from the array's own buffer, numbers are indexed by NumPy. Arrow's
+`take` would copy them first and then make a Python object of each; only other types (structs, maps,
+arrays with nulls) go that way. A struct of `bytes` and `path` is an image of a Hugging Face
+dataset: its value is the bytes.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class Taker(NamedTuple):
 
 
 def type_name(kind: Any) -> str | None:
-    """Return the type of a column as a storage calls it; None where only its values tell."""
+    """Return the type of a column as a storage names it; None if only its values show it."""
     name = str(kind)
     if name in _TEXTS:
         return _TEXTS[name]
@@ -95,7 +95,7 @@ def _numbers_or_none(array: Any) -> Taker:
 def _texts(array: Any, name: str) -> Taker:
     _, offsets, data = array.buffers()
     is_text = _TEXTS[name] == "str"
-    if offsets is None or data is None:  # nothing but empty texts
+    if offsets is None or data is None:  # nothing but empty strings
         return _one_by_one(lambda place: "" if is_text else b"")
     # Elements of a memory view are Python's own numbers: faster than NumPy's, one by one.
     is_large = name.startswith("large")

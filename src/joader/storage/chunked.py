@@ -1,6 +1,7 @@
 """Storages whose rows lie in chunks, one after the other: row groups of Parquet, batches of Arrow.
 
-A read visits each chunk once, however its rows are spread, and gives the values in the order asked.
+A read visits each chunk once, however its rows are spread, and returns the values in the order of
+the request.
 """
 
 from abc import abstractmethod
@@ -13,7 +14,7 @@ import numpy as np
 from joader.storage.arrow_values import Taker
 from joader.storage.storage import Rows, Storage, Values
 
-# With fewer rows in a chunk than this, one by one is faster than NumPy's calls for each chunk.
+# With fewer rows per chunk than this, one by one is faster than NumPy's calls for each chunk.
 FEW = 8
 
 
@@ -82,6 +83,6 @@ def _in_order(pieces: Sequence[Values], order: Rows, take: Taker) -> Values:
 
 
 def _together(values: list[Any], take: Taker) -> Values:
-    """Make an array of values where they are of the kind and none is missing."""
+    """Make an array of values if they are of that kind and none is missing."""
     is_array = take.in_array and not any(value is None for value in values)
     return np.array(values) if is_array else values

@@ -1,6 +1,7 @@
-"""Storages one after the other, as one: what torch's ConcatDataset is to datasets.
+"""Several storages, one after the other, as one: what torch's ConcatDataset is to datasets.
 
-Its pieces are those of its parts, so it shares with each of them, and with others in another order.
+Its pieces are those of its parts, so it shares samples with each of them, and with concatenations
+in another order.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ class Concatenation(Storage):
     """The rows of several storages that read alike."""
 
     def __init__(self, parts: Sequence[Storage]) -> None:
-        """Put these storages one after the other; `joins` says which can be."""
+        """Put these storages one after the other; `joins` says whether that is possible."""
         self.parts = tuple(parts)
         self._starts = np.cumsum([0, *map(len, self.parts)])
         self.length = int(self._starts[-1])
@@ -48,7 +49,7 @@ class Concatenation(Storage):
         return all(isinstance(part, FileList) for part in self.parts)
 
     def identity(self) -> tuple[Any, ...]:
-        """Return what its parts are."""
+        """Return the identities of its parts."""
         return tuple(part.identity() for part in self.parts)
 
     def reads_as(self) -> tuple[Any, ...]:
@@ -77,7 +78,7 @@ class Concatenation(Storage):
 
 
 def joins(parts: Sequence[Any]) -> bool:
-    """Tell whether these are storages that read alike."""
+    """Return whether these are storages that read alike."""
     return (
         all(isinstance(part, Storage) and part.deterministic for part in parts)
         and len({part.reads_as() for part in parts}) == 1

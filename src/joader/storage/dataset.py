@@ -1,8 +1,8 @@
-"""Any map-style dataset as a storage: one column, `sample`, which is what the dataset's code gives.
+"""Any map-style dataset as a storage: one column, `sample`, which is what the dataset returns.
 
-Samples that are tuples (or dicts) can be given names: `columns=["image", "label"]` are then the
-parts in this order (or the keys). The dataset's code does what it does, so nothing is known of
-types, and a row costs what the dataset takes for it.
+The parts of a sample that is a tuple (or dict) can be named: `columns=["image", "label"]` are then
+its items in this order (or its keys). The dataset's code can do anything, so its types are unknown,
+and a row costs whatever the dataset takes for it.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ WHOLE = "sample"
 
 
 class DatasetStorage(Storage):
-    """The samples of a dataset; `key` names its content where that has to be known here."""
+    """The samples of a dataset; `key` names its content if that has to be known here."""
 
     deterministic = False  # its code may be random
 
     def __init__(
         self, dataset: Any, *, columns: Sequence[str] | None = None, key: str | None = None
     ) -> None:
-        """Ask for its length only."""
+        """Ask only for its length."""
         self.dataset = dataset
         self.key = key
         self.length = len(dataset)
@@ -52,14 +52,14 @@ class DatasetStorage(Storage):
         )
 
     def identity(self) -> tuple[Any, ...]:
-        """Return the key, or else the dataset itself: joader's loader looks into its code."""
+        """Return the key, or else the dataset itself: joader's loader inspects its code."""
         return (self.dataset,) if self.key is None else (self.key,)
 
     def fingerprint(self) -> str:
         """Return the name of the content, which only the user or the loader can know."""
         if self.key is None:
             raise BadArgument(
-                f"what a {type(self.dataset).__name__} gives is known to its code alone; give key= "
-                "to name its content (joader.DataLoader finds a name by itself)"
+                f"what a {type(self.dataset).__name__} returns is known to its code alone; pass "
+                "key= to name its content (joader.DataLoader finds a name by itself)"
             )
         return super().fingerprint()

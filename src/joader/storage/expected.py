@@ -1,8 +1,8 @@
-"""Samples that were announced: their reads are under way before they are asked for.
+"""Announced samples: their reads are under way before they are asked for.
 
-A worker knows the next few rows it will prepare. Where a read waits for a network, it begins all of
-them at once and prepares one while the others come. What was announced and never asked for is
-dropped when MOST others have been announced after it.
+A worker knows the next few rows it will prepare. If reads wait for a network, it begins all of them
+at once and prepares one while the others arrive. A read that was announced and never asked for is
+dropped once MOST others have been announced after it.
 """
 
 import threading
@@ -24,7 +24,7 @@ class Expected:
         self._pool = ThreadPoolExecutor(MOST, "joader-expected")
 
     def begin(self, row: int, read: Callable[[int], Any]) -> None:
-        """Begin to read a row, if that has not begun."""
+        """Begin to read a row, unless that has already begun."""
         with self._lock:
             if row in self._reads:
                 return
@@ -33,7 +33,7 @@ class Expected:
             self._reads[row] = self._pool.submit(read, row)
 
     def take(self, row: int) -> Future[Any] | None:
-        """Return the read of a row, if it has begun; the next who asks has to read again."""
+        """Return the read of a row, if it has begun, and forget it: the next caller reads again."""
         with self._lock:
             return self._reads.pop(row, None)
 

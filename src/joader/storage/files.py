@@ -1,6 +1,6 @@
-"""A list of files, one a row: in a folder here, or in an object store.
+"""A list of files, one per row: in a local folder, or in an object store.
 
-Columns: `image` (the file's content, whatever it is), `path`, and `label` where labels were given.
+Columns: `image` (the file's content, whatever it is), `path`, and `label` if labels were given.
 """
 
 import copy
@@ -27,7 +27,7 @@ from joader.storage.storage import Piece, Rows, Storage, Values
 
 
 class FileList(Storage):
-    """Files in the order given; of a folder or URL, all files below it in the order of names."""
+    """Files in the order given; for a folder or URL, all files below it, sorted by name."""
 
     is_of_files = True
     _given = False  # one by one
@@ -56,7 +56,7 @@ class FileList(Storage):
         self.choose(columns, ("image",) if labels is None else ("image", "label"))
 
     def keep(self, files: Files, names: Sequence[str], labels: Any) -> None:
-        """Keep names, and a number for each if there are any."""
+        """Keep the names, and a label for each if there are any."""
         self.files = files
         self.slow = files.slow
         self.names = Names.of(names)
@@ -69,8 +69,8 @@ class FileList(Storage):
             self.labels = np.asarray(labels)
             if self.labels.shape != (self.length,) or self.labels.dtype.kind not in "iu":
                 raise BadArgument(
-                    f"labels are {self.labels.dtype} of shape {self.labels.shape}; give one "
-                    f"integer for each of the {self.length} files"
+                    f"labels have dtype {self.labels.dtype} and shape {self.labels.shape}; give "
+                    f"one integer for each of the {self.length} files"
                 )
             self.labels = self.labels.astype(np.int64)
             self.columns = {"image": "bytes", "label": "int64", "path": "str"}
@@ -88,7 +88,7 @@ class FileList(Storage):
         return self.files.read_unchanged(names, list(map(tuple, self._stamps[0][rows].tolist())))
 
     def at_hand(self, rows: Rows, name: str) -> Values:
-        """Return labels or paths, for which no file is read."""
+        """Return labels or paths, without reading a file."""
         if name == "label" and self.labels is not None:
             return self.labels[rows]
         return self.names.take(rows)
@@ -117,9 +117,9 @@ class FileList(Storage):
         return other, places
 
     def identity(self) -> tuple[Any, ...]:
-        """Return the digest of places, sizes and times of change, and of labels.
+        """Return the digest of places, sizes, times of change and labels.
 
-        Objects of a store are from then on only read as they were seen now: what jobs share under
+        From then on an object of a store is read only if it is unchanged: what jobs share under
         this name is one content. (A local file that is replaced is read as it is.)
         """
         labels = b"" if self.labels is None else self.labels.tobytes()
@@ -136,7 +136,7 @@ class FileList(Storage):
         return "files", self.sample_columns
 
     def pieces(self) -> list[Piece]:
-        """Return the runs of files in one folder; with labels and paths where samples have them."""
+        """Return the runs of files in one folder, with labels and paths if samples have them."""
         if not self._runs:
             self.identity()
         found = []

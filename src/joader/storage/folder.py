@@ -1,4 +1,4 @@
-"""A folder with a folder of images for each class: `class/x.jpg`.
+"""A folder with one subfolder of images per class: `class/x.jpg`.
 
 Rows, their order and the numbers of classes are those of torchvision's `ImageFolder`: classes
 sorted by name, then paths. Columns: `image` (encoded), `label`, `path`. The same layout is read
@@ -21,7 +21,7 @@ EXTENSIONS = (
 
 
 class ImageFolder(FileList):
-    """Images in folders, one for each class; `classes` are their names, by label."""
+    """Images in one folder per class; `classes` are the names, by label."""
 
     classes: tuple[str, ...]
 
@@ -38,7 +38,7 @@ class ImageFolder(FileList):
         images = dict(_images(files))
         if not images:
             raise NoData(
-                f"{root} has no folders of classes; give a folder with one folder for each class "
+                f"{root} has no class folders; give a folder with one subfolder per class "
                 "(class/x.jpg), or open it with kind='files'"
             )
         empty = sorted(name for name, found in images.items() if not found)

@@ -1,8 +1,8 @@
-"""Keeps a process from forking while a thread is inside a library that could not bear it.
+"""Keeps a process from forking while a thread is inside a library that a fork would break.
 
-A fork copies locks as they are, and not the threads that would let go of them. Where a library has
-locks of its own (LMDB), a child would wait for ever for a thread that it does not have. So threads
-pass the gate when they call it, and a fork waits until none is inside: a read, at most.
+A fork copies locks as they are, but not the threads that would release them. If a library has its
+own locks (LMDB), a child would wait forever for a thread that it does not have. So threads pass the
+gate when they call the library, and a fork waits until none is inside: one read, at most.
 """
 
 import os
@@ -10,10 +10,10 @@ import threading
 
 
 class ForkGate:
-    """Count the threads inside; `with gate:` around what no fork may come between."""
+    """Count the threads inside; put `with gate:` around code that no fork may interrupt."""
 
     def __init__(self) -> None:
-        """Let nobody fork from now on while somebody is inside."""
+        """From now on delay forks while a thread is inside."""
         self._inside = 0
         self._change = threading.Condition(threading.Lock())
         os.register_at_fork(
@@ -23,7 +23,7 @@ class ForkGate:
         )
 
     def __enter__(self) -> None:
-        """Go in; wait where a fork is under way."""
+        """Go in; wait if a fork is under way."""
         with self._change:
             self._inside += 1
 

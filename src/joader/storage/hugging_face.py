@@ -1,11 +1,11 @@
 """A Hugging Face dataset that is open in this process: its Arrow table, read without decoding.
 
 Rows are those of the dataset: what `select`, `shuffle` and `filter` left, in their order. Images
-come as encoded bytes, the right way up (upright.py). A folder written by `save_to_disk` is opened
+are encoded bytes, the right way up (upright.py). A folder written by `save_to_disk` is opened
 without this (arrow.py).
 
-A choice of rows (`select`, `shuffle`, `shard`, `train_test_split`) is seen as rows of the whole
-files it was chosen from, so that two choices share what they have in common.
+A selection of rows (`select`, `shuffle`, `shard`, `train_test_split`) is seen as rows of the whole
+files it was taken from, so that two selections share what they have in common.
 """
 
 import copy
@@ -34,11 +34,11 @@ class HuggingFace(Chunked):
         if dataset.format["type"] is not None:
             raise BadArgument(
                 f"the dataset has the format {dataset.format['type']!r}, which a storage would not "
-                "apply: it reads what is stored; give dataset.with_format(None), or open it with "
-                "kind='dataset' to get what its code makes of a row"
+                "apply: it reads what is stored; pass dataset.with_format(None), or open it with "
+                "kind='dataset' to get rows as the dataset returns them"
             )
         if not len(dataset):
-            raise NoData("the dataset has no rows")
+            raise NoData("the dataset has no rows; give one with at least one row")
         self.dataset = dataset
         self._photos = photo_columns(dataset.features)
         load = partial(_batches_of, dataset)
@@ -52,7 +52,7 @@ class HuggingFace(Chunked):
         self.choose(columns, tuple(self.columns))
 
     def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
-        """Read the rows of the table that these rows of the dataset are."""
+        """Read the table's rows that correspond to these rows of the dataset."""
         return super().fetch(rows if self._chosen is None else self._chosen[rows], columns)
 
     def takers(self, chunk: int, columns: Sequence[str]) -> list[Taker]:
@@ -95,15 +95,15 @@ def _batches_of(dataset: Any) -> list[Any]:
 
 
 def is_dataset(thing: Any) -> bool:
-    """Tell whether this is a dataset of the library `datasets`, not of a subclass."""
+    """Return whether this is a `Dataset` of the library `datasets`, not of a subclass."""
     module = sys.modules.get("datasets.arrow_dataset")
     return module is not None and type(thing) is module.Dataset
 
 
 def whole_dataset(dataset: Any) -> tuple[Any, Rows] | None:
-    """Return the dataset that this is a choice of rows of, and which; None: of none.
+    """Return the dataset that this one is a selection of, and its rows; None if it is whole.
 
-    What was sliced in memory is taken for a dataset of its own, as nothing tells of the rest.
+    A dataset sliced in memory counts as whole, since nothing points to the rest.
     """
     chosen = dataset._indices
     files = _files(dataset)
@@ -135,7 +135,7 @@ def whole_dataset(dataset: Any) -> tuple[Any, Rows] | None:
 
 
 def files_of_dataset(dataset: Any) -> list[Piece] | None:
-    """Return the files that a dataset consists of, where it is of whole files."""
+    """Return the files that a dataset consists of, if it consists of whole files."""
     files = _files(dataset)
     if files is None or dataset._indices is not None or any(file.offset for file in files):
         return None
@@ -143,7 +143,7 @@ def files_of_dataset(dataset: Any) -> list[Piece] | None:
 
 
 class _File(NamedTuple):
-    """Rows of an Arrow file that follow each other."""
+    """Consecutive rows of an Arrow file."""
 
     key: str  # of its content and of what was done to its columns
     path: str
@@ -152,13 +152,14 @@ class _File(NamedTuple):
     length: int
 
 
-# What the library does to a table when it is opened again: to nothing that is read, and to columns.
+# What the library replays on a table when it is reopened: steps that change nothing that is read,
+# and steps on columns.
 _OF_NOTHING = {"slice", "replace_schema_metadata", "combine_chunks"}
 _OF_COLUMNS = {"select", "cast", "rename_columns", "remove_column", "drop", "flatten"}
 
 
 def _files(dataset: Any) -> list[_File] | None:
-    """Return the parts of files that a dataset's table consists of; None where it is of others."""
+    """Return the parts of files that a dataset's table consists of; None if it has other parts."""
     files = []
     for row in getattr(dataset._data, "blocks", [[dataset._data]]):
         block = row[0]

@@ -1,9 +1,9 @@
-"""Many reads at once: begun in the order given, at most so many at a time.
+"""Many reads at once: begun in the order given, a limited number at a time.
 
-The order given is that of the deadlines: who asks first for what is needed first gets it first. So
-a queue is enough, and no read overtakes another that was asked for before. Where data comes from
-memory, threads cost more than they hide (the GIL changes hands at every read). So reads are done in
-turn until some have waited for longer than SLOW_S; the rest then goes out together.
+The order given is that of the deadlines: callers ask first for what they need first. So a queue is
+enough, and no read overtakes an earlier one. If data comes from memory, threads cost more than they
+hide (the GIL changes hands at every read). So reads are done one by one until some have waited for
+longer than SLOW_S; the rest then go out together.
 """
 
 import resource
@@ -20,25 +20,25 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 # A read from the page cache takes some 10 µs, one from a disk or a network 100 µs to 50 ms. Handing
-# a read to a thread and back costs about 20 µs. A read counts only if the system says that it was
-# waited for: on a busy machine fast ones take long too, and more threads would make it worse.
+# a read to a thread and back costs about 20 µs. A read counts as slow only if the system says that
+# it waited: on a busy machine fast ones take long too, and more threads would make it worse.
 SLOW_S = 0.0005
 SLOW_READS = 2
 
 
 class InFlight:
-    """A bound on how many reads are under way at a time."""
+    """A limit on how many reads are under way at a time."""
 
     def __init__(self, limit: int, *, at_once: bool = False) -> None:
-        """Allow so many; `at_once`: never try in turn first, as every read is known to be slow."""
+        """Allow this many; `at_once`: skip the one-by-one phase, as every read is slow."""
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-            raise BadArgument(f"in_flight is {limit!r}; it is an integer from 1 on")
+            raise BadArgument(f"in_flight is {limit!r}; it must be an integer of at least 1")
         self.limit = limit
         self._at_once = at_once
         self._pool = PerProcess(partial(ThreadPoolExecutor, limit, "joader-read"))
 
     def map(self, read: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """Return what `read` gives for each item; the first error ends what has not begun."""
+        """Return `read(item)` for each item; the first error cancels what has not begun."""
         if self.limit == 1 or len(items) < 2:
             return [read(item) for item in items]
         done: list[R] = []
@@ -80,5 +80,5 @@ def _while_fast(read: Callable[[T], R], items: Iterable[T]) -> list[R]:
 
 
 def _waits() -> int:
-    """Return how often this thread has waited for something but its turn on a core."""
+    """Return how often this thread has waited for anything other than its turn on a core."""
     return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw

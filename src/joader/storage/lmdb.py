@@ -1,8 +1,8 @@
-"""An LMDB environment: one row for each key, in the order of keys.
+"""An LMDB environment: one row per key, in the order of keys.
 
 Columns: `value` and `key`, both bytes. The keys are read once, when it is opened (0.5 s for a
-million); `keys` names those wanted, in the order wanted. It is opened for reading without locks, so
-that it can lie on a read-only disk: nobody may write to it meanwhile.
+million); `keys` selects some, in the order given. It is opened for reading without locks, so that
+it can be on a read-only disk: nothing may write to it meanwhile.
 """
 
 import os
@@ -20,8 +20,8 @@ from joader.storage.per_process import PerProcess
 from joader.storage.places import paths_stamped
 from joader.storage.storage import Rows, Storage, Values
 
-# LMDB opens a place once in a process, so storages of one place share it. With the process that
-# opened it: a child has to close what it inherited before it can open the place again.
+# LMDB can open a path only once per process, so storages of one path share it. Kept with the
+# process that opened it: a child has to close what it inherited before it can open the path again.
 _open: "WeakValueDictionary[str, Any]" = WeakValueDictionary()
 _opened_by: dict[str, int] = {}
 _gate = ForkGate()  # LMDB's locks: a child could not close what it inherited
@@ -63,8 +63,8 @@ class Lmdb(Storage):
             values = list(map(transaction.get, keys))
         if None in values:
             raise ReadFailed(
-                f"{self.path} has no key {keys[values.index(None)]!r}; if it was written to, open "
-                "it again"
+                f"{self.path} has no key {keys[values.index(None)]!r}; if it was written to since "
+                "it was opened, open it again"
             )
         return values
 
@@ -84,7 +84,7 @@ class Lmdb(Storage):
 
     def close(self) -> None:
         """Close the environment."""
-        self._environment.take()  # closed when its last user lets it go
+        self._environment.take()  # closed when its last user releases it
 
 
 def data_file(path: str) -> str:
@@ -114,6 +114,6 @@ def _opened(path: str) -> Any:
                 create=False,
             )
     except lmdb.Error as error:
-        raise BadData(f"{path} is no LMDB environment, or damaged: {error}") from error
+        raise BadData(f"{path} is not an LMDB environment, or is damaged: {error}") from error
     _open[place], _opened_by[place] = environment, os.getpid()
     return environment

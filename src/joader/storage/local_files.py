@@ -1,4 +1,4 @@
-"""Files in folders of this machine (or mounted there): listed, stamped, read whole or in part."""
+"""Files in folders of this machine, mounts included: listed, stamped, read whole or in part."""
 
 import os
 import threading
@@ -11,25 +11,25 @@ from joader.storage.in_flight import InFlight
 from joader.storage.origins import note
 from joader.storage.per_process import PerProcess
 
-# Descriptors kept open for reads of parts; files beyond are opened for each read. Far below the
-# usual limit of 1024 a process.
+# Descriptors kept open for reads of parts; further files are opened for each read. Far below the
+# usual limit of 1024 per process.
 MAX_OPEN = 256
 LOCAL_IN_FLIGHT = 16
 
 Part: TypeAlias = tuple[str, int, int]  # name of a file, first byte, number of bytes
 Stamp: TypeAlias = tuple[int, int]  # size, and time of change or a number for a store's tag
-MISSING: Stamp = (0, -1)  # the stamp of a file that is listed and not there, as a dangling link
+MISSING: Stamp = (0, -1)  # the stamp of a file that is listed but not there, like a dangling link
 
 
 class LocalFiles:
     """Files below a root; names are relative to it, or absolute."""
 
     slow = False  # as far as is known
-    # The first read of an index, and the most that one grows to: a page, as disks have it.
+    # The first read of an index, and the most it grows to: a page, the unit of disks.
     least_bytes, most_bytes = 4096, 1 << 20
 
     def __init__(self, root: str, in_flight: int = LOCAL_IN_FLIGHT) -> None:
-        """Look at nothing yet."""
+        """Access nothing yet."""
         self.root = os.path.abspath(root)
         self._reads = InFlight(in_flight)
         self._open = PerProcess(partial(_Descriptors, self.root))
@@ -50,7 +50,7 @@ class LocalFiles:
         return bodies
 
     def read_unchanged(self, names: Sequence[str], stamps: Sequence[Stamp]) -> list[bytes]:
-        """Return the content of files; ReadFailed where one has another size or time of change."""
+        """Return the content of files; raise ReadFailed if a size or time of change differs."""
         named = list(zip(names, stamps, strict=True))
         bodies = self._reads.map(lambda pair: self._whole(*pair), named)
         note(bodies, self.path, names)
@@ -59,7 +59,7 @@ class LocalFiles:
     def read_parts(
         self, parts: Sequence[Part], stamps: Mapping[str, Stamp] | None = None
     ) -> list[bytes]:
-        """Return parts of files; they are kept open, so `stamps` are not looked at."""
+        """Return parts of files; they are kept open, so `stamps` are ignored."""
         return self._reads.map(self._open.get().read, parts)
 
     def stamps(
@@ -78,7 +78,7 @@ class LocalFiles:
         self._reads.close()
 
     def _whole(self, name: str, stamp: Stamp | None = None) -> bytes:
-        """Return the content of a file; ReadFailed where it does not have this stamp any more."""
+        """Return the content of a file; raise ReadFailed if it no longer has this stamp."""
         try:
             with open(self.path(name), "rb", buffering=0) as file:
                 body = file.readall()
@@ -110,13 +110,13 @@ class _Descriptors:
             body += rest
         if len(body) != size:
             raise ReadFailed(
-                f"{os.path.join(self._root, name)} has no {size} bytes from byte {start} on: it "
-                "was cut off or written anew after it was opened; open the storage again"
+                f"{os.path.join(self._root, name)} has fewer than {size} bytes from byte {start} "
+                "on: it was truncated or rewritten after it was opened; open the storage again"
             )
         return body
 
     def _opened(self, part: Part) -> bytes:
-        """Open a file, read of it, and keep it open if there is room."""
+        """Open a file, read from it, and keep it open if there is room."""
         name, start, size = part
         file = os.open(os.path.join(self._root, name), os.O_RDONLY | os.O_CLOEXEC)
         with self._lock:
@@ -147,7 +147,9 @@ def _stamp(path: str) -> tuple[int, str | int]:
     try:
         stat = os.stat(path)
     except OSError as error:
-        raise NoData(f"{path} cannot be looked at: {error.strerror}; is it gone?") from error
+        raise NoData(
+            f"{path} cannot be accessed: {error.strerror}; check that it exists"
+        ) from error
     return stat.st_size, stat.st_mtime_ns
 
 
@@ -159,15 +161,15 @@ def _stamp_or_missing(path: str) -> tuple[int, str | int]:
 
 
 def changed(path: str) -> ReadFailed:
-    """Say that a file or object is not the one that was listed."""
+    """Return the error for a file or object that is not the one that was listed."""
     return ReadFailed(
-        f"{path} was changed after it was listed; look at the files again (of a table: "
+        f"{path} was changed after it was listed; list the files again (for a table: "
         "table.refresh()), and begin a new pass"
     )
 
 
 def _failed(path: str, error: OSError) -> ReadFailed:
     return ReadFailed(
-        f"{path} cannot be read: {error.strerror or error}; bring it back, or leave it out "
+        f"{path} cannot be read: {error.strerror or error}; restore it, or leave it out "
         '(on_error="skip", or open the storage again)'
     )

@@ -1,4 +1,4 @@
-"""`open_storage`: from what is given to the kind of storage that reads it."""
+"""`open_storage`: finds the kind of storage that reads what it is given."""
 
 import glob
 import os
@@ -23,8 +23,8 @@ from joader.storage.storage import Storage
 from joader.storage.tar import TarShards
 
 KINDS = {
-    "folder": "a folder (or s3:// prefix) with a folder of images for each class",
-    "files": "a folder, s3:// prefix or list of files or URLs, one a row",
+    "folder": "a folder (or s3:// prefix) with one subfolder of images per class",
+    "files": "a folder, s3:// prefix or list of files or URLs, one per row",
     "tar": "tar shards in WebDataset's layout: a path, URL, list, folder, x-*.tar or x-{0..9}.tar",
     "parquet": "Parquet: a file, list or folder",
     "arrow": "Arrow or Feather: a file, list or folder; what Hugging Face's save_to_disk wrote",
@@ -42,7 +42,7 @@ _ENDINGS = {
     ".mdb": "lmdb",
     ".lmdb": "lmdb",
 }
-# Rows cannot be read one by one out of what is compressed as a whole.
+# Rows cannot be read one by one from a file that is compressed as a whole.
 _PACKED = {
     ".npz": "save each array with np.save, and give the folder of .npy files",
     ".zip": "unpack it, and give the folder",
@@ -56,29 +56,32 @@ _BRACES = re.compile(r"\{(\d+)\.\.(\d+)\}")
 
 
 def open_storage(what: Any, *, kind: str | None = None, **options: Any) -> Storage:
-    """Open stored rows; the kind is found from what is given, or named.
+    """Open stored rows; the kind is detected, or named with `kind`.
 
-    Every kind takes `columns`, the columns of a sample. Files (also in tars) take `in_flight`, how
-    many reads are under way at a time, and `settings` of an object store; lists of files `labels`;
+    Every kind takes `columns`, the columns of a sample. Files (also in tars) take `in_flight`, the
+    number of concurrent reads, and `settings` of an object store; lists of files take `labels`;
     Parquet `cache_bytes`; LMDB `keys`; datasets `key`.
     """
     if isinstance(what, Storage):
         if options:
-            raise BadArgument(f"it is a {type(what).__name__} already; it takes no further options")
+            raise BadArgument(
+                f"this is already an open {type(what).__name__}, which takes no further options; "
+                "pass them when it is opened"
+            )
         return what
     if isinstance(what, os.PathLike):
         what = os.fspath(what)
     if kind is None:
         kind = _kind(what)
     if kind not in _OPENERS:
-        raise BadArgument(f"kind is {kind!r}; the kinds are:\n{_list_of_kinds()}")
+        raise BadArgument(f"kind is {kind!r}; it must be one of:\n{_list_of_kinds()}")
     try:
         return _OPENERS[kind](what, options)
     except TypeError as error:
         if "unexpected keyword argument" not in str(error):
             raise
         wrong = str(error).rpartition(" ")[2]
-        raise BadArgument(f"storage of the kind {kind!r} has no option {wrong}") from error
+        raise BadArgument(f"a storage of kind {kind!r} has no option {wrong}") from error
 
 
 def _kind(what: Any) -> str:
@@ -111,8 +114,8 @@ def _kind_of_url(url: str) -> str:
     if kind in (None, "tar"):
         return kind or "files"
     raise BadArgument(
-        f"{url}: only single files (kind='files'), class folders (kind='folder') and tars are read "
-        f"from object stores, not {kind}; copy it to a disk"
+        f"{url} cannot be read from an object store: single files (kind='files'), class folders "
+        f"(kind='folder') and tars can, not {kind}; copy it to a disk"
     )
 
 
@@ -120,7 +123,7 @@ def _kind_of_path(path: str) -> str:
     if _pattern(path):
         return _ending(path) or "files"
     if not os.path.exists(path):
-        raise NoData(f"{path} does not exist (looked for in {os.getcwd()}); see the path")
+        raise NoData(f"{path} does not exist (looked for in {os.getcwd()}); check the path")
     if not os.path.isdir(path):
         kind = _ending(path)
         if kind is None:
@@ -149,11 +152,11 @@ def _ending(path: str) -> str | None:
 
 
 def _refuse_packed(path: str) -> None:
-    """Say what to do with an archive."""
+    """Refuse an archive, and say what to do with it."""
     for ending, advice in _PACKED.items():
         if path.lower().endswith(ending):
             raise BadArgument(
-                f"{path} is packed ({ending}), and single rows cannot be read out of it; {advice}"
+                f"{path} is packed ({ending}), so single rows cannot be read from it; {advice}"
             )
 
 
@@ -168,7 +171,7 @@ def _paths(what: Any, kind: str) -> list[str]:
             return _expanded(what)
         if not os.path.isdir(what):
             if not os.path.exists(what):
-                raise NoData(f"{what} does not exist (looked for in {os.getcwd()}); see the path")
+                raise NoData(f"{what} does not exist (looked for in {os.getcwd()}); check the path")
             return [what]
         names = sorted(name for name in os.listdir(what) if _ending(name) == kind)
         if not names:
@@ -190,7 +193,7 @@ def _expanded(pattern: str) -> list[str]:
         return [pattern]
     paths = sorted(glob.glob(pattern, recursive=True))
     if not paths:
-        raise NoData(f"no file matches {pattern} (looked for in {os.getcwd()}); see the pattern")
+        raise NoData(f"no file matches {pattern} (looked for in {os.getcwd()}); check the pattern")
     return paths
 
 
@@ -231,7 +234,7 @@ _OPENERS: dict[str, Callable[[Any, Mapping[str, Any]], Storage]] = {
 
 def _existing(path: Any) -> Any:
     if isinstance(path, str) and not is_url(path) and not os.path.isdir(path):
-        raise NoData(f"{path} is no folder (looked for in {os.getcwd()}); see the path")
+        raise NoData(f"{path} is not a folder (looked for in {os.getcwd()}); check the path")
     return path
 
 
@@ -246,7 +249,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _plain(value: Any) -> bool:
-    """Tell whether this is a plain value that merely looks like a dataset."""
+    """Return whether this is a plain value that merely looks like a dataset."""
     return isinstance(value, str | bytes | Mapping | tuple | list | set)
 
 

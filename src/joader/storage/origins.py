@@ -1,9 +1,9 @@
-"""Where the bytes that were read last came from, for the messages of those who work on them.
+"""Where recently read bytes came from, for error messages.
 
-A storage gives plain bytes, and a decoder that fails has nothing else; the user wants the path. So
-the last few reads of the process are noted here, by what can be told of an object without keeping
-it: its identity, its length and its end. Nothing but messages may depend on it: an object that was
-freed could, if all three agree, be taken for another.
+A storage returns plain bytes, and a decoder that fails has nothing else; the user wants the path.
+So the last few reads of the process are recorded here, by what can be remembered of an object
+without keeping it alive: its identity, its length and its end. Only messages may depend on it: an
+object that was freed could, if all three agree, be mistaken for another.
 """
 
 from collections import OrderedDict
@@ -17,19 +17,18 @@ _noted: "OrderedDict[int, tuple[int, bytes, Callable[[Any], str], Any]]" = Order
 
 
 def note(bodies: Iterable[Any], name: Callable[[Any], str], items: Iterable[Any]) -> None:
-    """Note which item each of some bodies was read from; `name(item)` would say where it is."""
+    """Record which item each body was read from; `name(item)` returns where it is."""
     for body, item in zip(bodies, items, strict=True):
         if body is not None:
-            _noted.pop(
-                id(body), None
-            )  # what had this place before was freed; this one is the last read
+            # An earlier object with this identity was freed; this one becomes the latest read.
+            _noted.pop(id(body), None)
             _noted[id(body)] = len(body), body[-_END_BYTES:], name, item
     while len(_noted) > _MOST:
         _noted.popitem(last=False)
 
 
 def origin(body: Any) -> str | None:
-    """Return where bytes came from, if they were read lately."""
+    """Return where bytes came from, if they were read recently."""
     noted = _noted.get(id(body)) if type(body) is bytes else None
     if noted is None or noted[:2] != (len(body), body[-_END_BYTES:]):
         return None

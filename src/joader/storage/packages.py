@@ -1,4 +1,4 @@
-"""Optional packages: imported when a storage of their kind is opened, never before."""
+"""Optional packages: imported when a storage that needs them is opened, never before."""
 
 import importlib
 from typing import Any

@@ -1,10 +1,10 @@
 """Parquet files, any row at any time, only the columns asked for.
 
 The smallest part of a Parquet file that can be read is a column of a row group, which has to be
-decompressed as a whole. So decoded columns of row groups are kept, the least recently used go
-first, within `cache_bytes` in each process. Where the columns asked for fit, each row group is
-decoded once. Where they do not, rows drawn at random cost a row group each: write smaller row
-groups (100 images), raise `cache_bytes`, or write Arrow files, which are mapped as they are.
+decompressed as a whole. So decoded columns of row groups are kept, within `cache_bytes` in each
+process; the least recently used leave first. If the columns asked for fit, each row group is
+decoded once. If they do not, rows drawn at random cost a row group each: write smaller row groups
+(100 images), raise `cache_bytes`, or write Arrow files, which are mapped as they are.
 """
 
 import os
@@ -50,7 +50,7 @@ class ParquetFiles(Chunked):
             if schema is not None and not file.schema_arrow.equals(schema):
                 raise BadData(
                     f"{path} has other columns than {self.paths[0]}: {file.schema_arrow.names} and "
-                    f"{schema.names}; open storages of equal files"
+                    f"{schema.names}; open them as separate storages"
                 )
             schema = file.schema_arrow
             for group in range(file.num_row_groups):
@@ -60,7 +60,7 @@ class ParquetFiles(Chunked):
             file.close()
         self.set_chunks(lengths)
         if not self.length:
-            raise NoData(f"{', '.join(paths[:3])}: no rows")
+            raise NoData(f"{', '.join(paths[:3])} have no rows; give files with at least one row")
         self._groups = np.array(groups, np.int64)
         self.columns = {field.name: type_name(field.type) for field in schema}
         self.choose(columns, tuple(self.columns))
@@ -125,7 +125,7 @@ class _Decoded:
             raise BadData(f"row group {group} of {path} cannot be read: {error}") from error
         for name in columns:
             array = table.column(name).combine_chunks()
-            if hasattr(array, "chunks"):  # of one that is larger than an array can be
+            if hasattr(array, "chunks"):  # a column larger than one Arrow array can be
                 array = needed("pyarrow", "Parquet", "parquet").concat_arrays(array.chunks)
             self._kept[file, group, name] = taker(array), array.nbytes
             self._used += array.nbytes
@@ -151,4 +151,4 @@ def open_parquet(path: str) -> Any:
     except FileNotFoundError as error:
         raise NoData(f"{path} does not exist; give the path of a Parquet file") from error
     except Exception as error:
-        raise BadData(f"{path} is no Parquet file, or damaged: {error}") from error
+        raise BadData(f"{path} is not a Parquet file, or is damaged: {error}") from error

@@ -1,9 +1,8 @@
 """A handle that every process opens for itself, when it first uses it.
 
 Descriptors could be shared after a fork, but the libraries above them (LMDB, Arrow, clients of
-object stores) keep locks and threads that do not survive one. So a handle is known by the process
-that opened it. A child leaves its parent's handle alone, without closing it, and pickling leaves it
-out.
+object stores) keep locks and threads that do not survive one. So a handle belongs to the process
+that opened it. A child leaves its parent's handle alone, without closing it; pickling omits it.
 """
 
 import os
@@ -13,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
-_inherited: list[Any] = []  # handles of a parent process: closing them here could hurt it
+_inherited: list[Any] = []  # handles of a parent process: closing them here could harm it
 
 
 class PerProcess(Generic[T]):

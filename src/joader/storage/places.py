@@ -1,4 +1,4 @@
-"""Where files lie: in folders here, or in an object store. Both are read in the same way."""
+"""Where files are: in local folders, or in an object store. Both are read in the same way."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -14,12 +14,12 @@ from joader.storage.names import Names
 from joader.storage.remote_files import REMOTE_IN_FLIGHT, SCHEMES, RemoteFiles, tag_number
 
 Files: TypeAlias = LocalFiles | RemoteFiles
-# A list of files that jump from folder to folder more often than this is one run.
+# A list of files that jumps from folder to folder more often than this is one run.
 MOST_RUNS = 1 << 16
 
 
 def is_url(path: str) -> bool:
-    """Tell whether this is in an object store."""
+    """Return whether this is in an object store."""
     return path.startswith(SCHEMES)
 
 
@@ -28,28 +28,28 @@ def files_at(root: str, in_flight: int | None, settings: Mapping[str, Any] | Non
     if is_url(root):
         return RemoteFiles(root, in_flight or REMOTE_IN_FLIGHT, settings)
     if settings:
-        raise BadArgument(f"settings are for object stores, and {root} is a folder; leave them out")
+        raise BadArgument(f"settings are for object stores, but {root} is a folder; leave them out")
     return LocalFiles(root, in_flight or LOCAL_IN_FLIGHT)
 
 
 def files_of(
     paths: Sequence[str], in_flight: int | None, settings: Mapping[str, Any] | None
 ) -> tuple[Files, list[str]]:
-    """Return a place and the names in it of these paths or URLs, all of one store."""
+    """Return the place of these paths or URLs, all of one store, and their names in it."""
     if not any(map(is_url, paths)):
         return files_at("/", in_flight, settings), list(map(os.path.abspath, paths))
     roots = {_root(path) for path in paths}
     if len(roots) > 1:
         raise BadArgument(
             f"the list has files of {len(roots)} places: {', '.join(sorted(roots)[:4])}; open one "
-            "storage for each"
+            "storage per place"
         )
     root = roots.pop()
     return files_at(root, in_flight, settings), [path[len(root) + 1 :] for path in paths]
 
 
 def shown(paths: Sequence[str]) -> str:
-    """Return some paths in few words."""
+    """Return some paths in short form."""
     return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1:,} more"
 
 
@@ -66,7 +66,7 @@ def stamped(files: Files, names: Sequence[str] | Names) -> str:
 
 
 class Run(NamedTuple):
-    """Files of a list that follow each other and lie in one folder."""
+    """Consecutive files of a list that are in one folder."""
 
     folder: str  # relative to the root of the list
     start: int
@@ -74,7 +74,7 @@ class Run(NamedTuple):
 
 
 def runs(names: Names) -> list[Run]:
-    """Return the runs of a list; one for all where they would be very many."""
+    """Return the runs of a list, or a single one if there would be very many."""
     starts: list[int] = []
     folders: list[str] = []
     for number, name in enumerate(names):
@@ -90,7 +90,7 @@ def runs(names: Names) -> list[Run]:
 def runs_stamped(
     files: Files, names: Names, stamps: Sequence[tuple[int, str | int]]
 ) -> list[tuple[Run, str]]:
-    """Return the same digest of each run, whichever folder above the list was made from."""
+    """Return a digest of each run that does not depend on the root of the list."""
     found = []
     for run in runs(names):
         here = slice(run.start, run.end)

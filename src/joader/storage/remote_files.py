@@ -1,12 +1,12 @@
 """Objects of a store behind a network, through obstore: s3, gs, az, http.
 
-The settings and the environment variables of the stores (AWS_..., GOOGLE_..., AZURE_...) are taken
-down when the storage is opened and travel with it: the workers are started by a daemon that may
-have others. They are not part of the fingerprint.
+The settings and the environment variables of the stores (AWS_..., GOOGLE_..., AZURE_...) are
+captured when the storage is opened and travel with it, since a process that reopens it may have
+others. They are not part of the fingerprint.
 
-obstore runs on threads that a fork does not copy: a child of a process that has read would wait for
-ever. So it reads through a process of its own (remote_reader.py). Processes that were started fresh
-(spawn), or forked before anything was read, are not concerned.
+obstore runs on threads that a fork does not copy: a child of a process that has read would wait
+forever. So such a child reads through a helper process (remote_reader.py). Processes that were
+started fresh (spawn), or forked before anything was read, are not affected.
 """
 
 import os
@@ -34,7 +34,7 @@ class RemoteFiles:
     """Objects below a URL; names are relative to it."""
 
     slow = True
-    # A request costs some 20 ms whatever it brings, about as long as a megabyte takes.
+    # A request costs some 20 ms whatever its size, about as long as a megabyte takes.
     least_bytes, most_bytes = 1 << 18, 1 << 23
 
     def __init__(
@@ -43,7 +43,7 @@ class RemoteFiles:
         in_flight: int = REMOTE_IN_FLIGHT,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Look at nothing yet; `settings` are what `obstore.store.from_url` takes."""
+        """Access nothing yet; `settings` are what `obstore.store.from_url` takes."""
         _obstore()
         self.where = url.rstrip("/")
         self._settings = dict(settings or {})
@@ -64,8 +64,8 @@ class RemoteFiles:
         """Return name and size of every object, in the order of names."""
         if self.where.startswith("http"):
             raise BadArgument(
-                f"{self.where} is on a web server, which has no list of its files; give the list "
-                "of URLs, or that of a .tar"
+                f"{self.where} is on a web server, which cannot list its files; give the list of "
+                "URLs, or the URL of a .tar"
             )
         found: list[tuple[str, int]] = self._ask("_listing")
         return found
@@ -77,7 +77,7 @@ class RemoteFiles:
         return bodies
 
     def read_unchanged(self, names: Sequence[str], stamps: Sequence[Stamp]) -> list[bytes]:
-        """Return the content of objects; ReadFailed where one has another size or tag."""
+        """Return the content of objects; raise ReadFailed if a size or tag differs."""
         named = list(zip(names, stamps, strict=True))
         bodies: list[bytes] = self._ask("_map", "_whole_unchanged", named)
         note(bodies, self.path, names)
@@ -88,7 +88,7 @@ class RemoteFiles:
     ) -> list[bytes]:
         """Return parts of objects: range requests, many at a time.
 
-        ReadFailed where an object has another size or tag than in `stamps`.
+        Raise ReadFailed if an object has another size or tag than in `stamps`.
         """
         stamped = [(part, None if stamps is None else stamps[part[0]]) for part in parts]
         bodies: list[bytes] = self._ask("_map", "_part", stamped)
@@ -160,8 +160,8 @@ class RemoteFiles:
             raise self._failed(name, error) from error
         if len(body) != size:
             raise ReadFailed(
-                f"{self.path(name)} gave {len(body)} of {size} bytes from byte {start} on: it was "
-                "written anew after it was opened; open the storage again"
+                f"{self.path(name)} returned {len(body)} of {size} bytes from byte {start} on: it "
+                "was rewritten after it was opened; open the storage again"
             )
         return body
 
@@ -179,7 +179,7 @@ class RemoteFiles:
             return MISSING
 
     def _check(self, name: str, found: Any, stamp: Stamp | None) -> None:
-        """Refuse an answer, before its content is loaded, that is of another object."""
+        """Refuse an answer that is of another object, before its content is loaded."""
         if stamp is not None:
             size, tag = _stamp_of(found.meta)
             if (size, tag_number(tag)) != stamp:
@@ -198,15 +198,17 @@ class RemoteFiles:
     def _failed(self, name: str, error: Exception) -> Exception:
         path = self.path(name)
         if isinstance(error, FileNotFoundError):
-            return NoData(f"{path} is not there: {_first_line(error)}; see bucket, path and region")
+            return NoData(
+                f"{path} does not exist: {_first_line(error)}; check bucket, path and region"
+            )
         return ReadFailed(
-            f"{path} cannot be read: {_first_line(error)}; see that the store can be reached and "
+            f"{path} cannot be read: {_first_line(error)}; check that the store can be reached and "
             "the credentials (AWS_..., GOOGLE_..., AZURE_..., or settings=) are right"
         )
 
 
 def tag_number(tag: str) -> int:
-    """Return a store's tag of an object as a number of 64 bits."""
+    """Return a store's tag of an object as a 64-bit number."""
     digest = blake2b(tag.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
@@ -225,7 +227,7 @@ def _first_line(error: Exception) -> str:
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Have these variables, of the process that opened the storage, instead of this one's."""
+    """Set the variables of the process that opened the storage instead of this one's."""
     before = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
     for name in before:
         del os.environ[name]

@@ -1,11 +1,11 @@
-"""Reads object stores for a forked process, in a process of its own that was started fresh.
+"""Reads object stores for a forked process, in a helper process that was started fresh.
 
 obstore runs on threads that a fork does not copy, and it cannot be started twice in a process: in a
-child of a process that has read, every request would wait for ever. So such a child starts a helper
-and hands its requests on. It costs a process (0.2 s, once) and a copy of what is read.
+child of a process that has read, every request would wait forever. So such a child starts a helper
+and passes its requests on. This costs a process (0.2 s, once) and a copy of what is read.
 
-Requests and answers are pickled, each after its length, and carry a number: many are under way at a
-time. The helper ends when its input does, that is, with the process it reads for.
+Requests and answers are pickled, preceded by their length, and carry a number: many are under way
+at a time. The helper ends when its input does, that is, with the process it reads for.
 """
 
 import os
@@ -26,7 +26,7 @@ _MOST_REQUESTS = 128  # at a time; each may read many objects at once
 
 
 class RemoteReader:
-    """The helper, as the process sees it that it reads for."""
+    """The helper, as seen by the process that it reads for."""
 
     def __init__(self) -> None:
         """Start it."""
@@ -45,7 +45,7 @@ class RemoteReader:
         weakref.finalize(self, _end, self._process, os.getpid())
 
     def call(self, files: Any, method: str, *arguments: Any) -> Any:
-        """Return what a method of these files gives there, or raise what it raises."""
+        """Return what a method of these files returns in the helper, or raise what it raises."""
         answer: Future[Any] = Future()
         body = pickle.dumps((pickle.dumps(files), method, arguments))
         assert self._process.stdin is not None
@@ -77,13 +77,13 @@ class RemoteReader:
             self._waiting.popitem()[1].set_exception(
                 ReadFailed(
                     f"process {self._process.pid}, which reads object stores for this forked one, "
-                    "has ended; try again"
+                    "has exited; try again"
                 )
             )
 
 
 def _end(process: "subprocess.Popen[bytes]", owner: int) -> None:
-    if os.getpid() != owner:  # a child's copy: what is in its buffer is not to be sent twice
+    if os.getpid() != owner:  # a child's copy: what is in its buffer must not be sent twice
         return
     assert process.stdin is not None
     process.stdin.close()
@@ -115,7 +115,7 @@ def _serve() -> None:
     """Be the helper."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process it reads for
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what anybody prints is no answer
+    os.dup2(2, 1)  # anything that is printed must not be taken for an answer
     lock = threading.Lock()
 
     def answer(number: int, body: bytes) -> None:

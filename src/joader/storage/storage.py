@@ -1,18 +1,18 @@
 """What every storage is: rows 0 to n-1 with named columns, read many at a time as they are stored.
 
-Reading is fetching only: encoded images come as bytes. Preparing (decoding, resizing) is another
-room's work, so that the two can be balanced.
+Reading only fetches: encoded images come as bytes. Preparing them (decoding, resizing) is another
+package's work, so that the two can be balanced.
 
 A storage is also a map-style dataset: `storage[row]` is a *sample*, the value of its one sample
-column, or a tuple of those of several, in their order. So it can be given to `joader.DataLoader`
-or torch's as it is.
+column, or a tuple of the values of several, in their order. So it can be passed to
+`joader.DataLoader`, or to torch's, as it is.
 
-Invariants, which one test suite checks for every kind: a storage is fixed when it is opened, rows
-keep their numbers; it can be pickled and opens its handles again in each process when they are
+Invariants, which one test suite checks for every kind: a storage is fixed when it is opened, and
+rows keep their numbers; it can be pickled, and reopens its handles in each process when they are
 first used, after a fork too, whatever the parent has read or is reading; threads may read at the
-same time; values given out are the reader's own, never views of shared memory. `fingerprint()`
-looks at sizes and times of change and reads no content; it is the same in every process, and
-another once the data has changed.
+same time; returned values belong to the caller and are never views of shared memory.
+`fingerprint()` looks at sizes and times of change and reads no content; it is the same in every
+process, and changes with the data.
 Not here: choosing the kind (opening.py), tables with names and versions (catalog).
 """
 
@@ -42,11 +42,11 @@ Piece: TypeAlias = tuple[str, int]  # a name that no other content has, and how 
 class Storage(ABC):
     """Stored rows with named columns.
 
-    Each kind sets `columns` (name to type: "bytes", "str", a NumPy dtype, or None where only
-    reading tells) and `length`, and gives `fetch` and `identity`.
+    Each kind sets `columns` (name to type: "bytes", "str", a NumPy dtype, or None if only reading
+    shows it) and `length`, and implements `fetch` and `identity`.
     """
 
-    slow: bool = False  # reading waits for a network, so it is worth to begin ahead
+    slow: bool = False  # reading waits for a network, so it pays to begin ahead of time
     deterministic: ClassVar[bool] = True  # a row is the same each time it is read
 
     columns: Mapping[str, str | None]
@@ -54,7 +54,7 @@ class Storage(ABC):
     sample_columns: tuple[str, ...]
 
     def choose(self, columns: Sequence[str] | None, default: Sequence[str]) -> None:
-        """Set which columns make a sample: those the user named, or else the kind's own."""
+        """Set which columns make up a sample: those the user named, or else the default."""
         self.sample_columns = tuple(default if columns is None else self._known(columns))
         self._expected = PerProcess(Expected)
         if not self.sample_columns:
@@ -62,30 +62,30 @@ class Storage(ABC):
 
     @abstractmethod
     def fetch(self, rows: Rows, columns: Sequence[str]) -> list[Values]:
-        """Return the values of each column; rows and columns were checked before."""
+        """Return the values of each column; rows and columns are already checked."""
 
     @abstractmethod
     def identity(self) -> tuple[Any, ...]:
-        """Return what tells this content from any other: plain values that need no full read."""
+        """Return plain values that distinguish this content from any other, without a full read."""
 
     def place(self) -> str:
-        """Return where the data lies, as far as it has a place."""
+        """Return where the data is, if it has a place."""
         return ""
 
     def reads_as(self) -> tuple[Any, ...]:
-        """Return what a sample is made of, whatever pieces the storage has: plain values."""
+        """Return, as plain values, what a sample is made of, whatever pieces the storage has."""
         return type(self).__name__, self.sample_columns
 
     def pieces(self) -> list[Piece] | None:
-        """Return what the storage consists of, one after the other, as `identity` last saw it.
+        """Return the pieces of the storage, in order, as `identity` last saw them.
 
-        Storages that have a piece in common, and `reads_as`, have the samples of its rows in
-        common. None: it is one piece, of which no other storage has a part.
+        Storages with a piece in common and equal `reads_as` have the samples of its rows in common.
+        None: it is one piece, of which no other storage has a part.
         """
         return None
 
     def whole(self) -> tuple[Any, Rows] | None:
-        """Return the storage that this one is a choice of rows of, and which; None: of none."""
+        """Return the storage that this one is a selection of, and its rows; None if whole."""
         return None
 
     def narrowed(self, columns: Sequence[str]) -> Self:
@@ -95,7 +95,7 @@ class Storage(ABC):
         return other
 
     def read(self, rows: Any, columns: Sequence[str] | None = None) -> dict[str, Values]:
-        """Return, for each column asked for (None: those of a sample), the values of these rows."""
+        """Return the values of these rows for each column (None: the columns of a sample)."""
         names = self.sample_columns if columns is None else tuple(self._known(columns))
         return dict(zip(names, self.fetch(self._checked(rows), names), strict=True))
 
@@ -105,12 +105,12 @@ class Storage(ABC):
         return blake2b(plain.encode(), digest_size=16).hexdigest()
 
     def expect(self, row: int) -> None:
-        """Begin to read a row whose sample is about to be asked for, where reading is slow."""
+        """Begin to read a row whose sample is about to be asked for, if reading is slow."""
         if self.slow:
             self._expected.get().begin(row, self._sample)
 
     def close(self) -> None:
-        """Give back open files, memory maps and threads; reading opens them again."""
+        """Release open files, memory maps and threads; reading opens them again."""
         expected = self._expected.take()
         if expected is not None:
             expected.close()
@@ -124,7 +124,7 @@ class Storage(ABC):
         try:
             number = operator.index(row)
         except TypeError as error:
-            raise BadRows(f"row is {row!r}; a row is an integer") from error
+            raise BadRows(f"row is {row!r}; it must be an integer") from error
         if not 0 <= number < self.length:
             raise self._unknown(number)
         begun = self._expected.get().take(number) if self.slow else None
@@ -156,7 +156,7 @@ class Storage(ABC):
 
     def _known(self, columns: Sequence[str]) -> Iterable[str]:
         if isinstance(columns, str):
-            raise BadArgument(f"columns is {columns!r}; give a list of names: [{columns!r}]")
+            raise BadArgument(f"columns is {columns!r}; pass a list of names: [{columns!r}]")
         for name in columns:
             if name not in self.columns:
                 raise UnknownColumn(f"there is no column {name!r}; the columns are {self._names()}")
@@ -167,22 +167,25 @@ class Storage(ABC):
         numbers = np.asarray(rows)
         if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
             raise BadRows(
-                f"rows are {numbers.dtype} of shape {numbers.shape}; give a flat array of integers"
+                f"rows have dtype {numbers.dtype} and shape {numbers.shape}; give a flat array of "
+                "integers"
             )
         known = numbers.astype(np.int64, copy=False)
-        # Seen without their sign, negative numbers are larger than any length.
+        # As unsigned integers, negative numbers are larger than any length.
         if known.size and known.view(np.uint64).max() >= self.length:
             raise self._unknown(known[(known < 0) | (known >= self.length)][0])
         return known
 
     def _unknown(self, row: int) -> UnknownRow:
-        return UnknownRow(f"row {row} of a storage of {self.length} rows, numbered from 0")
+        return UnknownRow(
+            f"row {row} does not exist: the storage has {self.length} rows, numbered from 0"
+        )
 
 
 def fetch_parts(
     which: Rows, rows: Rows, columns: int, fetch: Callable[[int, Rows], list[Values]]
 ) -> list[Values]:
-    """Return values of rows that lie in several parts, each part asked once.
+    """Return values of rows that lie in several parts, asking each part once.
 
     `which` is the part of each row; `fetch` reads these rows of a part, numbered as they are here.
     """

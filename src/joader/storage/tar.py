@@ -1,8 +1,8 @@
 """Tar shards in WebDataset's layout, any row at any time.
 
-Columns: one for each extension, and `__key__`. Values are the members' bytes, None where a row has
-no such member; only `cls` is a number, as in WebDataset. The shards are indexed once
-(tar_index.py); after that a value is one read at a known place.
+Columns: one per extension, and `__key__`. Values are the members' bytes, None if a row has no such
+member; only `cls` is a number, as in WebDataset. The shards are indexed once (tar_index.py); after
+that a value is one read at a known place.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ NUMBER = "cls"
 
 
 class TarShards(Storage):
-    """The samples of tars, shard after shard; of a sample, images come first."""
+    """The samples of tars, shard after shard; within a sample, images come first."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class TarShards(Storage):
             indexed(self.files, name, size, change)
             for name, (size, change) in zip(self.shards, stamps, strict=True)
         ]
-        # What lies where is known of these shards alone.
+        # The index describes exactly these versions of the shards.
         self._stamps = {
             name: (size, change_number(change))
             for name, (size, change) in zip(self.shards, stamps, strict=True)
@@ -53,7 +53,7 @@ class TarShards(Storage):
         self.length = sum(lengths)
         if not self.length:
             raise NoData(
-                f"{', '.join(shards[:3])}: no samples; members are named key.extension, as in "
+                f"{', '.join(shards[:3])} have no samples; name members key.extension, as in "
                 "WebDataset"
             )
         self._keys = _joined([index.keys for index in indexes])
@@ -91,7 +91,7 @@ class TarShards(Storage):
         return values
 
     def _member(self, column: str, row: np.int64) -> str:
-        """Say which member a value is, for a message."""
+        """Return which member a value is, for a message."""
         (key,) = self._keys.take(np.array([row]))
         return f"{key}.{column} of {self.files.path(self.shards[self._shard[row]])}"
 
@@ -101,7 +101,8 @@ class TarShards(Storage):
         except ValueError as error:
             wrong = next(n for n, body in enumerate(bodies) if not _is_number(body))
             raise BadData(
-                f"{self._keys.take(rows)[wrong]}.cls holds {bodies[wrong]!r}; a class is an integer"
+                f"{self._keys.take(rows)[wrong]}.cls holds {bodies[wrong]!r}; a class must be an "
+                "integer"
             ) from error
         return numbers if None in numbers else np.array(numbers, np.int64)
 

@@ -1,10 +1,10 @@
 """The rows of one tar in WebDataset's layout, found once and kept for the next time.
 
 `dir/key.jpg` and `dir/key.cls` are one row with the columns `jpg` and `cls`: the key ends at the
-first dot of the file's name. Members without a dot, or named `__like_this__`, are no rows.
+first dot of the file's name. Members without a dot, or named `__like_this__`, are not rows.
 
-An index is kept in the cache folder, a file for each tar, named after its place. It counts while
-the tar's size and time of change (in an object store: its tag) are the same; else it is made again.
+An index is kept in the cache folder, one file per tar, named after its place. It is valid while the
+tar's size and time of change (in an object store: its tag) are the same; otherwise it is rebuilt.
 A million members take some 12 s to find and 0.1 s to load.
 """
 
@@ -31,8 +31,8 @@ from joader.storage.tar_members import members
 FORM = 1  # of the files of indexes
 MISSING = -1  # the size of a member that a row does not have
 
-# Times of change have the grain of the kernel's clock, up to 10 ms: a tar that changed just now may
-# change again and keep its time. So it is looked at again when it can no longer.
+# Times of change have the resolution of the kernel's clock, up to 10 ms: a tar that has just
+# changed may change again and keep its time. So it is checked again once that cannot happen.
 SETTLED_NS = 50_000_000
 
 Places: TypeAlias = npt.NDArray[np.int64]  # first byte and size, by row
@@ -57,7 +57,7 @@ def indexed(files: Files, name: str, size: int, stamp: str | int) -> TarIndex:
             time.sleep(SETTLED_NS / 1e9)
             label[2:] = size, _ = files.stamps([name])[0]
         index = _found(files, name, size)
-        with suppress(OSError):  # a full or read-only folder costs time, no more
+        with suppress(OSError):  # a full or read-only folder only costs time
             _save(file, label, index)
     return index
 
@@ -74,8 +74,8 @@ def _found(files: Files, name: str, size: int) -> TarIndex:
         places = columns.setdefault(extension.lower(), {})
         if row in places:
             raise BadData(
-                f"{files.path(name)} has two members {os.fsdecode(member)!r}; give each sample a "
-                "key of its own"
+                f"{files.path(name)} has two members {os.fsdecode(member)!r}; give each sample its "
+                "own key"
             )
         places[row] = (start, length)
     arrays = {os.fsdecode(extension): _array(at, len(rows)) for extension, at in columns.items()}
@@ -89,7 +89,7 @@ def _array(places: Mapping[int, tuple[int, int]], length: int) -> Places:
 
 
 def _save(file: Path, label: list[Any], index: TarIndex) -> None:
-    """Write an index so that nobody ever sees half of one."""
+    """Write an index so that no reader ever sees half of one."""
     head = [label, len(index.keys), len(index.keys.blob), list(index.columns)]
     with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as out:
         try:
@@ -106,7 +106,7 @@ def _save(file: Path, label: list[Any], index: TarIndex) -> None:
 
 
 def _loaded(file: Path, label: list[Any]) -> TarIndex | None:
-    """Return the index in a file, or None where there is none of this tar as it is now."""
+    """Return the index in a file, or None if there is none for this tar as it is now."""
     try:
         body = file.read_bytes()
         line, _, arrays = body.partition(b"\n")

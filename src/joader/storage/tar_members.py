@@ -1,11 +1,11 @@
-"""Where each member of a tar lies: its headers read, its content skipped.
+"""Where each member of a tar is: headers are read, content is skipped.
 
-An own reader, since Python's `tarfile` makes an object of every member and takes 2.5 times as long.
-Read: ustar, GNU long names, pax (path, size), sizes beyond 8 GiB. Refused: compressed tars (no byte
-of them can be read alone) and sparse members.
+This has its own reader, since Python's `tarfile` makes an object of every member and takes 2.5
+times as long. Supported: ustar, GNU long names, pax (path, size), sizes beyond 8 GiB. Refused:
+compressed tars (their members cannot be read one by one) and sparse members.
 
-The file is read in windows that grow where members are small and shrink to a page where they are
-large: of a large tar only its headers are read.
+The file is read in windows that grow if members are small and shrink to a page if they are large:
+of a tar with large members only the headers are read.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ Member: TypeAlias = tuple[bytes, int, int]  # name, first byte, size
 
 _ZEROS = bytes(BLOCK)
 _FILES = b"0\x007"
-_NO_CONTENT = b"123456"  # links, devices, folders: whatever their size says, nothing follows
+_NO_CONTENT = b"123456"  # links, devices, folders: whatever their size field says, nothing follows
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
@@ -102,7 +102,7 @@ class _Window:
 
 
 def _sound(header: bytes) -> bool:
-    """Tell whether a header's sum is right: its bytes, with eight spaces for the sum itself."""
+    """Return whether a header's checksum is right: the sum of its bytes, with spaces for itself."""
     try:
         told = int(header[148:156].strip(b"\0 ") or b"0", 8)
     except ValueError:
@@ -111,7 +111,7 @@ def _sound(header: bytes) -> bool:
 
 
 def _number(field: bytes) -> int | None:
-    """Read a size: octal, or binary where the first bit is set; None where it is neither."""
+    """Read a size: octal, or binary if the first bit is set; None if it is neither."""
     if field[0] & 0x80:
         return int.from_bytes(field[1:])
     digits = field.strip(b"\0 ") or b"0"
@@ -123,14 +123,14 @@ def _number(field: bytes) -> int | None:
 
 def _name(header: bytes) -> bytes:
     name = header[:100].partition(b"\0")[0]
-    # GNU's old format has times in the place of the prefix; its magic ends in two spaces.
+    # GNU's old format has times in place of the prefix; its magic ends in two spaces.
     if header[257:263] == b"ustar\0" and header[345]:
         return header[345:500].partition(b"\0")[0] + b"/" + name
     return name
 
 
 def _pax(body: bytes, name: bytes | None, size: int | None) -> tuple[bytes | None, int | None]:
-    """Read name and size from records "length key=value\\n"; ValueError where they are none."""
+    """Read name and size from records "length key=value\\n"; ValueError if they are malformed."""
     at = 0
     while at < len(body) and body[at : at + 1].isdigit():
         length = int(body[at : body.index(b" ", at)])
@@ -151,14 +151,14 @@ def _pax(body: bytes, name: bytes | None, size: int | None) -> tuple[bytes | Non
 
 def _bad_record(path: str, at: int, why: object) -> BadData:
     return BadData(
-        f"{path} has at byte {at} what cannot be read: {why}; make it again with `tar cf`, without "
+        f"{path} has a bad record at byte {at}: {why}; make it again with `tar cf`, without "
         "--sparse"
     )
 
 
 def _cut_off(path: str, at: int, size: int) -> BadData:
     return BadData(
-        f"{path} is cut off: the member at byte {at} goes beyond its end at byte {size}; copy or "
+        f"{path} is truncated: the member at byte {at} goes beyond its end at byte {size}; copy or "
         "download it again"
     )
 
@@ -170,5 +170,5 @@ def _unreadable(path: str, header: bytes, at: int) -> BadData:
                 f"{path} is compressed with {name}: its members cannot be read one by one; "
                 "decompress it (images do not get smaller anyway)"
             )
-    what = "is no tar" if at == 0 else f"is damaged at byte {at}: there is no header of a member"
+    what = "is not a tar" if at == 0 else f"is damaged at byte {at}: there is no member header"
     return BadData(f"{path} {what}; make it again with `tar cf` or WebDataset's ShardWriter")

@@ -1,9 +1,9 @@
-"""Photos of Hugging Face datasets the right way up: as the library itself gives them.
+"""Photos of Hugging Face datasets the right way up: as the library itself returns them.
 
-`datasets` turns an image by its EXIF orientation when it decodes one, and torchvision's folders,
-which `Decode()` follows, do not. So what is turned is turned here: such an image comes as a PPM (a
-16-bit one as a PNG), without loss. All others, nearly all, come as they are stored; to see that,
-what a file says beside its pixels is looked through (some 20 µs).
+`datasets` rotates an image by its EXIF orientation when it decodes one; torchvision's folders,
+which `Decode()` follows, do not. So such an image is rotated here, and becomes a PPM (a 16-bit one
+a PNG), without loss. All others, nearly all, are returned as they are stored; to find out, the
+metadata of each file is searched (some 20 µs).
 """
 
 import io
@@ -15,7 +15,7 @@ from joader.storage.arrow_values import Taker
 from joader.storage.packages import needed
 
 _ORIENTATION = 0x0112  # the EXIF tag
-# Without one of these there is none: EXIF in JPEG, PNG, WebP, TIFF; XMP has it as text.
+# Without one of these there is no orientation: EXIF in JPEG, PNG, WebP, TIFF; XMP has it as text.
 _MARKS = (b"Exif", b"eXIf", b"EXIF", b"II*\0", b"MM\0*", b"Orientation")
 _SCAN = 0xDA  # the marker of a JPEG after which the pixels come
 _PIXELS = (b"IDAT", b"fdAT", b"VP8 ", b"VP8L", b"ALPH", b"ANMF")  # chunks of PNG and WebP
@@ -32,7 +32,7 @@ def photo_columns(features: Mapping[str, Any] | None) -> frozenset[str]:
 
 
 def saved_photo_columns(schema: Any) -> frozenset[str]:
-    """Return the same of an Arrow file: the library writes its features into the schema."""
+    """Return the same for an Arrow file: the library writes its features into the schema."""
     try:
         told = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
         features = told["info"]["features"].items()
@@ -44,7 +44,7 @@ def saved_photo_columns(schema: Any) -> frozenset[str]:
 
 
 def upright_taker(take: Taker) -> Taker:
-    """Return what takes the same images, turned."""
+    """Return a taker of the same images, rotated."""
     return Taker(
         lambda places: [upright(body) for body in take.many(places)],
         lambda place: upright(take.one(place)),
@@ -52,7 +52,7 @@ def upright_taker(take: Taker) -> Taker:
 
 
 def upright(body: Any) -> Any:
-    """Return an image that is not turned as it is, and others encoded anew."""
+    """Return an upright image as it is, and any other rotated and re-encoded."""
     if type(body) is not bytes:
         return body
     told = _without_pixels(body)
@@ -68,7 +68,7 @@ def upright(body: Any) -> Any:
             turned = needed("PIL.ImageOps", "images", "images").exif_transpose(image)
             return _encoded(turned) or body
     except (OSError, ValueError, SyntaxError, EOFError):
-        return body  # who decodes it will say what is wrong with it
+        return body  # the decoder will say what is wrong with it
 
 
 def _encoded(image: Any) -> bytes | None:
@@ -86,7 +86,7 @@ def _encoded(image: Any) -> bytes | None:
 
 
 def _without_pixels(body: bytes) -> bytes:
-    """Return what an image file says of itself; all of it where the format is not known here.
+    """Return the metadata of an image file; all of it if the format is not known here.
 
     Searching the pixels, too, would take longer than reading them.
     """
@@ -113,7 +113,7 @@ class _Form(NamedTuple):
 
 
 def _chunks(body: bytes, at: int, form: _Form) -> bytes:
-    """Return the chunks, from a place on, that hold no pixels."""
+    """Return the chunks, from an offset on, that hold no pixels."""
     found = []
     while at + 8 <= len(body):
         name = body[at + form.name_at : at + form.name_at + 4]

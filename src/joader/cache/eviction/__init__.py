@@ -1,6 +1,6 @@
-"""Policies that say which sample leaves first, behind one interface, one a file.
+"""Policies that decide which sample leaves first: one interface, one policy per file.
 
-`RefCount` is the paper's, `ExpectedUse` ours; `Lru`, `Fifo` and `RandomReplacement` are there for
+`RefCount` is the paper's, `ExpectedUse` is ours; `Lru`, `Fifo` and `RandomReplacement` are for
 comparison.
 """
 

@@ -1,14 +1,16 @@
-"""Expected use (DESIGN section 3): what will be asked for latest, as far as known, leaves first.
+"""Expected use: the sample that will be asked for latest, as far as is known, leaves first.
 
 *Unplanned* samples leave before all planned ones, least valuable first; the value is the rate at
 which they will be asked for, the sum of rate_j over the jobs j that need them, with rate_j =
 speed_j / |unread_j|. They are kept in one group per need mask. *Planned* samples, whose next use
-is known, leave farthest use first. Residents win ties: of equals the one admitted last leaves. A
-job whose rate was not told counts 1; with no rates and no plans this is `RefCount`.
+is known, leave in the order of their use, farthest first. Older residents win ties: of equals the
+one admitted last leaves. A job without a known rate counts 1; with no rates and no plans this is
+`RefCount`.
 Cost: O(log n), and O(number of distinct need masks) for a victim.
 
-Ranks are brought up to date when somebody has to leave, for all that changed since: while there is
-room for everything, a sample that is pinned, read and let go a thousand times costs no ranking.
+Ranks are updated only when something has to leave, for all samples that changed since: while there
+is room for everything, a sample that is pinned, read and released a thousand times costs no
+ranking.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +21,7 @@ from joader.cache.eviction.policy import DEFAULT_RATE, Policy
 from joader.cache.eviction.ranking import Ranking
 from joader.errors import BadArgument
 
-_PLANNED = -1  # no need mask: these are 0 or more
+_PLANNED = -1  # not a need mask: those are 0 or more
 
 
 class ExpectedUse(Policy):
@@ -28,14 +30,14 @@ class ExpectedUse(Policy):
     def __init__(self) -> None:
         """Start empty, with no rates and no plans."""
         self._rates: dict[int, float] = {}  # by the job's bit
-        self._plans: dict[int, float] = {}  # also of samples that are not here, or pinned
+        self._plans: dict[int, float] = {}  # also of samples that are absent or pinned
         self._needs: dict[int, int] = {}
         self._admitted: dict[int, int] = {}
-        self._changed: set[int] = set()  # since ranks were right
-        self._ranked: dict[int, int] = {}  # by need mask, or _PLANNED
+        self._changed: set[int] = set()  # since ranks were last updated
+        self._ranked: dict[int, int] = {}  # the group each sample is in: need mask, or _PLANNED
         self._planned: Ranking[tuple[float, int]] = Ranking()
         self._groups: dict[int, Ranking[int]] = {}  # unplanned, by need mask; no empty group
-        self._masks: dict[float, set[int]] | None = {}  # of the groups, by value; None: to be made
+        self._masks: dict[float, set[int]] | None = {}  # of the groups, by value; None: outdated
 
     def add(self, sample: int, needs: int, admitted: int) -> None:
         """Rank a sample by its plan, or else by its needs."""
@@ -49,10 +51,10 @@ class ExpectedUse(Policy):
         if sample in self._ranked:
             self._changed.add(sample)
         else:
-            self._changed.remove(sample)
+            self._changed.remove(sample)  # it came and went between two evictions: nothing to undo
 
     def change(self, sample: int, needs: int) -> None:
-        """Rank a sample anew."""
+        """Rank a sample again."""
         self._needs[sample] = needs
         self._changed.add(sample)
 
@@ -71,7 +73,7 @@ class ExpectedUse(Policy):
         self._changed.difference_update([sample for sample in samples if sample not in ranked])
 
     def change_each(self, samples: list[int], needs: list[int]) -> None:
-        """Rank samples anew."""
+        """Rank samples again."""
         self._needs.update(zip(samples, needs, strict=True))
         self._changed.update(samples)
 
@@ -79,7 +81,7 @@ class ExpectedUse(Policy):
         """Set speed / |unread| of the job with this number: its demand for any one sample."""
         if not (isfinite(value) and value >= 0):
             raise BadArgument(
-                f"a rate of {value} for job number {number}; rates are finite and >= 0"
+                f"rate {value} of job number {number} is not valid; give a finite number >= 0"
             )
         bit = 1 << number
         if self._rates.get(bit, DEFAULT_RATE) != value:
@@ -87,7 +89,7 @@ class ExpectedUse(Policy):
             self._masks = None
 
     def plan(self, sample: int, when: float) -> None:
-        """Set the next use of a sample, in any unit as long as it is the same for all."""
+        """Set the next use of a sample, in any unit that is the same for all samples."""
         self.plan_each((sample,), when)
 
     def unplan(self, sample: int) -> None:
@@ -97,12 +99,12 @@ class ExpectedUse(Policy):
     def plan_each(self, samples: Iterable[int], when: float) -> None:
         """Set the next use of samples."""
         if not isfinite(when):
-            raise BadArgument(f"a use of samples planned for {when}; give a finite number")
+            raise BadArgument(f"samples cannot be planned for {when}; give a finite number")
         self._plans.update(dict.fromkeys(samples, when))
         self._changed.update(self._needs.keys() & samples)
 
     def unplan_each(self, samples: Iterable[int]) -> None:
-        """Forget the next use of samples, where one is known."""
+        """Forget the next use of samples, if one is known."""
         known = self._plans.keys() & samples
         for sample in known:
             del self._plans[sample]
@@ -118,14 +120,14 @@ class ExpectedUse(Policy):
         return min(equals, key=Ranking.first_key).first()
 
     def worth_no_more(self, sample: int, than: int) -> bool:
-        """Tell whether a sample is unplanned and of no higher rate than another."""
+        """Return whether a sample is unplanned and of no higher rate than another."""
         if sample in self._plans or than in self._plans:
             return False
         needs, others = self._needs[sample], self._needs[than]
         return needs == others or self._value(needs) <= self._value(others)
 
     def order(self) -> Iterator[int]:
-        """Go through the unplanned samples by value, then the planned ones."""
+        """Iterate over the unplanned samples by value, then the planned ones."""
         self._rank()
         masks = self._masks_by_value()
         for value in sorted(masks):
@@ -137,7 +139,10 @@ class ExpectedUse(Policy):
         return -self._admitted[sample]
 
     def _value(self, needs: int) -> float:
-        """Sum the rates of the jobs in a need mask, always in the order of their numbers."""
+        """Sum the rates of the jobs in a need mask, always in the order of their numbers.
+
+        Floats do not add up to the same in another order, and equal masks must have equal values.
+        """
         value = 0.0
         while needs:
             bit = needs & -needs
@@ -153,13 +158,14 @@ class ExpectedUse(Policy):
         return self._masks
 
     def _rank(self) -> None:
-        """Bring the ranks of all that changed up to date."""
+        """Update the ranks of all samples that changed."""
         for sample in self._changed:
             before = self._ranked.pop(sample, None)
             needs = self._needs.get(sample)
             after = _PLANNED if needs is not None and sample in self._plans else needs
             if before is not None and before != after:
                 self._remove(sample, before)
+            # Also in the same group: its plan may be another, and `put` replaces the key.
             if after is not None:
                 self._ranked[sample] = after
                 self._insert(sample, after)

@@ -26,5 +26,5 @@ class Fifo(Policy):
         return self._ranking.first()
 
     def order(self) -> Iterator[int]:
-        """Go through the samples by admission."""
+        """Iterate over the samples by admission."""
         return self._ranking.order()

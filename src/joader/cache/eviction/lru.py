@@ -11,7 +11,7 @@ class Lru(Policy):
 
     def __init__(self) -> None:
         """Start empty."""
-        # Not a dict: taking from its front walks over the places of all that left before.
+        # Not a dict: taking from its front walks over the entries of all that left before.
         self._samples: OrderedDict[int, None] = OrderedDict()
 
     def add(self, sample: int, needs: int, admitted: int) -> None:
@@ -29,5 +29,5 @@ class Lru(Policy):
         raise nobody()
 
     def order(self) -> Iterator[int]:
-        """Go through the samples by last use."""
+        """Iterate over the samples by last use."""
         return iter(self._samples)

@@ -1,9 +1,9 @@
 """The interface of all policies.
 
-A policy sees only *evictable* samples: present, pinned by nobody, not in preparation. It knows no
-sizes and no jobs other than as bits of need masks. Only the cache calls it, with `add` and
-`discard` of a sample in turn, so that a policy checks nothing. The same calls give the same order
-on any machine.
+A policy sees only *evictable* samples: present, not pinned, not in preparation. It knows nothing of
+sizes, and of jobs only their bits in need masks. Only the cache calls it, and calls `add` and
+`discard` of a sample in turn, so a policy checks nothing. The same calls give the same order on any
+machine.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,35 +11,38 @@ from typing import Protocol
 
 from joader.errors import OurError
 
-# What a job counts in ExpectedUse before its rate is told.
+# The weight of a job in ExpectedUse until its rate is known.
 DEFAULT_RATE = 1.0
 
 
 class Policy(Protocol):
-    """Say who leaves first."""
+    """Decide which sample leaves first."""
 
     def add(self, sample: int, needs: int, admitted: int) -> None:
-        """Note that a sample became evictable: newly consumed, or its last pin is gone.
+        """Note that a sample became evictable: newly prepared, or its last pin is gone.
 
         `needs` is the bit mask of the jobs that will still ask for it. `admitted` numbers the
-        admissions to the cache: the later, the larger; pinning and unpinning do not change it.
+        admissions to the cache, in ascending order; pinning and unpinning do not change it.
         """
         ...
 
     def discard(self, sample: int) -> None:
-        """Note that a sample is evictable no longer: pinned again, or gone."""
+        """Note that a sample is no longer evictable: pinned again, or gone."""
         ...
 
     def victim(self) -> int:
-        """Return who leaves first, and leave it where it is; OurError where nobody can."""
+        """Return the sample to evict first, without removing it; OurError if there is none."""
         ...
 
     def order(self) -> Iterator[int]:
-        """Go through all evictable samples, first to leave first; call nothing else meanwhile."""
+        """Iterate over the evictable samples, first to leave first; call nothing else meanwhile."""
         ...
 
     def worth_no_more(self, sample: int, than: int) -> bool:
-        """Tell whether a sample may leave as gladly as another; most policies rank them all."""
+        """Return True if evicting `sample` costs no more than evicting `than`.
+
+        Policies with a total order return False.
+        """
         return False
 
     def change(self, sample: int, needs: int) -> None:
@@ -47,18 +50,18 @@ class Policy(Protocol):
         return None
 
     def rate(self, number: int, value: float) -> None:
-        """Note speed / |unread| of the job with this number; most policies do not ask."""
+        """Note speed / |unread| of the job with this number; most policies ignore it."""
         return None
 
     def plan(self, sample: int, when: float) -> None:
-        """Note when a sample, here or not, will be asked for next; most policies do not ask."""
+        """Note when a sample, present or absent, will next be asked for; most ignore it."""
         return None
 
     def unplan(self, sample: int) -> None:
-        """Note that no use of the sample is known any more."""
+        """Note that no use of the sample is known anymore."""
         return None
 
-    # Many at once, for those that have a faster way.
+    # For many samples at once; a policy that has a faster way overrides these.
 
     def add_each(self, samples: list[int], needs: list[int], admitted: list[int]) -> None:
         """Do as `add` for each."""
@@ -87,5 +90,5 @@ class Policy(Protocol):
 
 
 def nobody() -> OurError:
-    """Return the error of asking an empty policy for a victim."""
-    return OurError("nothing is evictable, yet a victim was asked for; please report this")
+    """Return the error for asking an empty policy for a victim."""
+    return OurError("a victim was asked for, but nothing is evictable; please report this")

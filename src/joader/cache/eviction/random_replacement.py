@@ -1,8 +1,8 @@
 """Random replacement: every evictable sample is equally likely to leave.
 
 Draws are integers from the raw bits of a bit generator, rejected above the bound: exactly uniform,
-and the same on any machine. A victim stays chosen until a sample comes or goes, so that asking
-twice gives the same answer.
+and the same on any machine. A victim stays chosen until a sample comes or goes, so asking twice
+gives the same answer.
 """
 
 from collections.abc import Iterator
@@ -46,12 +46,12 @@ class RandomReplacement(Policy):
         return self._samples[self._chosen]
 
     def order(self) -> Iterator[int]:
-        """Go through the samples in a random order that starts with the victim."""
+        """Iterate over the samples in a random order that starts with the victim."""
         if not self._samples:
             return
         self.victim()
         place = self._chosen or 0
-        moved: dict[int, int] = {}  # a Fisher-Yates shuffle that notes only what it moved
+        moved: dict[int, int] = {}  # a Fisher-Yates shuffle that records only what it moved
         for last in range(len(self._samples) - 1, -1, -1):
             yield self._samples[moved.get(place, place)]
             moved[place] = moved.get(last, last)

@@ -1,7 +1,7 @@
 """Samples by key, smallest first: a heap whose outdated entries are skipped when they come up.
 
-Every sample has a key of its own, so the heap holds bare keys, which compare fastest. A key that
-is taken away stays in the heap until it reaches the top or outdated keys outnumber the others.
+No two samples have the same key, so the heap holds bare keys, which compare fastest. A key that is
+removed stays in the heap until it reaches the top or outdated keys outnumber the others.
 """
 
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ from joader.cache.eviction.policy import nobody
 
 Key = TypeVar("Key", int, tuple[float, int])
 
-# Outdated keys allowed beyond the number of valid ones, so that small rankings are seldom rebuilt.
+# Outdated keys allowed beyond the number of valid ones, so that small rankings are rarely rebuilt.
 SLACK = 64
-# Keys sorted at first by `order`; most who go through it stop within a few dozen.
+# Keys that `order` sorts first; most callers stop within a few dozen.
 BLOCK = 32
 
 
@@ -34,7 +34,7 @@ class Ranking(Generic[Key]):
         return len(self._key)
 
     def put(self, sample: int, key: Key) -> None:
-        """Give a sample, here or not, this key."""
+        """Add a sample with this key, or change its key."""
         old = self._key.get(sample)
         if old is not None:
             del self._sample[old]
@@ -50,11 +50,11 @@ class Ranking(Generic[Key]):
         del self._sample[self._key.pop(sample)]
 
     def first(self) -> int:
-        """Return the sample with the smallest key; OurError where there is none."""
+        """Return the sample with the smallest key; raise OurError if there is none."""
         return self._sample[self.first_key()]
 
     def first_key(self) -> Key:
-        """Return the smallest key; OurError where there is none."""
+        """Return the smallest key; raise OurError if there is none."""
         heap = self._heap
         while heap:
             if heap[0] in self._sample:
@@ -63,7 +63,9 @@ class Ranking(Generic[Key]):
         raise nobody()
 
     def order(self) -> Iterator[int]:
-        """Go through the samples; the first k cost O(k log n), outdated keys are met only once."""
+        """Iterate over the samples; the first k cost O(k log n), outdated keys are met once."""
+        # Blocks that double: the keys are popped and pushed back, so a caller that stops early
+        # leaves the heap whole.
         done, count = 0, BLOCK
         while done < len(self._key):
             keys = self._smallest(count)
@@ -72,11 +74,12 @@ class Ranking(Generic[Key]):
             done, count = len(keys), 2 * count
 
     def _smallest(self, count: int) -> list[Key]:
-        """Return so many of the smallest keys, in order, and all where there are fewer."""
+        """Return this many of the smallest keys, in order, or all if there are fewer."""
         heap, keys = self._heap, list[Key]()
         while heap and len(keys) < count:
             key = heappop(heap)
-            if key in self._sample and (not keys or keys[-1] != key):  # a key may be in twice
+            # A key that was removed and put back is in the heap twice.
+            if key in self._sample and (not keys or keys[-1] != key):
                 keys.append(key)
         for key in keys:
             heappush(heap, key)

@@ -1,6 +1,6 @@
 """The paper's RefCnt (3.2, E.3): the sample that the fewest jobs will still ask for leaves first.
 
-Between equal counts the one admitted last leaves, so that ties never churn residents: with one job
+Of equal counts the one admitted last leaves, so that ties never churn older residents: with one job
 and room for C of N samples, the newcomers go through a single slot and C or C - 1 residents are
 hit in every later epoch.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from joader.cache.eviction.policy import Policy
 from joader.cache.eviction.ranking import Ranking
 
-# Keys are count * 2**48 - admitted; 2**48 admissions take nine years at a million a second.
+# Keys are count * 2**48 - admitted; 2**48 admissions take nine years at a million per second.
 COUNT_SHIFT = 48
 
 
@@ -33,7 +33,7 @@ class RefCount(Policy):
         self._ranking.remove(sample)
 
     def change(self, sample: int, needs: int) -> None:
-        """Rank a sample anew."""
+        """Rank a sample again."""
         self._ranking.put(sample, (needs.bit_count() << COUNT_SHIFT) - self._admitted[sample])
 
     def victim(self) -> int:
@@ -41,5 +41,5 @@ class RefCount(Policy):
         return self._ranking.first()
 
     def order(self) -> Iterator[int]:
-        """Go through the samples by number of needs."""
+        """Iterate over the samples by number of needs."""
         return self._ranking.order()

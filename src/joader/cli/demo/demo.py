@@ -19,7 +19,7 @@ from joader.errors import MissingExtra
 
 
 def demo(plan: Plan, json_path: str | None) -> int:
-    """Run the demo; '-' as JSON file is standard output, and people then read standard error."""
+    """Run the demo; '-' as JSON file is standard output, and text then goes to standard error."""
     if json_path not in (None, "-"):
         check_writable(str(json_path))
     _check_installed()
@@ -72,7 +72,7 @@ def _make_pictures(folder: Path, plan: Plan, cores: int, console: Console) -> No
                 processes.start(f"pictures-{part}", [*command, str(part), str(cores)])
                 for part in range(cores)
             ]
-            # In turn, as each writes every so many-th picture: so none waits long with a full pipe.
+            # In turn, since each process writes every n-th picture: none waits long on a full pipe.
             for number in range(plan.pictures):
                 stream = parts[number % cores].stdout
                 assert stream is not None
@@ -86,9 +86,9 @@ def _make_pictures(folder: Path, plan: Plan, cores: int, console: Console) -> No
 
 def _say_what_follows(plan: Plan, cores: int, console: Console) -> None:
     console.print(
-        f"\n{plan.jobs} processes now train the same small network on them at once, each with a "
-        f"learning rate of its own, {plan.epochs} epochs on {cores} cores without a GPU. First "
-        f"with torch's loader ({_workers(plan.workers_per_job)} a job), then with joader: "
+        f"\n{plan.jobs} processes now train the same small network on them at once, each with its "
+        f"own learning rate, {plan.epochs} epochs on {cores} cores without a GPU. First "
+        f"with torch's loader ({_workers(plan.workers_per_job)} per job), then with joader: "
         "the same script, one line changed.",
         highlight=False,
     )
@@ -103,8 +103,8 @@ def _conclude(sides: list[Side], console: Console) -> None:
     console.print(
         f"\nEach epoch, torch's loaders decoded a picture {torch.prepared / torch.jobs[0].of:.2f} "
         f"times, joader {joader.prepared / joader.jobs[0].of:.2f} times. The network is tiny, so "
-        "that loading is the bottleneck, as it is where a GPU waits for its data; where training "
-        "is the bottleneck, joader saves CPU time, not hours.",
+        "that loading is the bottleneck, as it is when a GPU waits for its data; if training is "
+        "the bottleneck, joader saves CPU time, not hours.",
         highlight=False,
     )
     console.print(

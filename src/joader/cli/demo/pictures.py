@@ -1,6 +1,6 @@
-"""Pictures for the demo: JPEGs that cost as much as photos to decode, in classes one can learn.
+"""Pictures for the demo: JPEGs that cost as much as photos to decode, in learnable classes.
 
-A picture is a pattern (its class) in two random colours, of random width, place and slant, under
+A picture is a pattern (its class) in two random colors, of random width, position and slant, under
 clouds and grain. All of it follows from the picture's number, so every run has the same pictures.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 WIDTH, HEIGHT = 640, 480
-# Patterns are computed at this part of the size and enlarged; grain is not.
+# Patterns are computed at this fraction of the size and enlarged; grain is not.
 COARSE = 2
 GRAIN = 16
 PATTERNS = ("stripes", "bars", "rings", "checks", "clouds")
@@ -23,7 +23,7 @@ Plane = NDArray[Any]  # of float32
 
 
 def write_pictures(folder: Path, numbers: Iterable[int]) -> Iterator[Path]:
-    """Write pictures, named `<number>-<class>.jpg`, and yield each when it is there."""
+    """Write pictures, named `<number>-<class>.jpg`, and yield each once it is written."""
     for number in numbers:
         path = folder / f"{number:05}-{number % len(PATTERNS)}.jpg"
         picture(number).save(path, quality=QUALITY)
@@ -31,7 +31,7 @@ def write_pictures(folder: Path, numbers: Iterable[int]) -> Iterator[Path]:
 
 
 def picture(number: int) -> Any:
-    """Return the picture of this number, as Pillow's image."""
+    """Return the picture with this number, as a Pillow image."""
     from PIL import Image
 
     rng = np.random.default_rng(number)
@@ -78,7 +78,7 @@ def _clouds(rng: np.random.Generator, size: int) -> Plane:
     return np.asarray(smooth, np.float32) / 255
 
 
-if __name__ == "__main__":  # a part of the pictures, and a line for each: demo.py runs one a core
+if __name__ == "__main__":  # some of the pictures, one line for each: demo.py runs one per core
     folder, count, part, parts = sys.argv[1:]
     for _ in write_pictures(Path(folder), range(int(part), int(count), int(parts))):
         print(flush=True)

@@ -1,7 +1,7 @@
-"""Processes of the demo: each in a group of its own, and none is left when the demo ends.
+"""Processes of the demo: each in its own group, and none is left when the demo ends.
 
-Ctrl-C reaches the demo alone, which then ends them all, torch's worker processes included: they
-are in the group of their job. If the demo is killed outright, jobs end when they next say
+Ctrl-C reaches only the demo, which then ends them all, including torch's worker processes: they
+are in the group of their job. If the demo is killed outright, jobs end when they next print
 something, and the daemon when it is idle.
 """
 
@@ -51,7 +51,7 @@ class Processes:
         return process
 
     def _environment(self, variables: Mapping[str, str]) -> dict[str, str]:
-        """Return ours, without a way to the user's daemon; what torch leaves is left here."""
+        """Return ours, but with no way to the user's daemon; torch's leftovers go to our folder."""
         ours = {name: value for name, value in os.environ.items() if name != "JOADER_ADDRESS"}
         return {**ours, "TORCHINDUCTOR_CACHE_DIR": str(self.folder), **variables}
 
@@ -63,7 +63,7 @@ class Processes:
                 raise WorldError(f"a process of the demo ended with {process.returncode}:\n{tail}")
 
     def close(self) -> None:
-        """End them all: the daemon in order, so that its workers go too; the others at once."""
+        """End them all: the daemon properly, so that its workers go too; the others at once."""
         for process, _ in reversed(self._started):
             if process.poll() is None:
                 process.terminate()
@@ -97,14 +97,14 @@ def interrupted_by_signals() -> Iterator[None]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return CPU seconds of a process and of the children it has waited for."""
+    """Return the CPU seconds of a process and of the children it has waited for."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return sum(int(field) for field in fields[11:15]) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
 def adopting_orphans() -> Iterator[None]:
-    """Be the parent of descendants whose own parents end first, to count what they used."""
+    """Become the parent of descendants whose own parents end first, to count what they used."""
     prctl = ctypes.CDLL(None).prctl
     prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
@@ -114,9 +114,9 @@ def adopting_orphans() -> Iterator[None]:
 
 
 def orphans_cpu_seconds(but: Container[int]) -> float:
-    """Wait for children that nobody started here, and return the CPU seconds that they used.
+    """Wait for children that were not started here, and return the CPU seconds that they used.
 
-    joader's workers are such: they are children of their job, and end soon after it.
+    These are joader's workers: they are descendants of their job, and end soon after it.
     """
     used = 0.0
     deadline = time.monotonic() + _END_S
@@ -132,6 +132,6 @@ def orphans_cpu_seconds(but: Container[int]) -> float:
 
 
 def children() -> list[int]:
-    """Return our children's processes."""
+    """Return the process ids of our children."""
     tasks = Path("/proc/self/task")
     return [int(pid) for task in tasks.iterdir() for pid in (task / "children").read_text().split()]

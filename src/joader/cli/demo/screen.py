@@ -1,4 +1,4 @@
-"""What the demo shows while it runs: bars on a terminal, a line now and then elsewhere."""
+"""What the demo shows while it runs: bars on a terminal, otherwise a line now and then."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ _BESIDE = 58
 
 @contextmanager
 def counting(console: Console, title: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show how many of `total` are done; yield what is to be called after each one."""
+    """Show how many of `total` are done; yield a function to call after each one."""
     if not console.is_terminal:
         console.print(title)
         yield lambda: None
@@ -31,7 +31,7 @@ def counting(console: Console, title: str, total: int) -> Iterator[Callable[[], 
 
 @contextmanager
 def watching(console: Console, side: Side, plan: Plan) -> Iterator[Callable[[], None]]:
-    """Show the jobs of a side; yield what is to be called to look at them again."""
+    """Show the jobs of a side; yield a function that updates the display."""
     console.print(f"\n[bold]{side.name}[/]: {side.line}", highlight=False)
     if not console.is_terminal:
         yield _Lines(console, side)

@@ -1,8 +1,8 @@
 """One half of the demo: the same training in several processes at once, with one of the loaders.
 
 All jobs have started and imported what they need before the clock starts; the worker processes,
-torch's and joader's, start after it. A file gets a byte for every picture that is decoded, whoever
-does it: its size is what was prepared.
+torch's and joader's, start after it. A file gets a byte for every picture that is decoded, by any
+process: its size is the number of pictures prepared.
 """
 
 import json
@@ -36,7 +36,7 @@ _IDLE_S = 30
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be done: the same on both sides."""
+    """What to run: the same on both sides."""
 
     pictures: int
     jobs: int
@@ -44,12 +44,12 @@ class Plan:
 
     @property
     def learning_rates(self) -> list[float]:
-        """One for each job: they are a search for the best."""
+        """One per job: the jobs are a search for the best one."""
         return [0.0005 * 2**number for number in range(self.jobs)]
 
     @property
     def workers_per_job(self) -> int:
-        """Worker processes of each of torch's loaders: all cores used, at least one each."""
+        """Worker processes per torch loader: enough to use all cores, at least one each."""
         return max(1, len(os.sched_getaffinity(0)) // self.jobs)
 
 
@@ -69,20 +69,20 @@ class Job:
     started: float = 0.0
 
     def hear(self, line: str) -> None:
-        """Take in a line of JSON that the job says."""
+        """Process a line of JSON from the job."""
         for name, value in json.loads(line).items():
             setattr(self, name, value)
 
     @property
     def rate(self) -> float:
-        """Samples a second, so far or over all."""
+        """Samples per second, so far or overall."""
         passed = self.seconds or time.perf_counter() - self.started
         return self.samples / passed if self.started and passed else 0.0
 
 
 @dataclass
 class Side:
-    """The jobs of one side, and what came out."""
+    """The jobs of one side, and their results."""
 
     name: str
     line: str
@@ -104,7 +104,7 @@ class Side:
 
     @property
     def rate(self) -> float:
-        """Samples a second that all jobs got together."""
+        """Samples per second of all jobs together."""
         return self.delivered / self.seconds
 
     @property
@@ -173,7 +173,7 @@ def _listen(process: Process, job: Job) -> None:
 
 
 def _daemon(processes: Processes, folder: Path, on_look: Callable[[], None]) -> Process:
-    """Start a daemon of the demo's own, so that the user's is left alone."""
+    """Start the demo's own daemon, so that the user's is left alone."""
     path = folder / "daemon.sock"
     process = processes.start(
         "daemon",
@@ -204,7 +204,7 @@ def _wait(
     while not condition():
         processes.check()
         if time.monotonic() > deadline:
-            raise Overdue(f"the demo's processes have not started in {limit_s:.0f} s")
+            raise Overdue(f"the demo's processes have not started within {limit_s:.0f} s")
         on_look()
         time.sleep(_LOOK_S)
     on_look()

@@ -1,4 +1,4 @@
-"""What came out of the demo: a table for people, a dictionary for programs."""
+"""The results of the demo: a table for people, a dictionary for programs."""
 
 from dataclasses import asdict
 from typing import Any
@@ -9,13 +9,13 @@ from joader.cli.demo.side import Plan, Side
 
 
 def as_table(torch: Side, joader: Side) -> Table:
-    """Lay both sides beside each other: a line a job, and what all cost together."""
+    """Put both sides next to each other: one line per job, and the total cost."""
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     for name in ("torch", "joader"):
         table.add_column(f"{name}\nsamples/s", justify="right", style="bold")
         table.add_column("\nloss", justify="right")
-        table.add_column("\nright", justify="right")
+        table.add_column("\nacc.", justify="right")
     table.add_column("")
     for ours, theirs in zip(joader.jobs, torch.jobs, strict=True):
         cells = [
@@ -38,7 +38,7 @@ def as_table(torch: Side, joader: Side) -> Table:
 
 
 def as_figures(plan: Plan, cores: int, sides: list[Side]) -> dict[str, Any]:
-    """Return all that was measured, for programs."""
+    """Return everything that was measured, for programs."""
     return {
         **asdict(plan),
         "cores": cores,

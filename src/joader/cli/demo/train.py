@@ -1,7 +1,7 @@
 """Train a small network on the demo's pictures; every job of the demo runs this script.
 
-The demo runs it as it is, and again with the line that imports the loader changed. It says what it
-does in lines of JSON, and waits for the word to start, so that imports are not timed.
+The demo runs it as it is, and again with the line that imports the loader changed. It reports its
+progress in lines of JSON, and waits for a line before it starts, so that imports are not timed.
 """
 
 import argparse
@@ -24,7 +24,7 @@ class Photos:
     """Decode and shrink a picture: the part that is the same for all jobs."""
 
     def __init__(self, folder: str, tally: str) -> None:
-        """Find the pictures; a byte goes to the file `tally` for each one that is decoded."""
+        """Find the pictures; the file `tally` gets a byte for each one that is decoded."""
         self.paths = sorted(str(path) for path in Path(folder).glob("*.jpg"))
         self.tally = tally
 
@@ -42,7 +42,7 @@ class Photos:
 
 
 def augmented(images: torch.Tensor) -> torch.Tensor:
-    """Crop and flip a batch at random, and make it floating: the part that is the job's own."""
+    """Crop and flip a batch at random, and convert it to floats: the job's own part."""
     top, left = torch.randint(0, SIDE - CROP + 1, (2,)).tolist()
     images = images[:, top : top + CROP, left : left + CROP].permute(0, 3, 1, 2)
     mirrored = torch.rand(len(images), 1, 1, 1) < 0.5
@@ -50,7 +50,7 @@ def augmented(images: torch.Tensor) -> torch.Tensor:
 
 
 def network(classes: int = 5) -> Any:
-    """Return a network so small that loading is what takes the time."""
+    """Return a network so small that loading dominates the time."""
     return torch.nn.Sequential(
         *_layer(3, 16, kernel=5, stride=4),
         *_layer(16, 32, kernel=3, stride=2),
@@ -67,18 +67,18 @@ def _layer(before: int, after: int, kernel: int, stride: int) -> list[Any]:
 
 
 def cpu_seconds() -> float:
-    """Return what this process and the children it has waited for have used."""
+    """Return the CPU seconds of this process and of the children it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def say(**values: Any) -> None:
-    """Tell the demo."""
+    """Report to the demo."""
     print(json.dumps(values), flush=True)
 
 
 def main() -> None:
-    """Train, and say how it goes."""
+    """Train, and report progress."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")
     parser.add_argument("--epochs", type=int, default=1)

@@ -1,8 +1,8 @@
 """One object taken apart: what it is by itself, and the objects it leads to.
 
-Exact types first, then families, then whatever an object says of its own state when it is pickled
-(`__reduce_ex__`, whose *answer* is walked; nothing is ever turned into pickle bytes). Classes are
-asked, not objects: `isinstance` would wake lazy proxies.
+Exact types first, then families, then what an object reports as its state when it is pickled
+(`__reduce_ex__`, whose *result* is walked; nothing is ever turned into pickle bytes). Types are
+tested with `issubclass(type(x), ...)`: `isinstance` would load lazy proxies.
 """
 
 import contextvars
@@ -38,7 +38,7 @@ _WORDS_LENGTH = 60
 
 
 def take_apart(thing: Any, names: LibraryNames, memory: Memory | None = None) -> Part:
-    """Return what an object is by itself and what it leads to; Opaque where that cannot be had."""
+    """Return what an object is by itself and what it leads to; raise Opaque if that is unknown."""
     kind = type(thing)
     large_rule = _LARGE.get(kind)
     if large_rule is not None:
@@ -98,7 +98,7 @@ def _mapping(values: Mapping[Any, Any], memory: Memory | None) -> Part:
 
 
 def _large_mapping(values: Mapping[Any, Any], memory: Memory | None, words: str) -> Part:
-    """Take a large dict for its keys, and for the list of its values in the order of these."""
+    """Treat a large dict as its sorted keys, and the list of its values in the same order."""
     known = memory.recall("keys and values", _Flat(values)) if memory is not None else None
     if known is None:
         flat = [*values, *values.values()]
@@ -135,7 +135,7 @@ class _Flat(Collection[Any]):
 
 def _set(values: Set[Any], memory: Memory | None) -> Part:
     words = f"{type(values).__name__} of {len(values)}"
-    # A set that was not changed since is gone through in the order it was.
+    # A set that has not changed since is iterated in the same order.
     digest = memory.recall("members", values) if memory is not None else None
     if digest is None:
         members = list(values)
@@ -168,13 +168,13 @@ def _without_state(thing: Any) -> Part:
 
 
 def _environment(_: Any) -> Part:
-    """Take the environment kept as a value for all that is in it."""
+    """Treat the environment kept as a value as everything in it."""
     edges = list(environment.variables([environment.ALL]).items())
     return Part(label("environment"), edges, "the environment")
 
 
 def _storage(storage: Storage) -> Part:
-    """Take a storage for what it says of its content, not for the paths and indexes it holds."""
+    """Treat a storage as what it reports of its content, not as the paths and indexes it holds."""
     edges = [
         (".identity()", storage.identity()),
         (".sample_columns", storage.sample_columns),
@@ -221,9 +221,9 @@ def _instance(thing: Any, names: LibraryNames) -> Part:
 
 
 def _global(thing: Any, name: str) -> Part:
-    """Take an object that is pickled by its name, if it leads anywhere.
+    """Treat an object that is pickled by name as that name, if it exists.
 
-    NumPy also names what it made of a user's function, "f (vectorized)".
+    NumPy also returns a name for a wrapped user function, "f (vectorized)", which does not exist.
     """
     home = str(getattr(thing, "__module__", None))
     try:
@@ -243,10 +243,10 @@ def _reduced(thing: Any) -> Any:
 
 
 def _attributes(kind: type, state: Any) -> list[tuple[str, Any]]:
-    """Return an object's state by attribute, less what `cached_property` keeps there."""
+    """Return an object's state by attribute, without the values of `cached_property`."""
     if state is None:
         return []
-    # Python's own __getstate__ answers a dict, or a pair of dicts where there are slots.
+    # Python's own __getstate__ returns a dict, or a pair of dicts if there are slots.
     halves = state if type(state) is tuple and len(state) == 2 else (state,)
     if not all(half is None or _is_attributes(half) for half in halves):
         return [(".__getstate__()", state)]
@@ -264,7 +264,7 @@ def _is_attributes(state: Any) -> bool:
 
 _NEW: Any = copyreg.__newobj__  # type: ignore[attr-defined]
 
-# What may be large: these may remember what was found at the last look.
+# Types that may be large: these can reuse what was found at the last look.
 _LARGE: dict[type, Callable[[Any, Memory | None], Part]] = {
     **dict.fromkeys([list, tuple], _sequence),
     **dict.fromkeys([dict, types.MappingProxyType], _mapping),
@@ -294,9 +294,9 @@ _EXACT: dict[type, Callable[[Any], Part]] = {
     **dict.fromkeys([io.BufferedRandom, io.TextIOWrapper], file_part),
 }
 
-# Neither locks nor loggers change a sample; a script's logger is called otherwise in each process
-# that is spawned. What is held weakly is a cache or a registry, never an object's own
-# state: it could not travel.
+# Neither locks nor loggers change a sample; a script's logger has another name in a spawned
+# process. What is held weakly is a cache or a registry, never an object's own state: it could not
+# be pickled.
 _STATELESS: list[type] = [
     type(threading.Lock()),
     type(threading.RLock()),

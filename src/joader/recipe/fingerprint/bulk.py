@@ -3,9 +3,9 @@
 A list of 1.28 M (path, class) pairs would be 4 M nodes and take half a minute; as columns it takes
 a fifth of a second. Values of one type are taken together: plain ones as they are, lists and tuples
 as their lengths and all their elements, dicts as their keys and all their values, records as their
-class and all their attributes; a mixture as the sequence of types and then each type. What fits
-none of these is handed back, to be walked one by one. Which way a value goes depends on the value
-alone, never on how it was built.
+class and all their attributes; a mixture as the sequence of types and then each type. Values that
+fit none of these are handed back, to be walked one by one. How a value is treated depends on the
+value alone, never on how it was built.
 """
 
 import copyreg
@@ -24,13 +24,13 @@ from joader.recipe.fingerprint.graph import DIGEST_BYTES, Scalar, label
 
 # Smaller containers are walked, so that a difference can be named element by element.
 MIN_SIZE = 64
-# Below this, elements are walked: it ends rings (a list in itself), and real data is not deeper.
+# Deeper elements are walked: this ends cycles (a list in itself), and real data is not deeper.
 MAX_DEPTH = 6
-# Elements may be this many times their containers; more may be one big object named many times,
-# which walking sees once.
+# There may be this many elements per container; more may be one big object that is referenced many
+# times, which a walk visits once.
 MAX_GROWTH = 64
 SCALARS = frozenset({type(None), bool, int, float, complex, str, bytes})
-_CHUNK = 2**16  # values written down at a time, so that the text of a list is never all in memory
+_CHUNK = 2**16  # values serialized at a time, so that the bytes of a list are never all in memory
 
 
 class Bulk(NamedTuple):
@@ -49,7 +49,7 @@ def bulk(values: Sequence[Any]) -> Bulk:
 
 
 def sorted_keys(keys: Sequence[Any]) -> list[Any] | None:
-    """Sort keys where their own order is total and the same everywhere; else None."""
+    """Sort keys if their own order is total and the same everywhere; else return None."""
     kinds = set(map(type, keys))
     if kinds == {tuple}:
         kinds = set(map(type, chain.from_iterable(keys)))
@@ -122,7 +122,7 @@ class _Columns:
     def _add_dicts(self, kind: type, values: Sequence[Any], depth: int) -> bool:
         if sum(map(len, values)) > MAX_GROWTH * (len(values) + MIN_SIZE):
             return False
-        orders: dict[tuple[Any, ...], int] = {}  # numbered; one tuple kept for each, not one a dict
+        orders: dict[tuple[Any, ...], int] = {}  # numbered; one tuple per order, not one per dict
         filled = [orders.setdefault(tuple(value), len(orders)) for value in values]
         if not all(type(key) is str for order in orders for key in order):
             return False
@@ -166,13 +166,13 @@ def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def _is_frozen(kind: type) -> bool:
-    """Tell whether an object of this class stays as it is, if what it holds does."""
-    paths = kind.__module__.partition(".")[0] == "pathlib"  # a subclass may have a text of its own
+    """Return whether an object of this class cannot change, unless what it holds does."""
+    paths = kind.__module__.partition(".")[0] == "pathlib"  # a user's subclass may do anything
     return kind is tuple or paths or issubclass(kind, np.generic)
 
 
 def _is_record(kind: type) -> bool:
-    """Tell whether an object of this class is its attributes and nothing else."""
+    """Return whether an object of this class is its attributes and nothing else."""
     names = ("__reduce_ex__", "__reduce__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
     plain = kind not in copyreg.dispatch_table and all(
         getattr(kind, name, None) is getattr(object, name, None) for name in names
@@ -191,7 +191,7 @@ def _is_record(kind: type) -> bool:
 
 
 class _Record:
-    """The plainest class there is: others of its size have no state but their attributes."""
+    """The plainest possible class: others of its size have no state but their attributes."""
 
 
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement

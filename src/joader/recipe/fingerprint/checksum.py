@@ -1,14 +1,14 @@
-"""A checksum that tells quickly whether bytes are still what they were.
+"""A fast checksum that shows whether bytes are unchanged.
 
-Ten times as quick as a cryptographic digest, which is kept from the look before. Words of 8 bytes
+Ten times as fast as a cryptographic digest, which is kept from the look before. Words of 8 bytes
 are multiplied by fixed odd weights and added up, row by row of 32 KiB; the sums of the rows, in
-order, and what is left over are then digested. One changed word always changes its sum. Two words
-that were swapped, or rows, or any shuffle, do so but for a chance below 2**-32.
+order, and the remainder are then digested. One changed word always changes its sum. Swapping two
+words or rows, or any shuffle, changes it except with a probability below 2**-32.
 
 A sum of products modulo 2**64 alone would not do: its lowest bits depend on the lowest bits of the
-words only, so a swap of 1.0 and -1.0, which differ in the highest bit, would not be seen (odd
+words only, so a swap of 1.0 and -1.0, which differ in the highest bit, would go unnoticed (odd
 weights differ by an even number). So the upper half of each word is first mixed into the lower.
-Plain sums over rows and columns, twice as quick, miss a shuffle of one-hot rows.
+Plain sums over rows and columns, twice as fast, miss a shuffle of one-hot rows.
 """
 
 from functools import lru_cache
@@ -23,8 +23,8 @@ from joader.recipe.fingerprint.spans import over_spans
 
 _ROW_WORDS = 4096
 _ROW_BYTES = 8 * _ROW_WORDS
-# Three passes over a block should find it in the second-level cache; smaller ones spend their time
-# in Python, holding the interpreter (measured: 256 KiB 8.3, 512 KiB 10.1, 1 MiB 9.0 GiB/s).
+# Three passes over a block should find it in the second-level cache; smaller blocks spend their
+# time in Python, holding the GIL (measured: 256 KiB 8.3, 512 KiB 10.1, 1 MiB 9.0 GiB/s).
 _BLOCK_ROWS = 16
 _SPAN_ROWS = 64 * _BLOCK_ROWS  # 32 MiB for one thread
 _HALF = np.uint64(32)

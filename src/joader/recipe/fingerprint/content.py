@@ -1,7 +1,7 @@
 """Objects that are mostly bytes: arrays and tensors by content, mapped and open files by stamp.
 
 Elements are taken in C order whatever their strides. Fields of a structured array are taken one by
-one: the gaps between them hold whatever was there before.
+one, since the gaps between them hold arbitrary bytes.
 """
 
 import mmap
@@ -22,7 +22,7 @@ _SPAN = 2**23  # bytes for one thread at a time; part of the fingerprint
 
 
 def array_part(array: NDArray[Any], memory: Memory | None) -> Part:
-    """Take an array apart: dtype, shape and content; or the place in its file if it is mapped."""
+    """Take an array apart: dtype, shape and content, or its place in the file if it is mapped."""
     dtype = array.dtype
     head = ("array", repr(dtype), array.shape)
     words = f"{dtype} array of shape {array.shape}"
@@ -41,7 +41,7 @@ def array_part(array: NDArray[Any], memory: Memory | None) -> Part:
 
 
 def tensor_part(tensor: Any, torch: Any, memory: Memory | None) -> Part | None:
-    """Take a tensor apart; None where it is not one plain block of elements."""
+    """Take a tensor apart; None if it is not one plain block of elements."""
     plain = tensor.layout is torch.strided and not (tensor.is_quantized or tensor.is_nested)
     if not plain or tensor.device.type == "meta":
         return None
@@ -55,7 +55,7 @@ def tensor_part(tensor: Any, torch: Any, memory: Memory | None) -> Part | None:
 
 
 def file_part(file: Any) -> Part:
-    """Take an open file for its path, size and time of change; how far it was read is left out."""
+    """Treat an open file as its path, size and time of change; its position is left out."""
     name = getattr(file, "name", None)
     if isinstance(name, str | bytes) and os.path.isfile(name):
         return Part(label("file", *file_stamp(os.fsdecode(name))), words=f"file {name!r}")
@@ -65,16 +65,16 @@ def file_part(file: Any) -> Part:
 
 
 def file_stamp(path: str) -> tuple[str, int, int]:
-    """Return the real path, size and time of change of a file; Opaque where it is gone."""
+    """Return the real path, size and time of change of a file; raise Opaque if it is gone."""
     try:
         stat = os.stat(path)
     except OSError as error:
-        raise Opaque(f"its file cannot be looked at: {error}") from error
+        raise Opaque(f"its file cannot be accessed: {error}") from error
     return os.path.realpath(path), stat.st_size, stat.st_mtime_ns
 
 
 def _memory_map(array: NDArray[Any]) -> Any:
-    """Return the mapped file an array lies in, or None; computing with one gives a plain array."""
+    """Return the mapped file that an array is in, or None."""
     base: Any = array
     while isinstance(base, np.ndarray):
         mapped: Any = base if isinstance(base, np.memmap) else None
@@ -92,7 +92,7 @@ def _digest(array: NDArray[Any], memory: Memory | None) -> bytes:
 
 
 def _bytes_digest(raw: NDArray[np.uint8]) -> bytes:
-    """Digest bytes, or the digests of their spans: several threads can work on these."""
+    """Digest the digests of all spans, so that several threads can work on large data."""
 
     def of_span(start: int, end: int) -> bytes:
         return blake2b(raw[start:end].data, digest_size=DIGEST_BYTES).digest()

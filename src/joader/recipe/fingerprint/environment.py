@@ -1,8 +1,8 @@
 """Environment variables that code reads: each by its name, or all of them if names are computed.
 
 `os.environ["X"]`, `os.environ.get("X")`, `os.getenv("X")` and `"X" in os.environ` read one;
-`expanduser` and `Path.home` read HOME; everything else that is done with the environment reads all
-of it. Setting a variable reads nothing. Not here: what libraries read by themselves.
+`expanduser` and `Path.home` read HOME; any other use of the environment reads all of it. Setting a
+variable reads nothing. Not here: what libraries read by themselves.
 """
 
 import os
@@ -39,7 +39,7 @@ def variables(names: Iterable[str]) -> Edges:
 
 
 def names_read(found: Reads, root_of: Callable[[Use], Any]) -> set[str]:
-    """Return the names of the variables that code reads; ALL where they are not known."""
+    """Return the names of the variables that code reads; ALL if they are not known."""
     names: set[str] = set()
     if "expandvars" in found.words:
         names.add(ALL)
@@ -51,7 +51,7 @@ def names_read(found: Reads, root_of: Callable[[Use], Any]) -> set[str]:
 
 
 def reader_name(thing: Any) -> str | None:
-    """Return the name of the environment, or of a function that reads it; None for all else."""
+    """Return the name of the environment, or of a function that reads it; else None."""
     kind = type(thing)
     if kind is MethodType and thing.__self__ is os.environ:
         return f"os.environ.{thing.__name__}"

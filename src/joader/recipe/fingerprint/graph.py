@@ -1,11 +1,11 @@
-"""Digests of the nodes of a graph that may have rings, whatever the order it was built in.
+"""Digests of the nodes of a graph that may have cycles, whatever the order it was built in.
 
-A node is its label and its children. Outside rings its digest is that of its label and its
-children's digests. The members of a ring are refined together: round by round each takes in its
-neighbours, until no round tells two members apart that the one before did not; then each takes in
-the set of all. Rings that cannot be told apart by walking them get equal digests, so neither ids
-nor the place where a ring is entered matter (numbering objects as they are met would depend on the
-order of sets, which changes with the hash seed).
+A node is its label and its children. Outside a ring (a strongly connected component) its digest is
+that of its label and its children's digests. The members of a ring are refined together: in each
+round each takes in its neighbors, until a round distinguishes no further members; then each takes
+in the set of all. Rings that cannot be distinguished by walking them get equal digests, so neither
+ids nor the place where a ring is entered matter (numbering objects as they are met would depend on
+the order of sets, which changes with the hash seed).
 """
 
 import marshal
@@ -15,8 +15,8 @@ from hashlib import blake2b
 from typing import Any, TypeAlias
 
 DIGEST_BYTES = 16
-# Members of a ring that look alike for 64 steps in every direction are taken for alike: a ring of
-# n equal links would else cost n rounds of n.
+# Members of a ring that look alike for 64 steps in every direction count as alike: otherwise a ring
+# of n equal links would cost n rounds of n.
 MAX_ROUNDS = 64
 _INSIDE = bytes(DIGEST_BYTES)  # stands for a child in the same ring before the first round
 
@@ -38,9 +38,9 @@ class Part:
 
 
 def label(*fields: Scalar | tuple[Scalar, ...]) -> bytes:
-    """Write plain values down so that different ones, or of different types, never look alike.
+    """Serialize plain values so that different values, or types, never give equal bytes.
 
-    Version 2 of marshal's format has neither references nor marks for interned strings, so equal
+    Version 2 of marshal's format has neither references nor flags for interned strings, so equal
     values give equal bytes; both came with version 3.
     """
     return marshal.dumps(fields, 2)
@@ -54,13 +54,14 @@ def digest_of(head: bytes, tail: Iterable[bytes] = ()) -> bytes:
 
 
 def digests(parts: Sequence[Part], children: Sequence[Sequence[int]]) -> list[bytes]:
-    """Return the digests of a graph; children[i] are what the edges of parts[i] lead to."""
+    """Return the digests of a graph; children[i] are the nodes that parts[i] leads to."""
     found = [_INSIDE] * len(parts)
 
     def taken_in(node: int, head: bytes) -> bytes:
         tail = [found[child] for child in children[node]]
         return digest_of(head, sorted(tail) if parts[node].unordered else tail)
 
+    # Children come before parents, so that their digests are known when a parent needs them.
     for ring in _rings(children):
         now = {node: taken_in(node, parts[node].label) for node in ring}
         if len(ring) > 1 or ring[0] in children[ring[0]]:
@@ -70,7 +71,8 @@ def digests(parts: Sequence[Part], children: Sequence[Sequence[int]]) -> list[by
                     found[node] = now[node]
                 now = {node: taken_in(node, found[node]) for node in ring}
                 if len(set(now.values())) == classes:
-                    break
+                    break  # a round that splits no class would never be followed by one that does
+            # Without the set, a member would not say what is elsewhere in its ring.
             everyone = sorted(set(now.values()))
             now = {node: digest_of(now[node], everyone) for node in ring}
         for node in ring:

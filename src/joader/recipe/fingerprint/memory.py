@@ -1,15 +1,15 @@
 """What was digested at the last look, so that the next look at the same data is quick.
 
-Two ways to know that something large is the same:
+Two ways to know that something large is unchanged:
 
-- *Elements that cannot change* (numbers, texts, tuples of such): if every element is the very same
-  object, in the same order, the digest of the container is the same. The elements are held here,
-  so no other object can get the address of one.
-- *Bytes* of arrays and tensors: if their checksum is (checksum.py).
+- *Elements that cannot change* (numbers, strings, tuples of such): if every element is the very
+  same object, in the same order, the digest of the container is the same. The elements are held
+  here, so no other object can get the address of one.
+- *Bytes* of arrays and tensors: if their checksum is the same (checksum.py).
 
 Everything else is digested again at each look: a dict per sample may have changed inside. Neither
-way changes an answer, only how long it takes. What a look did not meet is forgotten after it, so a
-memory serves one object and holds no data that the object has let go.
+way changes a result, only how long it takes. What a look did not meet is forgotten after it, so a
+memory serves one object and holds no data that the object has released.
 """
 
 from collections.abc import Callable, Collection

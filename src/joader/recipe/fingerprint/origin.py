@@ -1,10 +1,10 @@
 """Where a module comes from: a library with a version, or the user's own files.
 
-A library's code is known by its version, so it need not be read; what lies neither in the standard
-library nor in site-packages is the user's and may change from one start to the next. A project
-installed in place (`pip install -e`) lies outside site-packages and so counts as the user's. joader
-itself is a library wherever it lies: storages keep open handles in its modules.
-Nothing is imported to find out: the answer is the same before and after a late import.
+A library's code is identified by its version, so it need not be read; code in neither the standard
+library nor site-packages is the user's and may change from one run to the next. A project installed
+in place (`pip install -e`) is outside site-packages and so counts as the user's. joader itself is a
+library wherever it is: storages keep open handles in its modules.
+Nothing is imported to find out: the result is the same before and after a late import.
 """
 
 import os
@@ -24,7 +24,7 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 @lru_cache(maxsize=4096)
 def library_of(name: str) -> str | None:
-    """Return name and version of the library a module belongs to; None where it is the user's."""
+    """Return name and version of the library a module belongs to; None if it is the user's."""
     if name in SCRIPT:
         return None
     top, _, inner = name.partition(".")
@@ -42,7 +42,7 @@ def library_of(name: str) -> str | None:
 
 
 def file_of(name: str) -> str | None:
-    """Return the file of a module, imported or not; None where it has none."""
+    """Return the file of a module, imported or not; None if it has none."""
     module = sys.modules.get(name)
     if module is not None:
         file = getattr(module, "__file__", None)
@@ -52,7 +52,7 @@ def file_of(name: str) -> str | None:
 
 
 def is_compiled(name: str) -> bool:
-    """Tell whether a module is an extension, whose code cannot be looked into."""
+    """Return whether a module is an extension, whose code cannot be inspected."""
     return (file_of(name) or "").endswith(tuple(EXTENSION_SUFFIXES))
 
 
@@ -72,7 +72,7 @@ def _spec(name: str) -> ModuleSpec | None:
 
 @lru_cache(maxsize=1024)
 def _versioned(top: str) -> str | None:
-    """Return a top-level package with its version; None where nothing installed claims it."""
+    """Return a top-level package with its version; None if nothing installed claims it."""
     try:
         return f"{top} {metadata.version(top)}"
     except metadata.PackageNotFoundError:
@@ -81,10 +81,10 @@ def _versioned(top: str) -> str | None:
 
 
 def _owners(top: str) -> list[str]:
-    """Return which installed packages brought a module: PIL comes from pillow.
+    """Return which installed packages a module belongs to: PIL comes from pillow.
 
-    Their lists of files are searched as they are: to have all of them parsed takes 0.3 s where 60
-    packages are installed, in every job before its first batch.
+    Their lists of files are searched as raw bytes: parsing all of them takes 0.3 s with 60 packages
+    installed, in every job before its first batch.
     """
     found = file_of(top)
     parts = (found or "").split(os.sep)

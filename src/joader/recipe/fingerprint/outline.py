@@ -1,7 +1,7 @@
 """What is known of an object's graph, as one digest or as lines that can be compared.
 
 An outline is small plain data, so a daemon can keep it and say why two jobs do not share although
-each of them knows only its own dataset. `look` answers for every object; the others raise where
+each of them knows only its own dataset. `look` works for every object; the others raise if
 something in it cannot be compared.
 """
 
@@ -34,9 +34,9 @@ Outline: TypeAlias = list[Line]  # the object itself first, then the nearest
 class Look:
     """What was seen of an object at one time."""
 
-    name: str  # its fingerprint; equal to nobody's where something is opaque
+    name: str  # its fingerprint; equal to no other if something is opaque
     outline: Outline
-    opaque: str  # what could not be compared, where it is and what to do; "" where all could
+    opaque: str  # what could not be compared, where it is and what to do; "" if all could
 
 
 def look(
@@ -48,8 +48,8 @@ def look(
 ) -> Look:
     """Look at an object as it is now.
 
-    Paths begin with `name`; of the outline the `max_lines` nearest lines are kept. With `memory`,
-    one for each object, another look at it is quick and says the same.
+    Paths begin with `name`; the `max_lines` nearest lines of the outline are kept. With `memory`,
+    one per object, another look at the same object is quick and gives the same result.
     """
     walk = Walk(thing, name, memory)
     if memory is not None:
@@ -59,17 +59,17 @@ def look(
 
 
 def fingerprint(thing: Any, *, name: str = "dataset") -> str:
-    """Return the name of what an object is, the same in every process; errors call it `name`."""
+    """Return the fingerprint of an object, the same in every process; errors call it `name`."""
     return _name(_complete(thing, name).digests()[0])
 
 
 def name_of(outline: Outline) -> str:
-    """Return the fingerprint of what an outline is of."""
+    """Return the fingerprint of the object that an outline describes."""
     return _name(outline[0].digest)
 
 
 def outline(thing: Any, *, name: str = "dataset", max_lines: int | None = None) -> Outline:
-    """Return what a fingerprint is made of; with `max_lines`, what is nearest to the object."""
+    """Return what a fingerprint is made of; with `max_lines`, only the nearest lines."""
     return _lines(_complete(thing, name), max_lines)
 
 
@@ -96,13 +96,13 @@ def _lines(walk: Walk, max_lines: int | None) -> Outline:
 
 
 def difference(one: Outline, other: Outline, *, name: str = "dataset") -> str | None:
-    """Say in words at which path two outlines differ first, or None where they do not."""
+    """Return in words at which path two outlines differ first, or None if they do not."""
     if one[0].digest == other[0].digest:
         return None
     met = {(0, 0)}
     todo = [(0, 0, name)]
-    nearest = ""  # where the way on was cut off
-    for left, right, path in todo:  # grows while it is gone through
+    nearest = ""  # the first path whose children were cut off by `max_lines`
+    for left, right, path in todo:  # grows during the iteration
         line, other_line = one[left], other[right]
         if line.digest == other_line.digest:
             continue
@@ -118,7 +118,7 @@ def difference(one: Outline, other: Outline, *, name: str = "dataset") -> str | 
 
 
 def explain(one: Any, other: Any, *, name: str = "dataset") -> str | None:
-    """Say in words at which path two objects differ first; None where their fingerprints agree."""
+    """Return in words at which path two objects differ first; None if their fingerprints agree."""
     return difference(outline(one, name=name), outline(other, name=name), name=name)
 
 

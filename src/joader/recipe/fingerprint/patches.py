@@ -1,9 +1,9 @@
-"""Names of libraries under which users have put something of their own.
+"""Names of libraries that users have replaced with something of their own.
 
 A library counts by its version, which says nothing once `PIL.Image.open = my_open` or
 `Class.method = my_method` has run. So what user code reads from a library's module is compared with
-what its name says, and the methods of a library's class are searched for the user's functions.
-Not seen: what a user has replaced and only library code reads.
+its name, and the methods of a library's class are searched for the user's functions.
+Not seen: a replacement that only library code reads.
 """
 
 import functools
@@ -19,16 +19,16 @@ from joader.recipe.fingerprint.origin import library_of
 from joader.recipe.fingerprint.reads import Use
 
 _WRAPPERS = (functools.partial, functools.partialmethod, functools._lru_cache_wrapper)
-# Kinds that say where they are from. Others are not asked: that may wake a lazy object.
+# Types that know where they are from. Others are not asked, which might load a lazy object.
 _NAMED = (FunctionType, BuiltinFunctionType, type, np.ufunc, type(np.sum))
 
 
 def unexpected(use: Use, root: Any) -> tuple[str, Any] | None:
-    """Return path and value of what is read from a library's module, if its name does not say it.
+    """Return path and value of what is read from a library's module, if its name is not enough.
 
-    A number or text is not said by its name: it may have been set to anything. But where names
-    appear only once somebody has asked for them, in modules that are loaded late or by themselves,
-    what is the library's own is left out: having been asked for or not must not count.
+    The name of a number or string is not enough: it may have been set to anything. But in modules
+    that are loaded late, or whose names appear only when they are first asked for, the library's
+    own values are left out: whether they were asked for must not count.
     """
     path, value = use.names[0], root
     is_late, is_passed = use.origin == "import", False
@@ -45,12 +45,12 @@ def unexpected(use: Use, root: Any) -> tuple[str, Any] | None:
             return None if other is None else (path, other)
         is_passed |= library is not None
     if is_passed and issubclass(type(value), ModuleType) and library_of(value.__name__) is None:
-        return path, value  # a whole module of the user's in the place of a library's
+        return path, value  # a whole module of the user in place of a library's
     return None
 
 
 def _other(value: Any, name: str, library: str) -> Any:
-    """Return what a library's name stands for, if it is a plain value or is called otherwise."""
+    """Return what a library's name stands for, if it is a plain value or has another name."""
     if type(value) in SCALARS:
         return value
     if not issubclass(type(value), _NAMED):
@@ -58,12 +58,12 @@ def _other(value: Any, name: str, library: str) -> Any:
     home, known_as = str(value.__module__ or ""), str(value.__name__)
     if known_as == name and (not home or library_of(home) == library):
         return None
-    # Often only a second name for the same, as numpy.abs is; saying which does no harm.
+    # Often just an alias, like numpy.abs; including its real name does no harm.
     return Part(label("known as", library_of(home), home, known_as), words=f"{home}.{known_as}")
 
 
 def is_users(value: Any) -> bool:
-    """Tell whether a value is a function, class or object of the user's, maybe wrapped."""
+    """Return whether a value is a user's function, class or object, possibly wrapped."""
     function = _function(value)
     if function is not None:
         return _is_users_function(function)
@@ -73,7 +73,7 @@ def is_users(value: Any) -> bool:
 
 
 def users_methods(cls: type) -> list[tuple[str, Any]]:
-    """Return what users have put among the attributes of a library's class, or of its bases."""
+    """Return the functions that users have added to a library's class, or to its bases."""
     found = {}
     for base in reversed(cls.__mro__):
         if library_of(str(base.__module__)) is not None:
@@ -107,6 +107,6 @@ def _function(value: Any) -> FunctionType | None:
 
 def _is_users_function(function: FunctionType) -> bool:
     home = str(function.__globals__.get("__name__", ""))
-    # Libraries make functions from text (named tuples, attrs) in namespaces that are no modules.
+    # Libraries compile functions from text (named tuples, attrs) outside of any module.
     is_made = home not in sys.modules and function.__code__.co_filename.startswith("<")
     return not is_made and library_of(home) is None

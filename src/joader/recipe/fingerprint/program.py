@@ -1,7 +1,7 @@
 """User code taken apart: functions, classes, modules, and how libraries are named.
 
-A function is its bytecode and all it reads; a class its attributes and bases. Where code lies and
-what it is called does not count: a script that is run and the same file imported are one. What
+A function is its bytecode and everything it reads; a class its attributes and bases. The place and
+name of code do not count: a script that is run and the same file imported are equal. Anything that
 belongs to a library is its name there and the library's version (origin.py).
 """
 
@@ -49,7 +49,7 @@ _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement or by an e
 
 
 def code_part(code: CodeType) -> Part:
-    """Take bytecode apart: instructions, constants and names, without places and local names."""
+    """Take bytecode apart: instructions, constants and names, without lines and local names."""
     arguments = code.co_argcount + code.co_kwonlyargcount
     arguments += bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)  # *args, **kwargs
     consts = [(f".co_consts[{number}]", const) for number, const in enumerate(code.co_consts)]
@@ -76,7 +76,7 @@ def function_part(function: FunctionType) -> Part:
     library = library_of(home)
     if library is not None and "<" not in code.co_qualname:
         part = named_part(home, code.co_qualname)
-        if environment.reader_name(function):  # kept as a value: nobody knows what it is asked for
+        if environment.reader_name(function):  # kept as a value: what it will be asked is unknown
             part.edges.extend(environment.variables([environment.ALL]).items())
         return part
     wrapping = wrapping_function_part(function) if library is not None else None
@@ -107,7 +107,7 @@ def _contents(cell: CellType) -> Any:
 def _outside(
     code: CodeType, namespace: dict[str, Any], cells: dict[str, Any]
 ) -> list[tuple[str, Any]]:
-    """Return what code reads from its module, imports when it runs and asks the environment for."""
+    """Return what code reads from its module, its late imports and the environment."""
     found = reads(code)
     edges: dict[str, Any] = {}
     for chain in found.names:
@@ -133,7 +133,7 @@ def _outside(
 
 
 def _root(use: Use, namespace: dict[str, Any], cells: dict[str, Any], package: str) -> Any:
-    """Return the object that a chain of attributes begins with; None where there is none yet."""
+    """Return the object that a chain of attributes begins with; None if there is none yet."""
     name = use.names[0]
     if use.origin == "global":
         return namespace.get(name)
@@ -141,13 +141,13 @@ def _root(use: Use, namespace: dict[str, Any], cells: dict[str, Any], package: s
 
 
 def _told_apart(value: Any) -> Any:
-    """Return what a value counts as by itself; what is read from the environment counts apart."""
+    """Return what a value counts as; a reader of the environment counts only by its name here."""
     reader = environment.reader_name(value)
     return value if reader is None else Part(label("environment", reader), words=reader)
 
 
 def _resolve(chain: tuple[str, ...], namespace: dict[str, Any]) -> tuple[str, Any]:
-    """Follow `helpers.load` or `args.size` as far as it certainly reads nothing else."""
+    """Follow `helpers.load` or `args.size` as far as it is certain to read nothing else."""
     name, *attributes = chain
     if name not in namespace:
         built_in = vars(builtins).get(name)
@@ -165,7 +165,7 @@ def _resolve(chain: tuple[str, ...], namespace: dict[str, Any]) -> tuple[str, An
 
 
 def _script_name(namespace: dict[str, Any]) -> str:
-    """Return what a script that is run would be called if it was imported."""
+    """Return the name that a running script would have if it were imported."""
     name = getattr(namespace.get("__spec__"), "name", None)
     if isinstance(name, str) and name not in SCRIPT:
         return name
@@ -204,7 +204,7 @@ def class_part(cls: type) -> Part:
 
 
 def _enum_attributes(cls: type[Enum], attributes: dict[str, Any]) -> dict[str, Any]:
-    """Keep methods and members; what Enum notes for itself (`_x_`) grows while flags are used."""
+    """Keep methods and members; Enum's own bookkeeping (`_x_`) grows while flags are used."""
     methods = (FunctionType, classmethod, staticmethod)
     kept = {
         name: value
@@ -217,14 +217,14 @@ def _enum_attributes(cls: type[Enum], attributes: dict[str, Any]) -> dict[str, A
 
 
 def named_part(module: str, name: str) -> Part:
-    """Take what is not looked into for its name and its library; a user's for its files."""
+    """Treat an object that is not inspected as its name and library; a user's as its files."""
     library = library_of(module)
     words = f"{module}.{name} of {library}" if library else f"{module}.{name}"
     return Part(label("named", library or source_digest(module), module, name), words=words)
 
 
 def module_part(module: ModuleType) -> Part:
-    """Take a module for its library and version, or a user's for its files."""
+    """Treat a module as its library and version, or a user's as its files."""
     name, library = module.__name__, library_of(module.__name__)
     words = f"module {name}"
     if library is not None:
@@ -237,7 +237,7 @@ def module_part(module: ModuleType) -> Part:
 
 
 def builtin_part(function: BuiltinFunctionType) -> Part:
-    """Take a function written in C for its name, and for the object it is bound to."""
+    """Treat a function written in C as its name, and the object it is bound to."""
     owner, module = function.__self__, str(getattr(function, "__module__", None))
     # pybind11 binds its functions to a capsule, or to a record of its own.
     is_pybind = type(owner).__name__ == "PyCapsule" or type(owner).__module__.startswith("pybind11")
@@ -247,24 +247,24 @@ def builtin_part(function: BuiltinFunctionType) -> Part:
 
 
 def method_part(method: MethodType) -> Part:
-    """Take a bound method for its function and its object."""
+    """Treat a bound method as its function and its object."""
     return Part(label("method"), [(".__func__", method.__func__), (".__self__", method.__self__)])
 
 
 def descriptor_part(descriptor: Any) -> Part:
-    """Take a method of a built-in type (str.lower) for the type and its name."""
+    """Treat a method of a built-in type (str.lower) as the type and its name."""
     return Part(
         label("descriptor", descriptor.__name__), [(".__objclass__", descriptor.__objclass__)]
     )
 
 
 def slot_part(slot: Any) -> Part:
-    """Take a slot of a class for its name."""
+    """Treat a slot of a class as its name."""
     return Part(label("slot", slot.__name__))
 
 
 def field_part(field: Field[Any]) -> Part:
-    """Take a dataclass field for all but its annotation."""
+    """Treat a dataclass field as everything but its annotation."""
     names = ("name", "default", "default_factory", "init", "repr", "hash", "compare", "metadata")
     return Part(label("field"), [(f".{name}", getattr(field, name)) for name in names])
 
@@ -290,7 +290,7 @@ class LibraryNames:
     def _in(self, module: str) -> dict[int, str]:
         if module not in self._names:
             members = getattr(sys.modules.get(module), "__dict__", {})
-            # An object may have two names: the first in the alphabet, whatever the order of import.
+            # An object may have two names: take the first in the alphabet, not the first imported.
             ordered = sorted(members.items(), reverse=True)
             self._names[module] = {id(value): name for name, value in ordered}
         return self._names[module]

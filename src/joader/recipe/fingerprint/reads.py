@@ -1,8 +1,8 @@
 """What a piece of bytecode reads from outside itself: globals, closures and late imports.
 
-Flow is not followed: a name that is imported anywhere in a function is taken for that import
-everywhere in it. What follows a name at once is: attributes, and whether it is then asked for
-something under a constant text (`os.environ["X"]`, `os.getenv("X", default)`).
+Control flow is not followed: a name that is imported anywhere in a function counts as that import
+everywhere in it. What directly follows a name is: its attributes, and whether it is then asked for
+something under a constant string (`os.environ["X"]`, `os.getenv("X", default)`).
 """
 
 import dis
@@ -24,10 +24,10 @@ _Target: TypeAlias = tuple[str, ...]  # a module, and the attribute that is take
 
 
 class Use(NamedTuple):
-    """What is read from one name, and how it goes on."""
+    """What is read from one name, and how it is used."""
 
     origin: str  # "global", "free" (a closure) or "import" (then the module is the first name)
-    names: tuple[str, ...]  # the name and the attributes read from it at once
+    names: tuple[str, ...]  # the name and the attributes directly read from it
     how: str = ""  # "item", "call" or "in", if it is asked for `key`; "write", if that is set
     key: str = ""
 
@@ -63,7 +63,7 @@ class _Found:
         self._module: dict[str, _Target] = {}  # what a whole module imports at its top
 
     def add(self, code: CodeType, around: Mapping[str, _Target]) -> None:
-        """Add what code reads; `around` are imports of the functions that it is in."""
+        """Add what code reads; `around` are the imports of the enclosing functions."""
         steps = [step for step in dis.get_instructions(code) if step.opname not in _SILENT]
         imported = dict(self._imported(steps))
         if code.co_name == "<module>":
@@ -134,7 +134,7 @@ class _Found:
 def _asked(
     code: CodeType, steps: Sequence[dis.Instruction], first: int, after: int
 ) -> tuple[str, str]:
-    """Tell how what was read by steps[first:after] is asked for something by a constant text."""
+    """Return how the value read by steps[first:after] is asked for a constant string, and which."""
     before = steps[first - 1] if first else None
     after += steps[after].opname == "PUSH_NULL"
     step = steps[after]
@@ -156,10 +156,10 @@ def _is_text(step: dis.Instruction) -> bool:
 
 
 def _is_first_argument(code: CodeType, steps: Sequence[dis.Instruction]) -> bool:
-    """Tell whether the constant that was just loaded is, as it is, the first argument of a call.
+    """Return whether the constant that was just loaded is, unchanged, a call's first argument.
 
-    What is loaded after it stays above it until the call; whatever comes back down to it may have
-    made another text of it. Other ways through an expression (jumps) are not followed.
+    Values loaded after it stay above it on the stack until the call; an instruction that pops down
+    to it may have changed it. Other paths through an expression (jumps) are not followed.
     """
     above = 0  # values above the constant
     keywords: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """An outline as short text that a checkpoint keeps, to say later what has changed.
 
-Digests are cut: they only have to differ. Words are left out, as they show the values of
-attributes, which may be secret. Only what is nearest to the object is kept, as much as is small.
+Digests are shortened: they only have to differ. Words are left out, as they show the values of
+attributes, which may be secret. Only the lines nearest to the object are kept, up to a size limit.
 """
 
 import base64
@@ -19,7 +19,7 @@ _MOST_WORDS = 80
 
 
 def shorthand(outline: Outline, *, with_words: bool = False) -> str:
-    """Return an outline as text; "" where even the object alone is too large."""
+    """Return an outline as text; "" if even the object alone is too large."""
     count = min(len(outline), MOST_LINES)
     while count:
         lines = [
@@ -38,16 +38,16 @@ def shorthand(outline: Outline, *, with_words: bool = False) -> str:
 
 
 def change(before: str, now: Outline) -> str:
-    """Say in words what has changed since a shorthand was made; "" where it does not tell."""
+    """Return in words what has changed since a shorthand was made; "" if it does not show."""
     tag, kept = _read(before)
     if kept and tag != sys.implementation.cache_tag:
-        return f"it was made with {tag} and this is {sys.implementation.cache_tag}"
+        return f"it was made with {tag}, but this is {sys.implementation.cache_tag}"
     cut = [line._replace(digest=_cut(line.digest), own=_cut(line.own)) for line in now]
     return (difference(kept, cut[: len(kept)]) or "") if kept else ""
 
 
 def first_difference(one: str, other: str) -> str:
-    """Say in words where two shorthands differ first; "" where they do not tell."""
+    """Return in words where two shorthands differ first; "" if it does not show."""
     (tag, left), (other_tag, right) = _read(one), _read(other)
     if not left or not right:
         return ""
@@ -57,7 +57,7 @@ def first_difference(one: str, other: str) -> str:
 
 
 def _read(text: str) -> tuple[str, Outline]:
-    """Return what made a shorthand, and its outline; empty where it cannot be read."""
+    """Return the Python that made a shorthand, and its outline; empty if it cannot be read."""
     try:
         form, tag, lines = json.loads(zlib.decompress(base64.b85decode(text)))
         kept = [_line(*line) for line in lines]

@@ -1,9 +1,9 @@
 """The source files of a user's module and of all user modules it imports, as one digest.
 
-For where it is not known which names of a module are used: it is imported inside a function, or
-kept as a value. Files are read, never run: an import may be slow, and its having happened or not
-must not change the digest. But if it has happened, constants that are not what the file says any
-more have been set since (`config.SIZE = 224`), and count.
+For modules of which it is unknown which names are used: they are imported inside a function, or
+kept as a value. Files are read, never run: an import may be slow, and whether it has happened must
+not change the digest. But if it has happened, constants that differ from the file have been set
+since (`config.SIZE = 224`), and count.
 """
 
 import ast
@@ -19,13 +19,12 @@ from joader.recipe.fingerprint.graph import DIGEST_BYTES, digest_of, label
 from joader.recipe.fingerprint.origin import file_of, library_of
 from joader.recipe.fingerprint.reads import Use, reads
 
-_EMPTY = frozenset(
-    {"{}", "[]"}
-)  # a cache, most often: what is put there when it is used is no setting
+# Usually a cache: what is put there later is not a setting.
+_EMPTY = frozenset({"{}", "[]"})
 
 
 def source_digest(*names: str) -> bytes:
-    """Digest the files of these modules and of what they import, libraries left out."""
+    """Digest the files of these modules and of what they import, without libraries."""
     named = [
         digest_of(label(name), [blake2b(text, digest_size=DIGEST_BYTES).digest()])
         for name, text in _texts(names).items()
@@ -34,12 +33,12 @@ def source_digest(*names: str) -> bytes:
 
 
 def source_variables(*names: str) -> set[str]:
-    """Return the environment variables that the same files read, wherever in them."""
+    """Return the environment variables that the same files read anywhere."""
     return set().union(*map(_variables, _texts(names).values()))
 
 
 def changed_constants(*names: str) -> dict[str, Any]:
-    """Return the constants of the same modules that are not as their files set them."""
+    """Return the constants of the same modules that differ from what their files set."""
     changed: dict[str, Any] = {}
     for name, text in _texts(names).items():
         values = getattr(sys.modules.get(name), "__dict__", {})
@@ -76,7 +75,7 @@ def read_anew() -> None:
 
 
 def absolute(name: str, package: str) -> str:
-    """Return the full name of a module; "" where it has more dots than packages."""
+    """Return the full name of a module; "" if it has more dots than packages."""
     try:
         return resolve_name(name, package)
     except ImportError:
@@ -112,7 +111,7 @@ def _imported(text: bytes, package: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _constants(text: bytes) -> dict[str, str]:
-    """Return what a file sets at its top, once and for all, to a plain value; as source text."""
+    """Return what a file sets at its top level, exactly once, to a plain value; as source text."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):

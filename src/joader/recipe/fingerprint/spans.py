@@ -1,7 +1,7 @@
-"""Work over the spans of a large buffer, in threads while it lasts.
+"""Work over the spans of a large buffer, in short-lived threads.
 
-hashlib and NumPy let go of the interpreter while they compute. The threads are gone when the
-answer is there: a job forks its workers soon after, and a fork should find no thread of ours.
+hashlib and NumPy release the GIL while they compute. The threads are gone when the result is ready:
+a job may fork soon after, and a fork should find no thread of ours.
 """
 
 import os
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-_MAX_THREADS = 8  # memory has no more bandwidth to give, and a job is not alone on its machine
+_MAX_THREADS = 8  # more would exceed the memory bandwidth, and a job is not alone on its machine
 
 Answer = TypeVar("Answer")
 

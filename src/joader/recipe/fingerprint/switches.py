@@ -1,8 +1,9 @@
-"""Switches of libraries that change what the same code gives: default dtypes, what a decoder takes.
+"""Library switches that change the results of the same code: default dtypes, decoder options.
 
-They are no state of a dataset, so nothing leads to them; they count for every dataset of a process,
-but only if they are not as the library has them at the start, so a job that loads a library later
-keeps its name. To add one: a line in `_SWITCHES`. Random seeds are none: workers get their own.
+They are not state of a dataset, so nothing leads to them; they count for every dataset of a
+process, but only if they differ from the library's defaults, so that a job that loads a library
+later keeps its name. To add one: a line in `_SWITCHES`. Random seeds are not switches: workers get
+their own.
 """
 
 import sys
@@ -56,7 +57,7 @@ _SWITCHES = [
 
 
 def changed_switches() -> list[tuple[str, str]]:
-    """Return name and value of each switch that is not as its library has it at the start."""
+    """Return name and value of each switch that differs from its library's default."""
     found = []
     for switch in _SWITCHES:
         module = sys.modules.get(switch.module)

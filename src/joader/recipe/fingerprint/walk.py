@@ -1,10 +1,10 @@
 """All objects that an object leads to, each taken apart once.
 
-Nearest first, so that an object reached in two ways is named by the shorter one. Ids tell objects
-apart only while both live; the edges of the parts keep every object met alive until the end.
+Nearest first, so that an object reached in two ways is named by the shorter path. Ids distinguish
+objects only while both are alive; the edges of the parts keep every object met alive until the end.
 
-An object that cannot be looked into gets random bytes: the graph then equals no other, not even
-that of the next walk through the same objects. Why it cannot is kept in `opaque`.
+An object that cannot be inspected gets random bytes: the graph then equals no other, not even that
+of the next walk through the same objects. The reason is kept in `opaque`.
 """
 
 import os
@@ -28,7 +28,7 @@ class Walk:
 
     def __init__(self, root: Any, name: str, memory: Memory | None = None) -> None:
         """Walk through everything the object leads to; `name` begins every path."""
-        self.opaque = ""  # where the first object is that could not be looked into, and why
+        self.opaque = ""  # where the first object is that could not be inspected, and why
         self._name = name
         self._memory = memory
         self.parts: list[Part] = []
@@ -39,11 +39,11 @@ class Walk:
         read_anew()
         self._number(root, -1, name)
         self._add_switches()
-        for number, part in enumerate(self.parts):  # grows while it is gone through
+        for number, part in enumerate(self.parts):  # grows during the iteration
             self.children.append([self._number(thing, number, edge) for edge, thing in part.edges])
 
     def _add_switches(self) -> None:
-        """Let what libraries were told to do differently count for the object itself."""
+        """Make changed switches of libraries count for the object itself."""
         changed = changed_switches()
         if not changed:
             return
@@ -84,7 +84,7 @@ class Walk:
             return take_apart(thing, self._library_names, self._memory)
         except Opaque as error:
             why = str(error)
-        except JoaderError:  # of a storage whose files are gone: it says so itself
+        except JoaderError:  # from a storage whose files are gone: the message says so
             raise
         except Exception as error:  # any code of the object's class may have run
             why = f"looking at it raised {type(error).__name__}: {error}"
@@ -100,8 +100,8 @@ class Walk:
         rest = "leave it out in __getstate__, or give key= to name the dataset yourself"
         if issubclass(type(thing), _RUNNING):
             return rest
-        # Most such handles are opened at the first use, as they should be; and then somebody
-        # looked at one sample before training.
+        # Most such handles are opened at first use, as they should be; but then someone looked at
+        # one sample before training.
         return (
             f"it is open now, maybe because {self._name}[...] was called before the loader was "
             f"made; make the loader first and open it when it is first used, {rest}"

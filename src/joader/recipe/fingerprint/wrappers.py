@@ -1,7 +1,7 @@
-"""Objects that stand for others: each is what it wraps, not the machinery around it.
+"""Wrappers of other objects: each counts as what it wraps, not as the machinery around it.
 
-The machinery changes while it is used (caches, counters, clocks) or cannot be looked into (locks),
-and none of it changes a sample: options of `torch.compile`, how far a progress bar is.
+The machinery changes while it is used (caches, counters, clocks) or cannot be inspected (locks),
+and none of it changes a sample: options of `torch.compile`, the position of a progress bar.
 """
 
 import sys
@@ -20,13 +20,13 @@ _COMPILED = "_torchdynamo_orig_callable"
 
 
 def property_part(value: property) -> Part:
-    """Take a property for its functions."""
+    """Treat a property as its functions."""
     names = ("fget", "fset", "fdel")
     return Part(label("property"), [(f".{name}", getattr(value, name)) for name in names])
 
 
 def wrapper_part(wrapper: Any) -> Part:
-    """Take a staticmethod, classmethod, lru_cache or cached_property for what it wraps."""
+    """Treat a staticmethod, classmethod, lru_cache or cached_property as what it wraps."""
     inner = wrapper.func if isinstance(wrapper, cached_property) else wrapper.__wrapped__
     edges = [(".__wrapped__", inner)]
     if hasattr(wrapper, "cache_parameters"):
@@ -35,13 +35,13 @@ def wrapper_part(wrapper: Any) -> Part:
 
 
 def partial_part(value: partial[Any]) -> Part:
-    """Take a partial for its function and arguments."""
+    """Treat a partial as its function and arguments."""
     edges = [(".func", value.func), (".args", value.args), (".keywords", value.keywords)]
     return Part(label("partial"), [*edges, (".__dict__", vars(value))])
 
 
 def variable_part(variable: ContextVar[Any]) -> Part:
-    """Take a context variable for its value now."""
+    """Treat a context variable as its current value."""
     try:
         value = variable.get()
     except LookupError:
@@ -51,7 +51,7 @@ def variable_part(variable: ContextVar[Any]) -> Part:
 
 
 def context_part(context: Context) -> Part:
-    """Take a context for its variables and their values."""
+    """Treat a context as its variables and their values."""
     items = [
         ("", Part(label("variable", variable.name), [("", value)]))
         for variable, value in context.items()
@@ -60,7 +60,7 @@ def context_part(context: Context) -> Part:
 
 
 def wrapping_function_part(function: FunctionType) -> Part | None:
-    """Take a function that a library has made around others for those; None for all else."""
+    """Treat a library's wrapper function as the functions it wraps; None for all others."""
     attributes = vars(function)
     if _COMPILED in attributes:
         return Part(label("compiled"), [(".__wrapped__", attributes[_COMPILED])])
@@ -73,7 +73,7 @@ def wrapping_function_part(function: FunctionType) -> Part | None:
 
 
 def _bar_part(bar: Any) -> Part:
-    """Take a progress bar for what it goes through: its clock and counts are its own."""
+    """Treat a progress bar as what it iterates over, without its clock and counts."""
     return Part(label("progress bar"), [(".iterable", vars(bar).get("iterable"))], "a progress bar")
 
 
@@ -85,7 +85,7 @@ def _lock_part(lock: Any) -> Part:
     return Part(label("without state", type(lock).__name__), words=f"a {type(lock).__name__}")
 
 
-# Classes of libraries that need not be loaded.
+# Classes of libraries that may not be loaded.
 _CLASSES: list[tuple[str, str, Callable[[Any], Part]]] = [
     ("tqdm.std", "tqdm", _bar_part),
     ("torch._dynamo.eval_frame", "OptimizedModule", _compiled_module_part),
@@ -94,7 +94,7 @@ _CLASSES: list[tuple[str, str, Callable[[Any], Part]]] = [
 
 
 def wrapping_object_part(thing: Any) -> Part | None:
-    """Take an object of some libraries for what it stands for; None for all else."""
+    """Treat a known library's wrapper object as what it wraps; None for all others."""
     kind = type(thing)
     if library_of(str(kind.__module__)) is None:  # a user's subclass may do anything
         return None
