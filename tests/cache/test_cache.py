@@ -18,6 +18,7 @@ from joader.errors import (
     SampleTooLarge,
     UnknownJob,
 )
+from tests.trials import trials
 
 POLICIES = [RefCount, Lru, Fifo, RandomReplacement, ExpectedUse]
 CAPACITY = 8 * 64
@@ -383,7 +384,9 @@ def gaps(ranges):
 
 
 TestCacheAgainstAModel = CacheAgainstAModel.TestCase
-TestCacheAgainstAModel.settings = settings(deadline=None, max_examples=200, stateful_step_count=50)
+TestCacheAgainstAModel.settings = settings(
+    deadline=None, max_examples=trials(200, 80), stateful_step_count=50
+)
 
 
 def test_what_both_jobs_have_read_is_evicted_first_as_in_appendix_e3():

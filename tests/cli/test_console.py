@@ -15,7 +15,7 @@ from tests.cli.command import JOADER, bash
         "--help",
         "demo --help",
         "reproduce joader-sizes4 --quick",
-        "reproduce joader-sizes4 --quick --json -",
+        "reproduce joader-insert --quick --json -",
     ],
 )
 def test_a_reader_that_goes_away_is_no_error(arguments: str, tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_a_reader_that_goes_away_is_no_error(arguments: str, tmp_path: Path) -> 
 
 def test_files_are_written_though_nobody_reads_the_table(tmp_path: Path) -> None:
     files = "--json a.json --plot a.png"
-    run = bash(f"{JOADER} reproduce joader-sizes4 --quick {files} | true", tmp_path)
+    run = bash(f"{JOADER} reproduce joader-insert --quick {files} | true", tmp_path)
     assert run.stderr == ""
     assert (tmp_path / "a.json").exists()
     assert (tmp_path / "a.png").exists()

@@ -9,14 +9,15 @@ from rich.console import Console
 from joader.cli.main import main
 from joader.cli.reproduce import as_table, number
 from joader.cli.run import Run
+from joader.simulator import figures
 from joader.simulator.appendix import FIG4B, FIGURES
-from joader.simulator.figures import FULL, Row
+from joader.simulator.figures import FULL, Effort, Row
 from tests.cli.command import joader
 
 
 def test_a_figure_is_printed_kept_and_drawn(tmp_path: Path) -> None:
     run = joader(
-        *("reproduce", "joader-sizes4", "--quick", "--json", "deep/er.json"),
+        *("reproduce", "joader-insert", "--quick", "--json", "deep/er.json"),
         *("--plot", "a.png", "--plot", "b/c.svg"),
         cwd=tmp_path,
     )
@@ -33,7 +34,7 @@ def test_a_figure_is_printed_kept_and_drawn(tmp_path: Path) -> None:
 
 def test_a_path_is_not_taken_for_markup(tmp_path: Path) -> None:
     run = joader(
-        "reproduce", "joader-sizes4", "--quick", "--plot", "p[/x].png", "--json", "[b].json",
+        "reproduce", "joader-insert", "--quick", "--plot", "p[/x].png", "--json", "[b].json",
         cwd=tmp_path,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
@@ -47,7 +48,9 @@ def test_json_on_standard_output_is_nothing_but_json(tmp_path: Path) -> None:
     assert "baseline" in run.stderr
 
 
-def test_equal_seeds_give_equal_figures(tmp_path: Path) -> None:
+def test_equal_seeds_give_equal_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "QUICK", Effort(300, 1, (0.0, 0.4, 1.0)))
+
     def rows(seed: str) -> object:
         path = tmp_path / f"{seed}.json"
         arguments = ["reproduce", "joader-sizes4", "--quick", "--seed", seed, "--json", str(path)]

@@ -53,14 +53,14 @@ BIND = 'mount --make-rprivate / && mount --bind other data && exec "$@"'
 IDIOMS = (
     # What the job has set
     Idiom("module_state"),
-    Idiom("environment", runs=tuple(Run((), run.variables) for run in ROOTS)),
+    Idiom("environment", runs=tuple(Run((), run.variables) for run in ROOTS), slow=True),
     Idiom("environment_together", FORK, script="environment", runs=ROOTS, together=True),
     Idiom("argv_at_import", runs=(Run(("--size", "7")),)),
     # How the interpreter was started
     Idiom("dash_c", FORK, script="no_file", launch="-c"),
-    Idiom("from_stdin", FORK, script="no_file", launch="stdin"),
+    Idiom("from_stdin", FORK, script="no_file", launch="stdin", slow=True),
     Idiom("dash_m", FORKSERVER_FIRST, script="package", launch="-m"),
-    Idiom("no_guard", ("spawn", "forkserver"), runs=(Run(("zero",)),)),
+    Idiom("no_guard", ("spawn", "forkserver"), runs=(Run(("zero",)),), slow=True),
     Idiom(
         "no_guard_absent",
         ("forkserver", "spawn"),
@@ -69,7 +69,7 @@ IDIOMS = (
     ),
     # Jobs of multiprocessing, ranks
     Idiom("torch_spawn", ("spawn",)),
-    Idiom("ddp"),
+    Idiom("ddp", slow=True),  # nine times torch; processes/test_ranks.py has DDP in `make test`
     Idiom("ddp_drop_last", FORK, script="ddp", runs=(Run(("drop_last",)),), slow=True),
     Idiom("processes", FORKSERVER_FIRST),
     Idiom("context", FORK),

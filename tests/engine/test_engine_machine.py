@@ -20,6 +20,7 @@ from joader.engine import ON_DEMAND, Engine, Limits, supply
 from joader.engine.supply import WORKERS
 from joader.messages import Join
 from tests.engine.world import World
+from tests.trials import trials
 
 LIMITS = {"photos": 12, "sounds": 7, "texts": 30}
 PICK = st.integers(0, 1000)
@@ -298,7 +299,7 @@ class OnDemand(Machine):
 
 
 CHECKS = settings(
-    max_examples=60,
+    max_examples=trials(60, 30),
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

@@ -72,14 +72,22 @@ def test_jobs_start_another_daemon_if_theirs_was_killed(node: Node) -> None:
     wait_until(lambda: not processes_with(str(node.run)))
 
 
-def test_sigterm_delivers_what_was_asked_for_and_jobs_go_on_elsewhere(node: Node) -> None:
+@pytest.mark.parametrize(
+    "reads", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["reads on", "rests"]
+)
+def test_sigterm_delivers_what_was_asked_for_and_jobs_go_on_elsewhere(
+    node: Node, reads: bool
+) -> None:
     node.up()
     job = reading(node)
     assert node.daemon is not None
     node.daemon.send_signal(signal.SIGTERM)
-    assert node.daemon.wait(20) == 0
+    if reads:
+        job.say("on")
+    assert node.daemon.wait(20) == 0  # for one that does not read it waits 10 s
     node.daemon = None
-    job.say("on")
+    if not reads:
+        job.say("on")
     rows, counts = job.result()
     assert sorted(rows) == list(range(300))
     assert counts == [300, 300]

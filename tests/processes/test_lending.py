@@ -48,7 +48,7 @@ def most_workers(node: Node, job: Job) -> tuple[int, Any]:
 @pytest.mark.parametrize("count", [1, 3])
 def test_there_are_as_many_workers_as_the_loader_says_and_no_more(node: Node, count: int) -> None:
     node.up("64MiB", 2)
-    job = made(node, data={"length": 200, "slow_s": 0.02}, num_workers=count)
+    job = made(node, data={"length": 200, "slow_s": 0.01}, num_workers=count)
     most, (rows, *_) = most_workers(node, job)
     assert rows == list(range(200))
     assert most == count
@@ -121,14 +121,14 @@ for epoch in range(2):
 @pytest.mark.parametrize("lend", [True, False])
 def test_idle_workers_help_others_unless_their_loader_keeps_them(node: Node, lend: bool) -> None:
     node.up("64MiB", 4)
-    data = {"length": 300, "slow_s": 0.02}
+    data = {"length": 150, "slow_s": 0.02}
     idle = made(node, data=data, rows=[0, 50], num_workers=2, lend=lend)
     idle.say("on")
     assert idle.line()[0] == list(range(50))
     (its,) = nurseries(idle.process.pid)
-    busy = made(node, data=data, rows=[50, 300], num_workers=1)
+    busy = made(node, data=data, rows=[50, 150], num_workers=1)
     busy.say("on")
-    assert busy.line()[0] == list(range(50, 300))
+    assert busy.line()[0] == list(range(50, 150))
     (own,) = nurseries(busy.process.pid)
     by = Counter(nursery for row, _, nursery in node.signed() if row >= 50)
     assert by.keys() <= {own, its}
@@ -138,10 +138,10 @@ def test_idle_workers_help_others_unless_their_loader_keeps_them(node: Node, len
 
 def test_workers_help_nobody_whose_code_is_another(node: Node) -> None:
     node.up("64MiB", 4)
-    idle = made(node, data={"length": 300, "slow_s": 0.01}, rows=[0, 50], num_workers=2)
+    idle = made(node, data={"length": 150, "slow_s": 0.01}, rows=[0, 50], num_workers=2)
     idle.say("on")
     idle.line()
-    busy = made(node, data={"length": 300, "slow_s": 0.011}, rows=[50, 300], num_workers=1)
+    busy = made(node, data={"length": 150, "slow_s": 0.011}, rows=[50, 150], num_workers=1)
     busy.say("on")
     busy.line()
     (own,) = nurseries(busy.process.pid)

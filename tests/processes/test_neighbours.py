@@ -66,7 +66,7 @@ def test_code_that_kills_workers_again_and_again_kills_its_own(
 
 def test_an_only_worker_is_replaced_and_every_bad_row_is_named(own_node: Node) -> None:
     odd = Odd(30, {3: "sleeps", 11: "reads_address_zero", 20: "raises_chained"})
-    options = {"shuffle": True, "timeout": 6, "on_error": "skip", "num_workers": 1}
+    options = {"shuffle": True, "timeout": 3, "on_error": "skip", "num_workers": 1}
     with loader(odd, **options) as batches:
         rows = sorted(row for _, some in batches for row in some.tolist())
         assert rows == [row for row in range(30) if row not in odd.odd]

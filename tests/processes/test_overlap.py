@@ -212,7 +212,10 @@ say(prepared)
     assert prepared == 40
 
 
-@pytest.mark.parametrize(("kind", "shards"), [("storage", 3), ("dataset", 1), ("dataset", 3)])
+@pytest.mark.parametrize(
+    ("kind", "shards"),
+    [("storage", 3), pytest.param("dataset", 1, marks=pytest.mark.slow), ("dataset", 3)],
+)
 def test_choices_of_rows_of_a_hugging_face_dataset_share(
     node: Node, kind: str, shards: int
 ) -> None:

@@ -37,8 +37,8 @@ if what == "iter twice":
     iter(loader), iter(loader)
 for number in range(passes):
     if what == "rank 0 is late" and number == 1:
-        loader.timeout = 2
-        time.sleep(0 if rank else 5)
+        loader.timeout = 1
+        time.sleep(0 if rank else 2.5)
     rows, states = [], []
     for batch in loader:
         rows.append(check(batch) if loader.batch_size else [int(batch[1])])
@@ -106,7 +106,13 @@ def check_steps(results: list[list[Any]], number: int = 0) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("world_size", "rows", "shuffle"), [(2, 60, True), (2, 61, False), (4, 61, True), (3, 2, True)]
+    ("world_size", "rows", "shuffle"),
+    [
+        pytest.param(2, 60, True, marks=pytest.mark.slow),
+        (2, 61, False),
+        (4, 61, True),
+        (3, 2, True),
+    ],
 )
 def test_each_row_comes_once_in_equal_steps(
     node: Node, world_size: int, rows: int, shuffle: bool
@@ -136,7 +142,12 @@ def test_drop_last_leaves_the_last_step_out_and_single_samples_are_steps_too(nod
 
 @pytest.mark.parametrize(
     ("order", "world_size", "batch_size"),
-    [("shared", 2, 4), ("shared", 1, 10), ("seeded", 4, 3), ("seeded", 2, 4)],
+    [
+        ("shared", 1, 10),
+        ("seeded", 4, 3),
+        pytest.param("shared", 2, 4, marks=pytest.mark.slow),
+        pytest.param("seeded", 2, 4, marks=pytest.mark.slow),
+    ],
 )
 def test_a_job_goes_on_with_other_ranks_and_batches(
     node: Node, order: str, world_size: int, batch_size: int
@@ -232,10 +243,10 @@ def test_when_the_daemon_goes_ranks_meet_in_a_new_one(node: Node, number: int) -
         assert job.line() == "reading"
     assert node.daemon is not None
     node.daemon.send_signal(number)
-    node.daemon.wait()
-    node.daemon = None
     for job in jobs:
         job.say("on\non")
+    node.daemon.wait()
+    node.daemon = None
     # The first pass, that it reads the second, and the second.
     results = [[said[0], said[2]] for said in (job.result() for job in jobs)]
     for which in range(2):
@@ -287,7 +298,7 @@ list(joader.DataLoader(Squares(9), job="train", key=key, timeout=3))
     errors = sorted(job.error() for job in launch(node, script, 2))
     assert any("reads other data, or other batches, than the ranks before" in e for e in errors)
     script = READ.replace("if state is not None:", "if rank == 1:\n    loader.set_epoch(7)\nif 0:")
-    jobs = launch(node, script, 2, json.dumps({"data": {"length": 9}, "timeout": 10}))
+    jobs = launch(node, script, 2, json.dumps({"data": {"length": 9}, "timeout": 3}))
     errors = sorted(job.error() for job in jobs)
     assert any("load the same state on all ranks" in error for error in errors)
 

@@ -80,7 +80,9 @@ ORDERS: dict[str, dict[str, Any]] = {
 slow = pytest.mark.slow
 
 
-@pytest.mark.parametrize("order", ["shared", "seeded", pytest.param("given", marks=slow), "told"])
+@pytest.mark.parametrize(
+    "order", ["shared", *(pytest.param(order, marks=slow) for order in ("seeded", "given")), "told"]
+)
 def test_100_steps_are_50_and_50_in_a_new_process_and_with_another_daemon(
     node: Node, order: str
 ) -> None:

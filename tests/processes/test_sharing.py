@@ -4,6 +4,8 @@ import json
 import os
 from collections import Counter
 
+import pytest
+
 from tests.processes.conftest import Node, processes_with
 from tests.processes.jobs import Job, wait_until
 from tests.sampling.uniformity import ALPHA, rank_p_value
@@ -181,9 +183,12 @@ say(loader.state_dict())
     assert len(json.dumps(state)) < 300
 
 
-def test_the_orders_of_live_jobs_pass_the_statistics_of_the_sampling_room(node: Node) -> None:
+@pytest.mark.parametrize("passes", [30, pytest.param(60, marks=pytest.mark.slow)])
+def test_the_orders_of_live_jobs_pass_the_statistics_of_the_sampling_room(
+    node: Node, passes: int
+) -> None:
     node.up()
-    options = {"data": {"length": 60}, "epochs": 60, "key": "k"}
+    options = {"data": {"length": 60}, "epochs": passes, "key": "k"}
     jobs = [read(node, batch_size=4, **options), read(node, batch_size=7, **options)]
     for job in jobs:
         _, *epochs, _ = job.result(120)
@@ -193,7 +198,7 @@ def test_the_orders_of_live_jobs_pass_the_statistics_of_the_sampling_room(node: 
             for row in rows:
                 ranks.append((left.index(row), len(left)))
                 left.remove(row)
-        assert len(ranks) == 3600
+        assert len(ranks) == 60 * passes
         assert rank_p_value(ranks) > ALPHA
         firsts = [(rows[0], 60) for rows in epochs]
         assert rank_p_value(firsts, bins=4) > ALPHA

@@ -77,7 +77,7 @@ def test_a_worker_that_is_stopped_holds_up_neither_its_job_nor_another(node: Nod
 
 def test_workers_that_are_stopped_and_go_on_again_and_again_damage_nothing(node: Node) -> None:
     node.up("2MiB")
-    jobs = [reading(node, num_workers=2, epochs=4, order=order) for order in ("shared", "seeded")]
+    jobs = [reading(node, num_workers=2, epochs=2, order=order) for order in ("shared", "seeded")]
     while any(job.process.poll() is None for job in jobs):
         workers = node.workers()
         for worker in workers:
@@ -102,7 +102,12 @@ def test_a_worker_that_stays_stopped_is_killed_with_its_job(node: Node) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"num_workers": 1}, {"num_workers": 0}, {"num_workers": 1, "lend": False}, {}],
+    [
+        {"num_workers": 1},
+        {"num_workers": 0},
+        pytest.param({"num_workers": 1, "lend": False}, marks=pytest.mark.slow),
+        pytest.param({}, marks=pytest.mark.slow),
+    ],
     ids=["with a worker", "without workers", "with a worker of its own", "with its share"],
 )
 def test_a_job_that_is_stopped_as_a_whole_does_not_stop_another(
@@ -169,11 +174,12 @@ say(time.monotonic() - begun)
 
 def test_a_row_that_holds_the_interpreter_for_seconds_comes(node: Node) -> None:
     node.up()
-    rows, seconds = node.job(HOLDING, "4", json.dumps({"timeout": 30})).result()
+    rows, seconds = node.job(HOLDING, "3", json.dumps({"timeout": 30})).result()
     assert rows == list(range(40))
     assert seconds < 20
 
 
+@pytest.mark.slow  # that it is given up is in test_bad_input.py, that rows can be skipped, too
 def test_a_row_that_holds_the_interpreter_for_ever_can_be_skipped(node: Node) -> None:
     node.up()
     options = json.dumps({"timeout": 6, "on_error": "skip"})

@@ -57,7 +57,7 @@ def write_tar(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", ["folder", "tar"])
+@pytest.mark.parametrize("kind", [pytest.param("folder", marks=pytest.mark.slow), "tar"])
 def test_two_jobs_on_one_storage_prepare_each_row_once(
     node: Node, kind: str, tmp_path: Path
 ) -> None:

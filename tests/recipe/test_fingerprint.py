@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from joader.errors import BadArgument
 from joader.recipe.fingerprint import anatomy, bulk, fingerprint
+from tests.trials import trials
 
 
 class Box:
@@ -183,7 +184,7 @@ VALUES = st.recursive(
 
 
 @pytest.mark.parametrize("min_size", [bulk.MIN_SIZE, 0], ids=["walked", "by column"])
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=trials(300, 100))
 @given(one=VALUES, other=VALUES, luck=st.randoms(use_true_random=False))
 def test_fingerprints_are_equal_exactly_where_the_values_are(min_size, one, other, luck):
     with pytest.MonkeyPatch.context() as patch:

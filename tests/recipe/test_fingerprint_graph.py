@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joader.recipe.fingerprint.graph import Part, digests, label
+from tests.trials import trials
 
 
 @st.composite
@@ -28,7 +29,7 @@ def walked(graph, node, depth):
     return f"{name}{is_set}({','.join(sorted(below) if is_set else below)})"
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=trials(300, 100))
 @given(graph=graphs(), data=st.data())
 def test_digests_do_not_depend_on_how_nodes_are_numbered(graph, data):
     order = data.draw(st.permutations(range(len(graph))))
@@ -41,7 +42,7 @@ def test_digests_do_not_depend_on_how_nodes_are_numbered(graph, data):
     assert [after[place[node]] for node in range(len(graph))] == before
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=trials(300, 100))
 @given(graph=graphs(), other=graphs())
 def test_nodes_of_equal_digest_look_alike_however_far_one_walks(graph, other):
     seen: dict[bytes, str] = {}

@@ -10,6 +10,7 @@ from joader.errors import BadRows, JobExists, NotEnoughRows, UnknownJob
 from joader.sampling import DependentSampler
 from joader.sampling import dependent as dependent_module
 from tests.sampling.groups import cells_of
+from tests.trials import trials
 
 ROWS = st.lists(st.integers(0, 30) | st.integers(2**32 - 5, 2**32 - 1), unique=True, max_size=25)
 
@@ -128,7 +129,7 @@ class CommonMachine(Machine):
 
 
 SETTINGS = settings(
-    max_examples=200,
+    max_examples=trials(200, 60),
     stateful_step_count=30,
     deadline=None,
     derandomize=True,
@@ -169,7 +170,7 @@ class ProbingMachine(CrowdedMachine):
 
 
 TestProbing = ProbingMachine.TestCase
-TestProbing.settings = settings(SETTINGS, max_examples=400)
+TestProbing.settings = settings(SETTINGS, max_examples=trials(400, 100))
 
 
 @pytest.mark.slow

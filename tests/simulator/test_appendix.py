@@ -17,6 +17,7 @@ from joader.simulator.appendix import (
 from joader.simulator.figures import FULL, QUICK, Effort, Row, mean_union, random_sets, union
 
 TINY = Effort(100, 3, (0.0, 0.5, 1.0))
+TINIEST = Effort(150, 1, (0.0, 0.5, 1.0))
 SMALL = Effort(400, 1, (0.0, 0.05, 0.2, 0.6, 1.0))
 
 
@@ -24,24 +25,30 @@ def nothing() -> None:
     pass
 
 
-def tiny(name: str) -> list[Row]:
-    return list(FIGURES[name].rows(0, TINY, nothing))
+def tiny(name: str, effort: Effort = TINIEST) -> list[Row]:
+    return list(FIGURES[name].rows(0, effort, nothing))
 
 
+@pytest.mark.parametrize(
+    "effort", [TINIEST, pytest.param(SMALL, marks=pytest.mark.slow)], ids=["tiniest", "small"]
+)
 @pytest.mark.parametrize("name", list(FIGURES))
-def test_every_figure_runs_and_ticks_as_often_as_it_says(name: str) -> None:
+def test_every_figure_runs_and_ticks_as_often_as_it_says(name: str, effort: Effort) -> None:
     figure = FIGURES[name]
     ticks: list[None] = []
-    rows = list(figure.rows(0, SMALL, lambda: ticks.append(None)))
-    assert len(ticks) == figure.steps(SMALL)
+    rows = list(figure.rows(0, effort, lambda: ticks.append(None)))
+    assert len(ticks) == figure.steps(effort)
     assert all(row.ours > 0 for row in rows)
     if name != "joader-insert":
         assert all(row.baseline and row.ours <= 1.001 * row.baseline for row in rows)
 
 
+@pytest.mark.parametrize(
+    "effort", [TINIEST, pytest.param(TINY, marks=pytest.mark.slow)], ids=["tiniest", "tiny"]
+)
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "joader-insert"])
-def test_what_all_cases_share_is_the_same_in_all(name: str) -> None:
-    figure, rows = FIGURES[name], tiny(name)
+def test_what_all_cases_share_is_the_same_in_all(name: str, effort: Effort) -> None:
+    figure, rows = FIGURES[name], tiny(name, effort)
     by_case = {case: [row for row in rows if row.case == case] for case in {r.case for r in rows}}
     for column, shared in (("ours", "baseline"), ("baseline", "ours")):
         curves = {tuple(getattr(row, column) for row in part) for part in by_case.values()}

@@ -19,6 +19,8 @@ from joader.simulator.figures import (
 )
 from joader.simulator.runs import Sets
 
+SLOW = pytest.mark.slow
+
 
 def one_slot(make: Sets, size: int, sampler: str, seeds: int = 1) -> float:
     return mean_misses(make, size, sampler, "refcount", 1, range(seeds))
@@ -59,7 +61,9 @@ def test_two_equal_sized_sets_are_prepared_once_at_any_cache_size(percent: int, 
     assert found == union(make(1000, 5))
 
 
-@pytest.mark.parametrize("percent", [75, 50, 25])
+@pytest.mark.parametrize(
+    "percent", [pytest.param(75, marks=SLOW), 50, pytest.param(25, marks=SLOW)]
+)
 def test_nested_pairs_prepare_what_the_formula_says(percent: int) -> None:
     mean = one_slot(nested(100, percent), 1000, "dependent", 8)
     assert mean == pytest.approx(expected_misses_of_nested_pair(1000, 10 * percent), rel=0.015)
@@ -71,8 +75,8 @@ def test_nested_pairs_prepare_what_the_formula_says(percent: int) -> None:
         # Rows a round of the largest job; benchmarks/bench_misses.py has the full sizes.
         (random_sets(4), 1000, 1.70),
         (nested(100, 75, 50, 25), 2000, 1.82),
-        (folds(5), 1000, 2.2),
-        (chained(6), 1000, 3.52),
+        pytest.param(folds(5), 1000, 2.2, marks=SLOW),
+        pytest.param(chained(6), 1000, 3.52, marks=SLOW),
     ],
     ids=["four random", "four sizes", "five folds", "half-overlapping"],
 )
@@ -84,14 +88,15 @@ def test_the_default_rule_is_at_least_as_good_as_the_better_of_the_two_it_replac
     assert ours <= most * max(map(len, make(size, 0)))
 
 
-def test_ref_count_is_never_worse_than_the_policies_it_replaces() -> None:
+@pytest.mark.parametrize("size", [100, pytest.param(500, marks=SLOW)])
+def test_ref_count_is_never_worse_than_the_policies_it_replaces(size: int) -> None:
     for make in (random_sets(4), nested(100, 75, 50, 25)):
-        for slots in (1, 10, 50, 150, 300, 500):
+        for slots in (1, *(size * percent // 100 for percent in (2, 10, 30, 60, 100))):
             found = {
-                policy: mean_misses(make, 500, "paper", policy, slots, [1])
+                policy: mean_misses(make, size, "paper", policy, slots, [1])
                 for policy in ("refcount", "expected", "lru", "fifo", "random")
             }
             others = min(found[name] for name in ("lru", "fifo", "random"))
             assert found["refcount"] <= others
             assert found["expected"] <= others
-        assert found["refcount"] == union(make(500, 1))
+        assert found["refcount"] == union(make(size, 1))
