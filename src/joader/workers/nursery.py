@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from joader.config import socket_path
 from joader.errors import JoaderError
 from joader.memory import Arena
 from joader.messages import (
@@ -109,19 +110,29 @@ def _be_quiet() -> None:
 
 
 def _leave_to_the_job(descriptors: tuple[int, ...]) -> None:
-    """Close what is the job's: given descriptors, and all of GPUs."""
+    """Close what is the job's: given descriptors, all of GPUs, and all connections to the daemon.
+
+    Also those that another thread of the job was just opening.
+    """
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     mine = set(descriptors)
     with suppress(OSError):
         for name in os.listdir("/proc/self/fd"):
-            with suppress(OSError):
-                if os.readlink(f"/proc/self/fd/{name}").startswith("/dev/nvidia"):
+            with suppress(OSError, JoaderError):
+                link = os.readlink(f"/proc/self/fd/{name}")
+                to_daemon = link.startswith("socket:") and _leads_to_daemon(int(name))
+                if to_daemon or link.startswith("/dev/nvidia"):
                     mine.add(int(name))
     for descriptor in mine:
         with suppress(OSError):
             # Replaced, not closed: whoever has the number would close another's file later.
             os.dup2(nothing, descriptor, inheritable=False)
     os.close(nothing)
+
+
+def _leads_to_daemon(descriptor: int) -> bool:
+    with socket.socket(fileno=os.dup(descriptor)) as copy:
+        return copy.family == socket.AF_UNIX and copy.getpeername() == os.fspath(socket_path())
 
 
 class Nursery:
