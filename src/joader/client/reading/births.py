@@ -42,6 +42,15 @@ _open: "weakref.WeakSet[Nursery]" = weakref.WeakSet()
 descriptors_to_close: "weakref.WeakSet[Any]" = weakref.WeakSet()
 
 
+def _unlock_in_child() -> None:
+    """Let a child that was forked under the lock have loaders of its own."""
+    global _starting
+    _starting = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_unlock_in_child)
+
+
 def _in_forked_child() -> None:
     """Leave the memory of daemons to this job: a child of it may outlive all of them."""
     if descriptors_to_close:
@@ -88,34 +97,35 @@ class Nursery:
         self.ticket = secrets.token_hex(16)
         self._owner = os.getpid()
         self.recipe, self.opaque, self.place = "", "", ""
-        forked = is_forking(context)
-        ours, theirs = socket.socketpair()
-        childhood = Childhood(theirs, self._owner, shared, own, workers, forked)
-        childhood.watch_state, childhood.named = watch_state, named
-        if forked:
-            mine = [ours.fileno()]
-            for holder in (*_open, *descriptors_to_close):
-                mine += holder.descriptors()
-            childhood.close = tuple(mine)
-        try:
-            self._process = context.Process(target=be_nursery, args=(childhood,))
-            with _starting, _not_a_daemon(), _one_thread(forked):
-                self._process.start()
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-        multiprocessing.process._children.discard(self._process)  # type: ignore[attr-defined]
-        self._control: Channel[Any] = Channel(ours, FromChild)
-        try:
-            self.pidfd = os.pidfd_open(self._process.pid)
-        except ProcessLookupError:  # it has ended, and somebody has reaped it
-            self.pidfd = os.open(os.devnull, os.O_RDONLY)
-        self._forked = forked
+        self._forked = is_forking(context)
         self._ended = False
-        _open.add(self)
-        if not forked:
+        # One at a time, up to where others know what of this one they must not keep.
+        with _starting:
+            ours, theirs = socket.socketpair()
+            childhood = Childhood(theirs, self._owner, shared, own, workers, self._forked)
+            childhood.watch_state, childhood.named = watch_state, named
+            if self._forked:
+                mine = [ours.fileno()]
+                for holder in (*_open, *descriptors_to_close):
+                    mine += holder.descriptors()
+                childhood.close = tuple(mine)
+            try:
+                self._process = context.Process(target=be_nursery, args=(childhood,))
+                with _not_a_daemon(), _one_thread(self._forked):
+                    self._process.start()
+            except BaseException:
+                ours.close()
+                raise
+            finally:
+                theirs.close()
+            multiprocessing.process._children.discard(self._process)  # type: ignore[attr-defined]
+            self._control: Channel[Any] = Channel(ours, FromChild)
+            try:
+                self.pidfd = os.pidfd_open(self._process.pid)
+            except ProcessLookupError:  # it has ended, and somebody has reaped it
+                self.pidfd = os.open(os.devnull, os.O_RDONLY)
+            _open.add(self)
+        if not self._forked:
             self._wait_for_name()
 
     def descriptors(self) -> list[int]:
