@@ -133,7 +133,8 @@ def test_worker_init_fn_runs_once_in_each_worker_of_a_pass_or_of_all(
     loader.close()
     workers = Counter(log.read_text().split())
     assert workers.keys() <= {"0", "1"}
-    assert max(workers.values()) == (1 if persistent else 3)
+    # One that is late to be born may work for the next pass instead.
+    assert max(workers.values()) in ((1,) if persistent else (2, 3))
 
 
 def test_an_error_of_worker_init_fn_is_told_with_its_traceback() -> None:

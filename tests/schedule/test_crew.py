@@ -104,6 +104,17 @@ def test_a_sample_that_was_too_big_is_put_where_it_is_told(floor: Floor) -> None
     assert worker.has == []
 
 
+@pytest.mark.parametrize("lie", [Sized((1,), (1 << 60,)), Failed(1, "a lie")])
+def test_of_what_was_sized_nothing_is_believed_before_it_has_a_place(
+    floor: Floor, lie: Sized | Failed
+) -> None:
+    worker = one_worker(floor, 1)
+    with pytest.raises(BadMessage, match="waiting for a slot"):
+        worker.say(Sized((1,), (400,)), lie)
+    floor.act()
+    assert [type(report) for report in floor.reports] == [Sized]
+
+
 def test_a_sample_for_which_there_is_no_room_is_dropped_there_too(floor: Floor) -> None:
     worker = one_worker(floor, 1)
     worker.say(Sized((1,), (400,)))

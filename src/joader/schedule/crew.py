@@ -26,6 +26,7 @@ class Worker:
     latest: float  # when it reported last, or got something to do
     busy: dict[int, Order] = field(default_factory=dict)  # by sample, in the order they came
     since: dict[int, float] = field(default_factory=dict)
+    unplaced: set[int] = field(default_factory=set)  # sized, and not told where to go
     alone: bool = False  # it has a suspect in hand, and gets nothing beside it
     leaving: bool = False  # it gets nothing more, and ends when it has nothing in hand
     asked_back: float | None = None  # since when it owes an answer to HandBack
@@ -38,6 +39,7 @@ class Worker:
     def drop(self, sample: int) -> Order | None:
         """Note that it has a sample no more."""
         self.since.pop(sample, None)
+        self.unplaced.discard(sample)
         return self.busy.pop(sample, None)
 
     def is_stuck(self, now: float) -> bool:

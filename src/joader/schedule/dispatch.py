@@ -135,6 +135,7 @@ class Dispatch:
                 known = worker.busy[sample]
                 assert not isinstance(known, Compare)
                 worker.busy[sample] = replace(known, offset=offset, size_bytes=size_bytes)
+                worker.unplaced.discard(sample)
                 self.staff.out.append(Give(worker.id, [Place((sample,), (offset,), (size_bytes,))]))
 
     def drop(self, samples: Iterable[int]) -> None:

@@ -79,16 +79,25 @@ class Reports:
             order = worker.busy.get(sample)
             if order is None or isinstance(order, Compare):
                 continue
+            self._check_placed(worker, sample)
+            worker.unplaced.add(sample)
             worker.late = False
             # Its slot, if it had one, is not its any more.
             worker.busy[sample] = replace(order, offset=-1, size_bytes=0)
             self._staff.tell(Sized((sample,), (size_bytes,)))
+
+    def _check_placed(self, worker: Worker, sample: int) -> None:
+        # The engine may have given up what was too large, and its number may be another's: only
+        # Place or Drop comes next.
+        if sample in worker.unplaced:
+            raise BadMessage(f"sample {sample} was sized and is waiting for a slot")
 
     def _failed(self, worker: Worker, message: Failed) -> None:
         order = worker.busy.get(message.sample)
         if isinstance(order, Compare):  # it cannot be prepared here; who wants it will be told why
             self._staff.compared(worker, message.sample, same=True)
         elif order is not None:
+            self._check_placed(worker, message.sample)
             worker.late = False
             self._staff.dropped(worker, message.sample)
             self._staff.cleared(worker, message.sample)

@@ -98,7 +98,6 @@ class Nursery:
         self._owner = os.getpid()
         self.recipe, self.opaque, self.place = "", "", ""
         self._forked = is_forking(context)
-        self._ended = False
         # One at a time, up to where others know what of this one they must not keep.
         with _starting:
             ours, theirs = socket.socketpair()
@@ -124,6 +123,7 @@ class Nursery:
                 self.pidfd = os.pidfd_open(self._process.pid)
             except ProcessLookupError:  # it has ended, and somebody has reaped it
                 self.pidfd = os.open(os.devnull, os.O_RDONLY)
+            self._ended = False
             _open.add(self)
         if not self._forked:
             self._wait_for_name()
