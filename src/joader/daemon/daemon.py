@@ -18,11 +18,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from joader.config import DaemonConfig
-from joader.daemon import telling
+from joader.daemon import reports
 from joader.daemon.door import Door, most_clients, turn_away
 from joader.daemon.handshake import handshake, welcome
 from joader.daemon.layouts import Layouts
-from joader.daemon.machine import cgroup
 from joader.daemon.session import MOST_OWED, Session
 from joader.engine import Engine
 from joader.engine.pieces import Pieces
@@ -63,6 +62,7 @@ from joader.messages import (
 )
 from joader.schedule.dispatch import Lent
 from joader.schedule.orders import part_of
+from joader.statistics import NodeStatistics, ReadStatistics, to_json
 from joader.wire import Allowance
 from joader.workers.desk import Desk
 from joader.workers.pool import Pool
@@ -102,7 +102,7 @@ class Daemon:
         self._most_clients = most_clients(config.workers)
         self.idle_since = asyncio.get_running_loop().time()
         self._jobs_made = 0
-        self._past = {"delivered": 0, "prepared": 0, "hits": 0, "shared": 0}  # of jobs that left
+        self._past = ReadStatistics()  # of jobs that left
         self._layouts = Layouts()
         self._tasks: set[asyncio.Task[None]] = set()
         threading.Thread(target=self._touch_ahead, daemon=True).start()
@@ -219,10 +219,10 @@ class Daemon:
                 case Register():
                     self._register(session, message)
                 case AskStatus():
-                    session.send(Status(json.dumps(self.status()).encode()))
+                    session.send(Status(to_json(self.statistics())))
                 case AskExplain():
                     pair = map(self._session_of, (message.one, message.other))
-                    facts = telling.explained(self.engine, self._pieces, *pair)
+                    facts = reports.explained(self.engine, self._pieces, *pair)
                     session.send(Explained(json.dumps(facts).encode()))
                 case Stop():
                     self.stop.set()
@@ -258,7 +258,7 @@ class Daemon:
             case Release():
                 self._tell(replace(message, job=job))
             case AskWhy():
-                session.send(telling.why(self.engine, self.pool, self._pieces, session))
+                session.send(reports.why(self.engine, self.pool, self._pieces, session))
             case _:
                 raise BadMessage(f"{type(message).__name__} is not for a daemon")
 
@@ -471,25 +471,21 @@ class Daemon:
             raise BadMessage(f"no job {job} is served now")
         return session
 
-    def status(self) -> dict[str, Any]:
+    def statistics(self) -> NodeStatistics:
         """Return what `joader status --json` prints."""
-        told = telling.status(self.engine, self.sessions, self._past)
-        told["memory"]["budget_bytes"] = self.arena.size_bytes
-        processes = self.pool.processes()
-        return {
-            **told,
-            "workers": len(processes),
-            "worker_processes": processes,
-            "started_by": self.config.started_by or None,
-            "cgroup": cgroup(),
-        }
+        return reports.node(
+            self.engine.statistics(),
+            self.pool.statistics(),
+            self.sessions.values(),
+            past=self._past,
+            config=self.config,
+        )
 
     def _note_totals(self, job: int) -> None:
         """Keep the figures of a job that leaves."""
-        stats = self.engine.stats(job)
-        log.info("job %d leaves: %d delivered, %d prepared", job, stats.delivered, stats.prepared)
-        for name in self._past:
-            self._past[name] += getattr(stats, name)
+        got = self.engine.statistics().jobs[job]
+        log.info("job %d leaves: %d delivered, %d prepared", job, got.delivered, got.prepared)
+        self._past += got
 
     def _touch_ahead(self) -> None:
         """Have the kernel allocate the arena in steps, ahead of what is used."""

@@ -26,16 +26,7 @@ from joader.engine.sizes import Sizes
 from joader.errors import BadArgument
 from joader.messages import Job
 from joader.sampling import Sampler
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """What a job got: delivered = hits + prepared; `shared` hits were prepared for another."""
-
-    delivered: int
-    prepared: int
-    hits: int
-    shared: int
+from joader.statistics import ReadStatistics
 
 
 @dataclass(eq=False)
@@ -278,6 +269,7 @@ class Reader:
         self.pace = max(self.recent - self.batch_size, 1.0) / since_s
         self._read_soon = max(self.limits.least_ahead, ceil(self.pace * self.limits.horizon_s))
 
-    def stats(self) -> Stats:
+    def statistics(self) -> ReadStatistics:
         """Return what the job got so far."""
-        return Stats(self.delivered, self.prepared, self.delivered - self.prepared, self.shared)
+        hits = self.delivered - self.prepared
+        return ReadStatistics(self.delivered, self.prepared, hits, self.shared)

@@ -46,6 +46,7 @@ from joader.schedule import blame
 from joader.schedule.blame import LATE_S, STUCK_S, Note
 from joader.schedule.crew import Crew, Worker
 from joader.schedule.orders import Order, Own, Row, messages_of, own_parts_of, rows_of
+from joader.statistics import CrewStatistics
 
 # How long the workers of a job that is gone may go on with what others wait for.
 GRACE_S = 2.0
@@ -55,6 +56,8 @@ PAUSE_S = 1.0
 IDLE_S = 10.0
 # A worker that was to be born and has not come in this time will not come.
 _BIRTH_S = 30.0
+# How much of a ticket others are shown: enough to tell crews apart, too little to come as a worker.
+_SHOWN_LETTERS = 8
 
 _NOBODY = "nobody reads it any more"
 
@@ -682,6 +685,21 @@ class Dispatch:
                 min(able, key=lambda one: len(one.queue)).queue += crew.surrender()
 
     # Questions.
+
+    def statistics(self) -> tuple[CrewStatistics, ...]:
+        """Return who is in each crew, and how much it has to do."""
+        return tuple(
+            CrewStatistics(
+                ticket=crew.ticket[:_SHOWN_LETTERS],
+                jobs=tuple(sorted(crew.jobs)),
+                workers=tuple(worker.pid for worker in crew.workers),
+                lends=crew.lends,
+                queued=len(crew.queue) + sum(map(len, crew.held.values())),
+                in_hand=sum(len(worker.busy) for worker in crew.workers),
+                on_their_way=len(crew.born),
+            )
+            for crew in self._crews.values()
+        )
 
     def has_workers(self, job: int) -> bool:
         """Tell whether workers are here that can prepare what a job waits for."""
