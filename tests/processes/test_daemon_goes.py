@@ -5,10 +5,11 @@ import signal
 import socket
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from joader.daemon.lifecycle import connected
-from joader.messages import PROTOCOL, Hello, Register
+from joader.messages import MY_JOB, PROTOCOL, Hello, Join, Register
 from joader.wire import frame
 from tests.processes.conftest import Node, processes_with
 from tests.processes.jobs import Job, wait_until
@@ -141,7 +142,8 @@ for batch in joader.DataLoader(Squares(40, slow_s=0.1), batch_size=10, key="slow
     assert node.daemon is not None
     node.daemon.send_signal(signal.SIGTERM)
     wait_until(lambda: not node.socket.exists())
-    late.sendall(frame(Register("late", "r", b"", 0, 1, "given", 0, False)))
+    join = Join(MY_JOB, "r", np.arange(4), row_limit=4, batch_size=1)
+    late.sendall(frame(Register(join, "late")))
     late.settimeout(20)
     assert late.recv(4096) == b""  # and not a refusal, which would be for ever
     late.close()
