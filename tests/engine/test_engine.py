@@ -54,7 +54,8 @@ def test_one_job_gets_every_position_once_in_batches() -> None:
     assert sorted(on.got[1]) == list(range(200))
     assert on.got[1] != list(range(200))
     assert on.prepared == 200
-    assert on.engine.stats(1).delivered == 200 == on.engine.stats(1).prepared
+    stats = on.engine.statistics().jobs[1]
+    assert stats.delivered == 200 == stats.prepared
 
 
 def test_equal_jobs_prepare_each_sample_once() -> None:
@@ -66,7 +67,7 @@ def test_equal_jobs_prepare_each_sample_once() -> None:
     run(on, dict.fromkeys(range(4), 8))
     assert all(sorted(on.got[job]) == list(range(200)) for job in range(4))
     assert on.prepared == 200
-    stats = [on.engine.stats(job) for job in range(4)]
+    stats = [on.engine.statistics().jobs[job] for job in range(4)]
     assert sum(s.prepared for s in stats) == 200
     assert sum(s.shared for s in stats) == 600
 

@@ -205,7 +205,8 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def every_delivery_is_a_hit_or_a_preparation(self) -> None:
-        jobs = [self.world.engine.stats(job) for job in self.world.jobs]
+        got = self.world.engine.statistics().jobs
+        jobs = [got[job] for job in self.world.jobs]
         assert all(s.delivered == s.hits + s.prepared and s.shared <= s.hits for s in jobs)
         by_themselves = sum(len(self.world.absent[job]) for job in self.world.jobs)
         assert sum(s.prepared for s in jobs) <= self.world.prepared + by_themselves

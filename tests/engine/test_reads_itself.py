@@ -36,7 +36,8 @@ def test_alone_it_reads_all_of_its_pass_by_itself_and_each_position_once() -> No
     assert sorted(on.got[1]) == sorted(on.absent[1]) == list(range(40))
     assert on.prepared == 0
     assert on.engine.used_bytes == 0
-    assert on.engine.stats(1).delivered == on.engine.stats(1).prepared == 40
+    stats = on.engine.statistics().jobs[1]
+    assert stats.delivered == stats.prepared == 40
 
 
 @pytest.mark.parametrize("order", ["seeded", "given"])
@@ -60,7 +61,7 @@ def test_it_takes_what_another_had_prepared_and_says_which_places_it_has_to_read
     on.begin(2)
     on.want(2, 40)
     assert on.absent[2] == list(range(20, 40))
-    stats = on.engine.stats(2)
+    stats = on.engine.statistics().jobs[2]
     assert (stats.delivered, stats.prepared, stats.shared) == (40, 20, 20)
     assert on.prepared == 20
 

@@ -32,7 +32,7 @@ def test_a_second_job_finds_what_the_first_left() -> None:
     assert on.engine.has_recipe("photos")
     read(on, 2)
     assert on.prepared == ROWS
-    assert on.engine.stats(2).hits == ROWS
+    assert on.engine.statistics().jobs[2].hits == ROWS
 
 
 def test_a_job_that_reads_by_itself_finds_it_too() -> None:

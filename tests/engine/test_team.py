@@ -88,7 +88,7 @@ def test_a_job_reads_what_it_is_told_again_and_again() -> None:
     on.tell(Begin(1))
     for positions in ([3, 3, 7], [0], [3, 49, 3, 3, 2, 1, 0, 7]):
         assert on.read(1, len(positions), np.array(positions)) == positions
-    assert on.engine.stats(1).delivered == 12
+    assert on.engine.statistics().jobs[1].delivered == 12
     assert on.prepared == 6
     on.tell(Begin(1, 1))
     assert on.read(1, 1, np.array([3])) == [3]

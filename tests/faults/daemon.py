@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from joader.daemon import daemon, main
+from joader.daemon import main, reception
 from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.workers.pool import Pool
@@ -12,7 +12,7 @@ from tests.faults.injector import Armed, Injector, around, in_transports
 if __name__ == "__main__":
     injector = Injector(Armed(Path(os.environ["JOADER_FAULTS"])), "daemon")
     in_transports(injector)
-    around(injector, "send Welcome", daemon, "welcome")
+    around(injector, "send Welcome", reception, "welcome")
     around(injector, "attend", Pool, "attend")
     around(injector, "arrive", Pool, "arrive")
     around(injector, "lost", Pool, "ended")

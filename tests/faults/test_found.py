@@ -184,10 +184,10 @@ def test_a_daemon_that_ends_does_not_wait_for_workers_that_cannot_come_any_more(
         daemon = Daemon(DaemonConfig(memory_bytes=1 << 20, workers=1))
         session: Any = Waiting()
         daemon.pool.join(1, 0, Lent("ticket", "code", 1))
-        daemon._end_if_drained(session)
+        daemon.draining.end_if_done(session)
         assert not session.ended
-        daemon._draining = True
-        daemon._end_if_drained(session)
+        daemon.draining.begun = True
+        daemon.draining.end_if_done(session)
         assert session.ended
         daemon.stop.set()
         await daemon.pool.close()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from joader.daemon.lifecycle import connected
-from joader.messages import PROTOCOL, Hello, Join, Register
+from joader.messages import MY_JOB, PROTOCOL, Hello, Join, Register
 from joader.wire import frame
 from tests.processes.conftest import Node, processes_with
 from tests.processes.jobs import Job, wait_until
@@ -150,7 +150,8 @@ for batch in joader.DataLoader(Squares(40, slow_s=0.1), batch_size=10, key="slow
     assert node.daemon is not None
     node.daemon.send_signal(signal.SIGTERM)
     wait_until(lambda: not node.socket.exists())
-    late.sendall(frame(Register(Join(0, "r", np.empty(0, np.int64), 0, 1, order="given"), "late")))
+    join = Join(MY_JOB, "r", np.arange(4), row_limit=4, batch_size=1)
+    late.sendall(frame(Register(join, "late")))
     late.settimeout(20)
     assert late.recv(4096) == b""  # and not a refusal, which would be for ever
     late.close()

@@ -425,3 +425,26 @@ def test_rows_that_wait_in_vain_for_workers_to_be_born_are_done_by_another(floor
     floor.now += 1.5
     floor.look()
     assert floor.nurseries[other].numbers == [0]
+
+
+def test_figures_say_who_is_in_a_crew_and_what_waits_for_it(floor: Floor) -> None:
+    ticket = floor.join(1, workers=1, ticket="0123456789abcdef")
+    floor.come(2, ticket, workers=1, lends=False)
+    floor.prepare(1, *range(10))
+    (waiting,) = floor.dispatch.statistics()
+    assert waiting.ticket == "01234567"  # all of it would let a process in as a worker
+    assert (waiting.jobs, waiting.lends, waiting.workers) == ((1, 2), False, ())
+    assert (waiting.queued, waiting.in_hand, waiting.on_their_way) == (10, 0, 1)
+    floor.settle()
+    (worker,) = floor.of(ticket)
+    (at_work,) = floor.dispatch.statistics()
+    assert at_work.workers == (worker.pid,)
+    assert at_work.in_hand == len(worker.has) > 0
+    assert (at_work.queued, at_work.on_their_way) == (10 - len(worker.has), 0)
+
+
+def test_own_parts_that_are_held_for_their_source_count_as_queued(floor: Floor) -> None:
+    floor.join(1, workers=1)
+    floor.prepare(1, 5)
+    floor.finish(100, source=5)
+    assert [crew.queued for crew in floor.dispatch.statistics()] == [2]

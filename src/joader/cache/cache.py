@@ -29,6 +29,7 @@ from joader.cache.needs import SAMPLE_LIMIT, as_samples
 from joader.cache.slots import UNIT_BYTES, Slots, round_up
 from joader.cache.window import find_window
 from joader.errors import BadArgument, BadRows, CacheFull, OurError
+from joader.statistics import CacheStatistics
 
 
 class Cache:
@@ -64,6 +65,14 @@ class Cache:
     def pinned_bytes(self) -> int:
         """Bytes of samples that cannot be evicted now: leased, or in preparation."""
         return self._pinned_bytes
+
+    def statistics(self) -> CacheStatistics:
+        """Return how much of the budget is taken, and how much of that cannot be freed now."""
+        return CacheStatistics(
+            used_bytes=self.used_bytes,
+            pinned_bytes=self.pinned_bytes,
+            budget_bytes=self.capacity_bytes,
+        )
 
     def begin(self, job: Job, samples: npt.ArrayLike) -> None:
         """Start a pass of the job over these distinct samples: it needs each of them once more."""

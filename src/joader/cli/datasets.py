@@ -16,6 +16,7 @@ from joader.cli.node import counted, size
 from joader.client.reading.connection import Connection
 from joader.errors import WorldError
 from joader.messages import AskStatus, Status
+from joader.statistics import JobStatistics, from_json
 
 _ASK_S = 5.0
 
@@ -128,18 +129,18 @@ def _facts(table: Table) -> dict[str, Any]:
 
 def _used_by(name: str) -> list[dict[str, Any]]:
     """Return the jobs of the running daemon that read a table; none if no daemon runs."""
-    jobs: list[dict[str, Any]] = []
+    jobs: Sequence[JobStatistics] = ()
     with suppress(WorldError, TimeoutError):
         connection = Connection(start=False)
         try:
-            jobs = json.loads(connection.ask(AskStatus(), Status, _ASK_S).body)["jobs"]
+            jobs = from_json(connection.ask(AskStatus(), Status, _ASK_S).body).jobs
         finally:
             connection.close()
     found = []
     for job in jobs:
-        table, _, version = job["table"].rpartition("@")
+        table, _, version = job.table.rpartition("@")
         if table == name:
-            found.append({"name": job["name"], "pid": job["pid"], "version": int(version)})
+            found.append({"name": job.name, "pid": job.pid, "version": int(version)})
     return found
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -12,6 +13,7 @@ from joader.client.reading.connection import Connection
 from joader.errors import BadArgument
 from joader.messages import AskExplain, AskStatus, Explained, Status
 from joader.recipe.fingerprint.shorthand import first_difference
+from joader.statistics import JobStatistics, from_json
 
 _ASK_S = 10.0
 
@@ -20,7 +22,7 @@ def explain(first: str, second: str, as_json: bool) -> int:
     """Ask the daemon about two jobs and put the answer into words."""
     connection = Connection(start=False)
     try:
-        jobs = json.loads(connection.ask(AskStatus(), Status, _ASK_S).body)["jobs"]
+        jobs = from_json(connection.ask(AskStatus(), Status, _ASK_S).body).jobs
         numbers = [_number(name, jobs) for name in (first, second)]
         answer = connection.ask(AskExplain(*numbers), Explained, _ASK_S)
     finally:
@@ -39,10 +41,10 @@ def explain(first: str, second: str, as_json: bool) -> int:
     return 0
 
 
-def _number(name: str, jobs: list[dict[str, Any]]) -> int:
+def _number(name: str, jobs: Sequence[JobStatistics]) -> int:
     """Return the number of a job given by number, process or name."""
     for key in ("id", "pid", "name"):
-        found = [int(job["id"]) for job in jobs if str(job[key]) == name]
+        found = [job.id for job in jobs if str(getattr(job, key)) == name]
         if len(found) == 1:
             return found[0]
         if found:
@@ -50,7 +52,7 @@ def _number(name: str, jobs: list[dict[str, Any]]) -> int:
             raise BadArgument(
                 f"{counted(len(found), 'job')} are called {name!r}; use a number: {numbers}"
             )
-    known = ", ".join(f"{job['id']} ({job['name']}, process {job['pid']})" for job in jobs)
+    known = ", ".join(f"{job.id} ({job.name}, process {job.pid})" for job in jobs)
     raise BadArgument(
         f"there is no job {name!r}; the daemon serves {known or 'none now'}. `joader status` shows "
         "them"

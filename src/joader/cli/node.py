@@ -5,11 +5,10 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 
@@ -21,23 +20,10 @@ from joader.daemon.lifecycle import connected, log_path, start
 from joader.daemon.start_lock import start_lock
 from joader.errors import BadArgument, NoDaemon, Overdue, Refusal
 from joader.messages import AskStatus, Status, Stop
-from joader.version import __version__
+from joader.statistics import JobStatistics, NodeStatistics, from_json, saved
 
 _DOWN_S = 20.0
 _ASK_S = 10.0
-# What `joader status --json` prints without a daemon: the same keys as with one.
-_NOTHING: dict[str, Any] = {
-    "version": __version__,
-    "running": False,
-    "pid": None,
-    "memory": {"used_bytes": 0, "pinned_bytes": 0, "budget_bytes": 0},
-    "workers": 0,
-    "worker_processes": [],
-    "started_by": None,
-    "cgroup": "",
-    "jobs": [],
-    "totals": {"delivered": 0, "prepared": 0, "hits": 0, "shared": 0},
-}
 _COUNTS = ("position", "delivered", "prepared", "shared")
 
 
@@ -74,9 +60,9 @@ def down(force: bool) -> int:
         connection = Connection(start=False)
     except Refusal as refusal:
         return _end_other(other_daemon(refusal))
-    jobs = _asked(connection)["jobs"]
+    jobs = _asked(connection).jobs
     if jobs and not force:
-        names = ", ".join(f"{job['name']} (process {job['pid']})" for job in jobs)
+        names = ", ".join(f"{job.name} (process {job.pid})" for job in jobs)
         connection.close()
         read = f"{counted(len(jobs), 'job')} {'reads' if len(jobs) == 1 else 'read'}"
         raise BadArgument(f"{read}: {names}; end them first, or use --force")
@@ -116,7 +102,8 @@ def status(as_json: bool) -> int:
     try:
         connection = Connection(start=False)
     except (Refusal, NoDaemon) as error:
-        nothing = {**_NOTHING, "socket": str(path)}
+        # The same keys as with a daemon, so that scripts need not ask which it is.
+        nothing = {**asdict(NodeStatistics()), "running": False, "socket": str(path)}
         if isinstance(error, Refusal):
             other = other_daemon(error)
             error = NoDaemon(f"the daemon at {path}, {other}")
@@ -125,72 +112,74 @@ def status(as_json: bool) -> int:
             raise error from None
         write(json.dumps({**nothing, "error": str(error)}) + "\n", sys.stdout)
         return 1
-    body = _asked(connection)
+    node = _asked(connection)
     connection.close()
     if as_json:
-        write(json.dumps({**body, "running": True, "socket": str(path)}) + "\n", sys.stdout)
+        shown = {**asdict(node), "running": True, "socket": str(path)}
+        write(json.dumps(shown) + "\n", sys.stdout)
         return 0
     console = Console()
-    console.print(_summary(body, path), markup=False, highlight=False, soft_wrap=True)
-    if body["jobs"]:
-        console.print(_jobs(body))
+    console.print(_summary(node, path), markup=False, highlight=False, soft_wrap=True)
+    if node.jobs:
+        console.print(_jobs(node.jobs))
     return 0
 
 
-def _asked(connection: Connection) -> dict[str, Any]:
+def _asked(connection: Connection) -> NodeStatistics:
     """Ask a daemon for its status."""
     try:
-        body: dict[str, Any] = json.loads(connection.ask(AskStatus(), Status, _ASK_S).body)
+        return from_json(connection.ask(AskStatus(), Status, _ASK_S).body)
     except TimeoutError as error:
         pid = connection.daemon_pid
         raise Overdue(f"the daemon (process {pid}) has not answered in {_ASK_S:.0f} s") from error
-    return body
 
 
-def _summary(body: dict[str, Any], path: Path) -> str:
-    memory, totals = body["memory"], body["totals"]
+def _summary(node: NodeStatistics, path: Path) -> str:
+    memory, totals = node.memory, node.totals
     lines = [
-        f"joader {body['version']}, process {body['pid']}, {counted(body['workers'], 'worker')}",
+        f"joader {node.version}, process {node.pid}, {counted(node.workers, 'worker')}",
         f"listens at {path}",
-        f"memory: {size(memory['used_bytes'])} of {size(memory['budget_bytes'])} used, "
-        f"{size(memory['pinned_bytes'])} in use now",
+        f"memory: {size(memory.used_bytes)} of {size(memory.budget_bytes)} used, "
+        f"{size(memory.pinned_bytes)} in use now",
     ]
-    if body["started_by"]:
+    if node.started_by:
         lines.insert(
             1,
-            f"started by a job, process {body['started_by']}: it may end with that job's cgroup, "
-            f"{body['cgroup'] or '/'} (`joader up` starts an independent daemon)",
+            f"started by a job, process {node.started_by}: it may end with that job's cgroup, "
+            f"{node.cgroup or '/'} (`joader up` starts an independent daemon)",
         )
-    if totals["delivered"]:
-        saved = totals["delivered"] - totals["prepared"]
-        lines.append(
-            f"{totals['delivered']:,} samples delivered, {totals['prepared']:,} prepared: "
-            f"{saved / totals['delivered']:.0%} of the work was saved"
-        )
-    else:
+    part = saved(totals)
+    if part is None:
         lines.append("no samples delivered yet")
+    else:
+        lines.append(
+            f"{totals.delivered:,} samples delivered, {totals.prepared:,} prepared: "
+            f"{part:.0%} of the work was saved"
+        )
     return "\n".join(lines)
 
 
-def _jobs(body: dict[str, Any]) -> Table:
+def _jobs(jobs: Sequence[JobStatistics]) -> Table:
     table = Table(box=None, pad_edge=False)
     columns = ("id", "name", "pid", "epoch", *_COUNTS)
     for column in (*columns, "saved"):
         table.add_column(column, justify="left" if column == "name" else "right")
-    for job in body["jobs"]:
+    for job in jobs:
         table.add_row(*(_cell(job, column) for column in columns), _saved(job))
     return table
 
 
-def _cell(job: dict[str, Any], column: str) -> str:
-    if column == "name" and job["world_size"] > 1:
-        return f"{job['name']}, rank {job['rank']}"
-    return f"{job[column]:,}" if column in _COUNTS else str(job[column])
+def _cell(job: JobStatistics, column: str) -> str:
+    if column == "name" and job.world_size > 1:
+        return f"{job.name}, rank {job.rank}"
+    value = getattr(job, column)
+    return f"{value:,}" if column in _COUNTS else str(value)
 
 
-def _saved(job: dict[str, Any]) -> str:
+def _saved(job: JobStatistics) -> str:
     """Return the share of a job's samples that were already prepared, for itself or another job."""
-    return f"{job['hits'] / job['delivered']:.0%}" if job["delivered"] else "-"
+    part = saved(job)
+    return "-" if part is None else f"{part:.0%}"
 
 
 def counted(count: int, name: str) -> str:

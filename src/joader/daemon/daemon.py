@@ -10,7 +10,6 @@ import asyncio
 import json
 import logging
 import os
-import socket
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -18,14 +17,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from joader.config import DaemonConfig
-from joader.daemon import telling
-from joader.daemon.door import Door, most_clients, turn_away
-from joader.daemon.handshake import handshake, welcome
+from joader.daemon import reports
+from joader.daemon.door import Door, most_clients
+from joader.daemon.drain import Drain
 from joader.daemon.layouts import Layouts
-from joader.daemon.machine import cgroup
+from joader.daemon.reception import Reception
+from joader.daemon.registration import Registration
 from joader.daemon.session import MOST_OWED, Session
 from joader.engine import Engine
-from joader.engine.pieces import Pieces
 from joader.errors import BadMessage, JoaderError
 from joader.memory import Arena
 from joader.messages import (
@@ -43,28 +42,21 @@ from joader.messages import (
     Explained,
     Finish,
     Forget,
-    Hello,
-    Inspect,
     Instruction,
-    Join,
     Know,
-    Leave,
     Place,
     Prepare,
     Prepared,
     Refuse,
     Register,
-    Registered,
     Release,
     Sized,
     Status,
     Stop,
     Want,
 )
-from joader.schedule.actions import Lent
-from joader.schedule.orders import part_of
+from joader.statistics import NodeStatistics, to_json
 from joader.wire import Allowance
-from joader.workers.desk import Desk
 from joader.workers.pool import Pool
 
 Record = Callable[[list[Event], list[Instruction]], None]
@@ -72,11 +64,8 @@ Record = Callable[[list[Event], list[Instruction]], None]
 log = logging.getLogger("joader.daemon")
 
 _TOUCH_STEP_BYTES = 256 * 2**20
-_ACCEPT_AGAIN_S = 0.1
 # What clients send takes as much memory as the budget at most, but this is always allowed.
 _LEAST_ALLOWANCE_BYTES = 256 * 2**20
-# How long batches that were asked for may take after SIGTERM.
-_DRAIN_S = 10.0
 
 
 class Daemon:
@@ -92,137 +81,52 @@ class Daemon:
         self._untold: list[Event] = []  # taken in since the last record
         self._events = 0  # taken in since the engine last said what follows
         self.pool = Pool(config.workers, self._from_pool, config.worker_growth_bytes)
-        self.sessions: dict[int, Session] = {}
-        self._pieces = Pieces()
         self.allowance = Allowance(max(_LEAST_ALLOWANCE_BYTES, config.memory_bytes))
-        self.clients = 0
         self.stop = asyncio.Event()
-        self._draining = False
         self._broken = False
-        self._most_clients = most_clients(config.workers)
-        self.idle_since = asyncio.get_running_loop().time()
-        self._jobs_made = 0
-        self._past = {"delivered": 0, "prepared": 0, "hits": 0, "shared": 0}  # of jobs that left
         self._layouts = Layouts()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.registration = Registration(self.engine, self.pool, self._tell)
+        self.draining = Drain(self.engine, self.pool, self.sessions, self.stop)
+        self.reception = Reception(
+            self.arena,
+            self.pool,
+            most_clients=most_clients(config.workers),
+            new_session=lambda pid: Session(pid, self._from_client, self._ended, self.allowance),
+            stop=self.stop,
+        )
         threading.Thread(target=self._touch_ahead, daemon=True).start()
 
-    # Connections.
+    @property
+    def sessions(self) -> dict[int, Session]:
+        """The sessions of all jobs that are here, by job."""
+        return self.registration.sessions
 
     async def serve(self, door: Door) -> None:
-        """Accept clients until `stop`."""
-        loop = asyncio.get_running_loop()
-        stopping = asyncio.ensure_future(self.stop.wait())
-        while not self.stop.is_set():
-            accepting = asyncio.ensure_future(loop.sock_accept(door.listener))
-            await asyncio.wait({accepting, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            if not accepting.done():
-                accepting.cancel()
-                break
-            try:
-                sock, _ = accepting.result()
-            except OSError as error:  # no descriptors; the client waits in the queue
-                log.warning("nobody can be let in now: %s", error)
-                await asyncio.sleep(_ACCEPT_AGAIN_S)
-                continue
-            if self.clients + len(self._tasks) >= self._most_clients:
-                turn_away(
-                    sock, f"the daemon has {self._most_clients} clients; it can serve no more"
-                )
-                continue
-            task = asyncio.ensure_future(self._let_in(sock))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        """Let clients in and serve them until `stop`."""
+        await self.reception.receive(door)
         for session in list(self.sessions.values()):
             session.refuse("the daemon was told to end, whoever reads (`joader down --force`)")
         await self.pool.close()
         self.arena.close()
 
     def drain(self, door: Door) -> None:
-        """Let nobody in any more, and end when all batches asked for are delivered and copied.
-
-        Until a job has copied what it was handed, its slots are its. It ends after a while in any
-        case, and from then on nothing is written. Jobs see the connection close, and go on with
-        the next daemon from what they have.
-        """
-        door.hide()  # who comes now starts another daemon
-        if not self._draining:
-            self._draining = True
-            asyncio.get_running_loop().call_later(_DRAIN_S, self._end_sessions)
-            for session in list(self.sessions.values()):
-                self._end_if_drained(session)
-            if not self.sessions:
-                self.stop.set()
-
-    def _end_if_drained(self, session: Session) -> None:
-        if not self._draining or session.job is None:
-            return
-        # Who has no workers gets none any more: they would not find the door.
-        waits = session.owed and self.pool.has_workers(session.job)
-        if not waits and not self.engine.holds(session.job):
-            session.end()
-
-    def _end_sessions(self) -> None:
-        self.stop.set()
-        for session in list(self.sessions.values()):
-            session.end()
-
-    async def _let_in(self, sock: socket.socket) -> None:
-        """Check who is there, hand the arena over, and begin a session."""
-        loop = asyncio.get_running_loop()
-        try:
-            hello, pid = await handshake(sock)
-            if hello.role == "client":
-                self._hand_over(sock, self.arena.read_only_descriptor())
-                self.clients += 1
-                await loop.connect_accepted_socket(
-                    lambda: Session(pid, self._from_client, self._ended, self.allowance), sock
-                )
-            elif hello.role == "nursery":
-                link = self.pool.attend(hello.ticket, pid)
-                welcome(sock, self.arena, [])
-                await loop.connect_accepted_socket(lambda: link, sock)
-            else:
-                await self._let_worker_in(sock, hello, pid)
-        except (JoaderError, OSError) as error:
-            if self.stop.is_set():  # its memory is gone; the client will ask the next daemon
-                sock.close()
-            else:
-                turn_away(sock, str(error))
-
-    async def _let_worker_in(self, sock: socket.socket, hello: Hello, pid: int) -> None:
-        if not self.pool.expects(hello.ticket, hello.number):
-            raise BadMessage("nobody has asked for this worker, or its job is gone")
-        desk = Desk()
-        try:
-            hand = self.pool.arrive(hello.ticket, hello.number, pid, desk)
-            self._hand_over(sock, self.arena.writable_descriptor(), os.dup(desk.descriptor))
-        except BaseException:
-            desk.close()
-            raise
-        await asyncio.get_running_loop().connect_accepted_socket(lambda: hand, sock)
-
-    def _hand_over(self, sock: socket.socket, *descriptors: int) -> None:
-        try:
-            welcome(sock, self.arena, list(descriptors))
-        finally:
-            for descriptor in descriptors:
-                os.close(descriptor)
+        """End when all batches asked for are delivered and copied."""
+        self.draining.begin(door)
 
     # Messages in.
 
     def _from_client(self, session: Session, message: Any) -> None:
         try:
             match message:
-                case Register() if self._draining or self.stop.is_set():
+                case Register() if self.draining.begun or self.stop.is_set():
                     session.end()  # it will ask the next daemon
                 case Register():
-                    self._register(session, message)
+                    self.registration.register(session, message)
                 case AskStatus():
-                    session.send(Status(json.dumps(self.status()).encode()))
+                    session.send(Status(to_json(self.statistics())))
                 case AskExplain():
-                    pair = map(self._session_of, (message.one, message.other))
-                    facts = telling.explained(self.engine, self._pieces, *pair)
+                    pair = map(self.registration.session_of, (message.one, message.other))
+                    facts = reports.explained(self.engine, self.registration.pieces, *pair)
                     session.send(Explained(json.dumps(facts).encode()))
                 case Stop():
                     self.stop.set()
@@ -244,8 +148,8 @@ class Daemon:
                 self._tell(replace(message, job=job))
                 session.epoch, session.delivered = message.epoch, len(message.done)
                 session.number, session.owed = message.number, 0
-                self._end_if_drained(session)
-            case Want() if self._draining:
+                self.draining.end_if_done(session)
+            case Want() if self.draining.begun:
                 pass  # it will ask the next daemon
             case Want() if session.owed == MOST_OWED:
                 raise BadMessage(f"{MOST_OWED} batches were asked for and not read; read them")
@@ -258,71 +162,17 @@ class Daemon:
             case Release():
                 self._tell(replace(message, job=job))
             case AskWhy():
-                session.send(telling.why(self.engine, self.pool, self._pieces, session))
+                pieces = self.registration.pieces
+                session.send(reports.why(self.engine, self.pool, pieces, session))
             case _:
                 raise BadMessage(f"{type(message).__name__} is not for a daemon")
 
-    def _register(self, session: Session, message: Register) -> None:
-        if session.job is not None:
-            raise BadMessage("a connection serves one job")
-        join = message.join
-        session.keep(join.rows.nbytes + len(message.about))
-        self._jobs_made += 1
-        job = session.job = self._jobs_made
-        session.registered(message)
-        self.sessions[job] = session
-        try:
-            is_new = bool(message.ticket) and not self.pool.dispatch.knows(message.ticket)
-            if message.ticket:
-                lent = Lent(
-                    message.ticket,
-                    join.recipe,
-                    workers=message.workers,
-                    lends=message.lends,
-                    waits=message.waits,
-                    timeout_s=message.timeout_s,
-                )
-                self.pool.join(job, session.pid, lent)
-            self._tell(replace(self._numbered(session, message), job=job))
-            if is_new and message.compare and not join.fresh:
-                self._tell(Inspect(job))
-        except Exception:
-            self.sessions.pop(job, None)  # it never joined
-            self.pool.leave(job)
-            self._let_pieces_go(session)
-            raise
-        session.send(Registered(job))
-        log.info("job %d joins: %s, process %d", job, session.name, session.pid)
-
-    def _numbered(self, session: Session, message: Register) -> Join:
-        """Return what the job reads as rows of its recipe, which may be others' too."""
-        join = replace(message.join, reads_itself=not message.ticket)
-        if not message.pieces:
-            return join
-        self._pieces.forget_all_but(self.engine.has_recipe)
-        numbered = self._pieces.join(message.ground, join.recipe, message.pieces, join.rows)
-        session.common = numbered.recipe
-        return replace(
-            join, recipe=numbered.recipe, rows=numbered.rows, row_limit=numbered.row_limit
-        )
-
-    def _let_pieces_go(self, session: Session) -> None:
-        if session.common:
-            self._pieces.leave(session.common, session.recipe)
-            session.common = ""
-
     def _ended(self, session: Session) -> None:
-        self.clients -= 1
-        self.idle_since = asyncio.get_running_loop().time()
+        self.reception.client_left()
         if self._broken:
-            return
-        if session.job is not None and self.sessions.pop(session.job, None) is not None:
-            self._note_totals(session.job)
-            self._tell(Leave(session.job))
-            self.pool.leave(session.job)
-        self._let_pieces_go(session)
-        if self._draining and not self.sessions:
-            self.stop.set()
+            return  # the engine may believe anything: it is not told any more
+        self.registration.leave(session)
+        self.draining.stop_if_empty()
 
     def _from_pool(self, event: Event) -> None:
         try:
@@ -371,7 +221,7 @@ class Daemon:
         """
         log.exception("a bug in joader, please report it; the daemon ends, and jobs start another")
         self._broken = True
-        self._end_sessions()
+        self.draining.end_all()
 
     def _do(self) -> None:
         """Do what follows from the events of this turn.
@@ -394,7 +244,8 @@ class Daemon:
         for instruction in instructions:
             match instruction:
                 case Prepare():
-                    self._prepare(instruction)
+                    for order, code in self.registration.by_code(instruction):
+                        self.pool.prepare(order, code)
                 case Finish():
                     layouts = tuple(map(self._layouts.of, instruction.sources))
                     self.pool.finish(replace(instruction, layouts=layouts))
@@ -415,38 +266,24 @@ class Daemon:
                     self._layouts.forget(instruction.samples)
         self.pool.feed()
         # Not before: what is said after a job's last batch may still be for that job.
-        for session in list(self.sessions.values()) if self._draining else ():
-            self._end_if_drained(session)
+        if self.draining.begun:
+            self.draining.end_those_done()
 
     def _refuse(self, refusal: Refuse) -> None:
-        session = self.sessions.pop(refusal.job, None)
+        session = self.registration.remove(refusal.job)
         if session is None:
             return
-        self.pool.leave(refusal.job)
-        if self._draining:
+        if self.draining.begun:
             session.end()  # the next daemon may have what it wants
         else:
             session.refuse(refusal.reason)
 
-    def _prepare(self, order: Prepare) -> None:
-        """Have rows prepared by whoever's workers can read them, those of their job first."""
-        session = self.sessions.get(order.job)
-        liked = session.recipe if session else ""
-        if not self._pieces.has(order.recipe):
-            self.pool.prepare(order, order.recipe)
-            return
-        located = [self._pieces.locate(order.recipe, row, liked) or ("", 0) for row in order.rows]
-        for code in dict.fromkeys(code for code, _ in located):
-            rows = {place: row for place, (whose, row) in enumerate(located) if whose == code}
-            self.pool.prepare(part_of(order, rows), code)
-
     def _compare(self, order: Compare) -> None:
-        recipe = self.sessions[order.job].recipe
-        code, row = self._pieces.locate(order.recipe, order.row, recipe) or ("", 0)
-        if code != recipe:  # its dataset does not have this piece
+        own = self.registration.for_its_job(order)
+        if own is None:  # its dataset does not have this piece, so there is nothing to compare
             self._tell(Compared(order.job, order.sample))
-            return
-        self.pool.compare(replace(order, row=row, layout=self._layouts.of(order.sample)))
+        else:
+            self.pool.compare(replace(own, layout=self._layouts.of(order.sample)))
 
     def _deliver(self, delivery: Deliver) -> None:
         session = self.sessions[delivery.job]
@@ -463,33 +300,15 @@ class Daemon:
             )
         )
 
-    # Asked, told.
-
-    def _session_of(self, job: int) -> Session:
-        session = self.sessions.get(job)
-        if session is None:
-            raise BadMessage(f"no job {job} is served now")
-        return session
-
-    def status(self) -> dict[str, Any]:
+    def statistics(self) -> NodeStatistics:
         """Return what `joader status --json` prints."""
-        told = telling.status(self.engine, self.sessions, self._past)
-        told["memory"]["budget_bytes"] = self.arena.size_bytes
-        processes = self.pool.processes()
-        return {
-            **told,
-            "workers": len(processes),
-            "worker_processes": processes,
-            "started_by": self.config.started_by or None,
-            "cgroup": cgroup(),
-        }
-
-    def _note_totals(self, job: int) -> None:
-        """Keep the figures of a job that leaves."""
-        stats = self.engine.stats(job)
-        log.info("job %d leaves: %d delivered, %d prepared", job, stats.delivered, stats.prepared)
-        for name in self._past:
-            self._past[name] += getattr(stats, name)
+        return reports.node(
+            self.engine.statistics(),
+            self.pool.statistics(),
+            self.sessions.values(),
+            past=self.registration.past,
+            config=self.config,
+        )
 
     def _touch_ahead(self) -> None:
         """Have the kernel allocate the arena in steps, ahead of what is used."""

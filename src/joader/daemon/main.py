@@ -109,16 +109,16 @@ async def end_when_idle(daemon: Daemon, door: Door) -> None:
     while not daemon.stop.is_set():
         await asyncio.sleep(min(1.0, idle_s / 4) if idle_s else 1.0)
         keep_short(sys.stderr.fileno())
-        if daemon.clients:
+        if daemon.reception.clients:
             continue
         if not door.visible:  # its folder was cleaned away, or another daemon has taken its name
             daemon.stop.set()
-        elif idle_s and loop.time() - daemon.idle_since >= idle_s:
+        elif idle_s and loop.time() - daemon.reception.idle_since >= idle_s:
             # Without waiting: while another has the lock, jobs that are here must be served. The
             # next second is soon enough.
             with suppress(NoDaemon), start_lock(door.path, 0):
                 await asyncio.sleep(0.05)  # who connected before we had the lock is let in
-                if daemon.clients == 0:
+                if daemon.reception.clients == 0:
                     door.hide()
                     daemon.stop.set()
 

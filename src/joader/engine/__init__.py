@@ -6,6 +6,5 @@ Reading order: `messages`, `limits`, `recipe_rows`, `pieces`, `instances`, `reci
 
 from joader.engine.engine import Engine
 from joader.engine.limits import ON_DEMAND, Limits
-from joader.engine.reader import Stats
 
-__all__ = ["ON_DEMAND", "Engine", "Limits", "Stats"]
+__all__ = ["ON_DEMAND", "Engine", "Limits"]

@@ -21,7 +21,7 @@ from joader.engine.instances import EXTRA_BASE
 from joader.engine.limits import Limits
 from joader.engine.plan import Drawn, Told
 from joader.engine.planner import Planner
-from joader.engine.reader import Reader, Stats, Terms
+from joader.engine.reader import Reader, Terms
 from joader.engine.recipe_rows import JobRows
 from joader.engine.recipes import MakeSampler, Recipe, Recipes
 from joader.engine.supply import Supply
@@ -49,6 +49,7 @@ from joader.messages import (
 )
 from joader.sampling import DependentSampler, SequentialSampler
 from joader.schedule.turns import TURN, Turns
+from joader.statistics import EngineStatistics
 
 ORDERS = ("shared", "seeded", "given", "told")
 # Up to so many samples of a delivery are noted as read one by one: arrays cost more.
@@ -120,9 +121,13 @@ class Engine:
         self.refuses = False
         return said
 
-    def stats(self, job: Job) -> Stats:
-        """Return what the job got so far."""
-        return self._reader(job).stats()
+    def statistics(self) -> EngineStatistics:
+        """Return what jobs got so far, and how much memory that takes."""
+        return EngineStatistics(
+            jobs={job: reader.statistics() for job, reader in self._readers.items()},
+            memory=self._cache.statistics(),
+            wasted=self._supply.wasted,
+        )
 
     def rows_of(self, job: Job) -> NDArray[np.uint32]:
         """Return the rows of its recipe that a job reads, by position."""
@@ -156,11 +161,6 @@ class Engine:
     def has_recipe(self, name: str) -> bool:
         """Tell whether a recipe is open: jobs read it, or what they had prepared is still here."""
         return self._recipes.has(name)
-
-    @property
-    def wasted(self) -> int:
-        """How many samples were prepared ahead and went before any job got them."""
-        return self._supply.wasted
 
     @property
     def used_bytes(self) -> int:

@@ -13,16 +13,7 @@ from joader.errors import BadArgument
 from joader.messages import Array, Job
 from joader.schedule.pace import ReadingPace
 from joader.schedule.shares import Holding
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """What a job got: delivered = hits + prepared; `shared` hits were prepared for another."""
-
-    delivered: int
-    prepared: int
-    hits: int
-    shared: int
+from joader.statistics import ReadStatistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +168,7 @@ class Reader:
         soon = ceil(self.pace.per_s * self.limits.horizon_s)
         self._read_soon = max(self.limits.least_ahead, soon)
 
-    def stats(self) -> Stats:
+    def statistics(self) -> ReadStatistics:
         """Return what the job got so far."""
-        return Stats(self.delivered, self.prepared, self.delivered - self.prepared, self.shared)
+        hits = self.delivered - self.prepared
+        return ReadStatistics(self.delivered, self.prepared, hits, self.shared)

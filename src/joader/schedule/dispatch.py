@@ -29,11 +29,14 @@ from joader.schedule.orders import Order, Own, Row, own_parts_of, rows_of
 from joader.schedule.reports import Reports
 from joader.schedule.staff import Staff
 from joader.schedule.watch import Watch
+from joader.statistics import CrewStatistics
 
 # How long the workers of a job that is gone may go on with what others wait for.
 GRACE_S = 2.0
 # After a worker that ended before it did anything: bearing the next at once would be a busy loop.
 PAUSE_S = 1.0
+# How much of a ticket others are shown: enough to tell crews apart, too little to come as a worker.
+_SHOWN_LETTERS = 8
 
 
 class Dispatch:
@@ -331,6 +334,23 @@ class Dispatch:
             workers = tuple(worker.id for worker in crew.workers)
             self.staff.out.append(Dismiss(ticket, workers))
         self.feed(now)
+
+    # Figures and questions.
+
+    def statistics(self) -> tuple[CrewStatistics, ...]:
+        """Return who is in each crew, and how much it has to do."""
+        return tuple(
+            CrewStatistics(
+                ticket=crew.ticket[:_SHOWN_LETTERS],
+                jobs=tuple(sorted(crew.jobs)),
+                workers=tuple(worker.pid for worker in crew.workers),
+                lends=crew.lends,
+                queued=len(crew.queue) + sum(map(len, crew.held.values())),
+                in_hand=sum(len(worker.busy) for worker in crew.workers),
+                on_their_way=len(crew.born),
+            )
+            for crew in self.staff.crews.values()
+        )
 
     def has_workers(self, job: int) -> bool:
         """Tell whether workers are here that can prepare what a job waits for."""

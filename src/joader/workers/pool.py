@@ -19,6 +19,7 @@ from joader.schedule import actions, whereabouts
 from joader.schedule.actions import Abandon, Dismiss, Give, Lent, Seen, Tell, Warn
 from joader.schedule.blame import Note
 from joader.schedule.dispatch import Dispatch
+from joader.statistics import PoolStatistics
 from joader.workers.desk import Desk
 from joader.workers.hand import Hand
 from joader.workers.link import NurseryLink
@@ -48,9 +49,12 @@ class Pool:
         self._acting = False
         self._watching: asyncio.TimerHandle | None = None
 
-    def processes(self) -> list[int]:
-        """Return the worker processes."""
-        return [hand.pid for hand in self._hands.values()]
+    def statistics(self) -> PoolStatistics:
+        """Return which processes are here, and what each crew has to do."""
+        return PoolStatistics(
+            processes=tuple(hand.pid for hand in self._hands.values()),
+            crews=self.dispatch.statistics(),
+        )
 
     # Jobs come and go.
 

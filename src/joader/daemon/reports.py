@@ -1,55 +1,72 @@
-"""What the daemon tells of its jobs: their figures, what one waits for, what two of them share."""
+"""What the daemon reports about its jobs: figures, what one waits for, what two of them share.
+
+Functions only: they read what engine, pool and sessions know at this moment, and change nothing.
+"""
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from joader.config import DaemonConfig
+from joader.daemon.machine import cgroup
 from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.engine.pieces import Pieces
 from joader.messages import Why
-from joader.version import __version__
+from joader.statistics import (
+    EngineStatistics,
+    JobStatistics,
+    NodeStatistics,
+    PoolStatistics,
+    ReadStatistics,
+    TotalStatistics,
+)
 from joader.workers.pool import Pool
 
 Rows = NDArray[np.integer[Any]]
 
 
-def status(
-    engine: Engine, sessions: Mapping[int, Session], past: Mapping[str, int]
-) -> dict[str, Any]:
-    """Return the jobs and totals of `joader status --json`; `past`: those of jobs that left."""
-    jobs = []
-    totals = dict(past)
-    for job, session in sessions.items():
-        stats = engine.stats(job)
-        figures = {name: getattr(stats, name) for name in totals}
-        for name, value in figures.items():
-            totals[name] += value
-        jobs.append(
-            {
-                "id": job,
-                "name": session.name,
-                "table": session.table,
-                "pid": session.pid,
-                "rank": session.rank,
-                "world_size": session.world_size,
-                "epoch": session.epoch,
-                "position": session.delivered,
-                **figures,
-            }
-        )
-    memory = {"used_bytes": engine.used_bytes, "pinned_bytes": engine.pinned_bytes}
-    return {
-        "version": __version__,
-        "pid": os.getpid(),
-        "memory": memory,
-        "jobs": jobs,
-        "totals": {**totals, "wasted": engine.wasted},
-    }
+def node(
+    engine: EngineStatistics,
+    pool: PoolStatistics,
+    sessions: Iterable[Session],
+    past: ReadStatistics,
+    config: DaemonConfig,
+) -> NodeStatistics:
+    """Put together what `joader status --json` prints; `past`: what jobs got that have left."""
+    jobs = tuple(_job(session, engine) for session in sessions if session.job in engine.jobs)
+    read = sum(engine.jobs.values(), past)
+    return NodeStatistics(
+        pid=os.getpid(),
+        memory=engine.memory,
+        jobs=jobs,
+        totals=TotalStatistics(**asdict(read), wasted=engine.wasted),
+        workers=len(pool.processes),
+        worker_processes=pool.processes,
+        started_by=config.started_by or None,
+        cgroup=cgroup(),
+        crews=pool.crews,
+    )
+
+
+def _job(session: Session, engine: EngineStatistics) -> JobStatistics:
+    job = session.job or 0
+    return JobStatistics(
+        id=job,
+        name=session.name,
+        table=session.table,
+        pid=session.pid,
+        rank=session.rank,
+        world_size=session.world_size,
+        epoch=session.epoch,
+        position=session.delivered,
+        **asdict(engine.jobs[job]),
+    )
 
 
 def why(engine: Engine, pool: Pool, pieces: Pieces, session: Session) -> Why:
@@ -107,7 +124,7 @@ def _facts(engine: Engine, session: Session) -> dict[str, Any]:
     except (ValueError, TypeError):
         about["dataset"] = "a dataset that it says nothing of"
     job = session.job or 0
-    stats = engine.stats(job)
+    got = engine.statistics().jobs[job]
     return {
         **about,
         "id": job,
@@ -116,7 +133,7 @@ def _facts(engine: Engine, session: Session) -> dict[str, Any]:
         "table": session.table,
         "team": session.team,
         "rows": int(np.unique(engine.rows_of(job)).size),
-        "delivered": stats.delivered,
-        "prepared": stats.prepared,
-        "taken_from_others": stats.shared,
+        "delivered": got.delivered,
+        "prepared": got.prepared,
+        "taken_from_others": got.shared,
     }

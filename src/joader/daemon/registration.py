@@ -1,0 +1,146 @@
+"""Which jobs are here, and by which numbers: their own, and those of their rows.
+
+A job whose dataset consists of pieces reads a recipe that it may share with other datasets, so its
+rows are numbered anew when it registers (engine/pieces.py). What is to be prepared comes back in
+those numbers, and is translated here for a dataset that has the rows.
+
+Invariant: a job is in `sessions` if and only if the engine and the pool know it, but for the moment
+in which it joins or leaves. Only `Registration` changes `sessions`. Not here: what jobs ask for.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+
+from msgspec.structs import replace
+
+from joader.daemon.session import Session
+from joader.engine import Engine
+from joader.engine.pieces import Pieces
+from joader.errors import BadMessage
+from joader.messages import Compare, Event, Inspect, Join, Leave, Prepare, Register, Registered
+from joader.schedule.actions import Lent
+from joader.schedule.orders import part_of
+from joader.statistics import ReadStatistics
+from joader.workers.pool import Pool
+
+log = logging.getLogger("joader.daemon")
+
+
+class Registration:
+    """The jobs of one node."""
+
+    def __init__(self, engine: Engine, pool: Pool, tell: Callable[[Event], None]) -> None:
+        """Start without any; `tell` takes events for the engine."""
+        self.sessions: dict[int, Session] = {}  # by job
+        self.pieces = Pieces()
+        self.past = ReadStatistics()  # of jobs that have left
+        self._engine = engine
+        self._pool = pool
+        self._tell = tell
+        self._jobs_made = 0
+
+    # Jobs come and go.
+
+    def register(self, session: Session, message: Register) -> None:
+        """Take a job in, with the workers it brings; whatever fails, nothing of it is left."""
+        if session.job is not None:
+            raise BadMessage("a connection serves one job")
+        session.keep(message.join.rows.nbytes + len(message.about))
+        self._jobs_made += 1
+        job = session.job = self._jobs_made
+        session.registered(message)
+        self.sessions[job] = session  # before the engine is told: it may refuse the job at once
+        try:
+            # Workers that are here already were compared when their first job came.
+            is_new = bool(message.ticket) and not self._pool.dispatch.knows(message.ticket)
+            if message.ticket:
+                self._pool.join(job, session.pid, _lent(message))
+            self._tell(replace(self._numbered(session, message), job=job))
+            if is_new and message.compare and not message.join.fresh:
+                self._tell(Inspect(job))
+        except Exception:
+            self.remove(job)  # it never joined
+            self._leave_pieces(session)
+            raise
+        session.send(Registered(job))
+        log.info("job %d joins: %s, process %d", job, session.name, session.pid)
+
+    def leave(self, session: Session) -> None:
+        """Let go of all that a session's job had; of one that was removed, its pieces only."""
+        job = session.job
+        if job is not None and self.sessions.pop(job, None) is not None:
+            self._note_totals(job)
+            # The engine first: what the pool gives up now is then wanted by other jobs only.
+            self._tell(Leave(job))
+            self._pool.leave(job)
+        self._leave_pieces(session)
+
+    def remove(self, job: int) -> Session | None:
+        """Forget a job that the engine does not know any more; its pieces go when it leaves."""
+        session = self.sessions.pop(job, None)
+        if session is not None:
+            self._pool.leave(job)
+        return session
+
+    def session_of(self, job: int) -> Session:
+        """Return the session of a job; BadMessage if there is none."""
+        session = self.sessions.get(job)
+        if session is None:
+            raise BadMessage(f"no job {job} is served now")
+        return session
+
+    def _note_totals(self, job: int) -> None:
+        """Keep the figures of a job that leaves: the engine forgets them with it."""
+        got = self._engine.statistics().jobs[job]
+        log.info("job %d leaves: %d delivered, %d prepared", job, got.delivered, got.prepared)
+        self.past += got
+
+    # Rows by other numbers.
+
+    def by_code(self, order: Prepare) -> Iterator[tuple[Prepare, str]]:
+        """Return which rows which code is to prepare, by its own numbers: its job's if it can."""
+        if not self.pieces.has(order.recipe):
+            yield order, order.recipe
+            return
+        session = self.sessions.get(order.job)
+        liked = session.recipe if session else ""
+        # A row that no dataset has any more goes to the code "", which nobody has: it is lost.
+        located = [self.pieces.locate(order.recipe, row, liked) or ("", 0) for row in order.rows]
+        for code in dict.fromkeys(code for code, _ in located):
+            rows = {place: row for place, (whose, row) in enumerate(located) if whose == code}
+            yield part_of(order, rows), code
+
+    def for_its_job(self, order: Compare) -> Compare | None:
+        """Return a comparison by the rows of its job's dataset; None if that does not have it."""
+        recipe = self.sessions[order.job].recipe
+        code, row = self.pieces.locate(order.recipe, order.row, recipe) or ("", 0)
+        return replace(order, row=row) if code == recipe else None
+
+    def _numbered(self, session: Session, message: Register) -> Join:
+        """Return what the job reads as rows of its recipe, which may be others' too."""
+        join = replace(message.join, reads_itself=not message.ticket)
+        if not message.pieces:
+            return join
+        # A recipe that the engine has closed must not get jobs again: its numbers are used anew.
+        self.pieces.forget_all_but(self._engine.has_recipe)
+        numbered = self.pieces.join(message.ground, join.recipe, message.pieces, join.rows)
+        session.common = numbered.recipe
+        return replace(
+            join, recipe=numbered.recipe, rows=numbered.rows, row_limit=numbered.row_limit
+        )
+
+    def _leave_pieces(self, session: Session) -> None:
+        if session.common:
+            self.pieces.leave(session.common, session.recipe)
+            session.common = ""  # a job that could not register comes by here again when it ends
+
+
+def _lent(message: Register) -> Lent:
+    return Lent(
+        message.ticket,
+        message.join.recipe,
+        workers=message.workers,
+        lends=message.lends,
+        waits=message.waits,
+        timeout_s=message.timeout_s,
+    )

@@ -1,0 +1,134 @@
+"""The figures of a node: frozen values that rooms return, and screens show.
+
+Every room that has figures has one method, `statistics()`. It returns one of these, or a tuple of
+them; the daemon puts them together, and `joader status --json` prints the result key by key. So a
+name here is a name that scripts rely on: add fields, with a default, but do not rename them.
+
+Invariant: delivered == prepared + hits, and shared <= hits. Not here: what one loader counts in its
+own process, waiting time included (client/counts.py).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from joader.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStatistics:
+    """What was read: `hits` were there already; `shared` hits were prepared for another job."""
+
+    delivered: int = 0
+    prepared: int = 0
+    hits: int = 0
+    shared: int = 0
+
+    def __add__(self, other: "ReadStatistics") -> "ReadStatistics":
+        """Return both together."""
+        return ReadStatistics(
+            delivered=self.delivered + other.delivered,
+            prepared=self.prepared + other.prepared,
+            hits=self.hits + other.hits,
+            shared=self.shared + other.shared,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobStatistics:
+    """One job: who reads, how far it is in its pass, and what it has read in all its passes."""
+
+    id: int
+    name: str
+    table: str  # of the catalog, with its version; empty: another dataset
+    pid: int
+    rank: int
+    world_size: int
+    epoch: int
+    position: int  # samples of its pass that it got, those before a checkpoint included
+    delivered: int
+    prepared: int
+    hits: int
+    shared: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TotalStatistics:
+    """All jobs since the daemon started, those that have left included."""
+
+    delivered: int = 0
+    prepared: int = 0
+    hits: int = 0
+    shared: int = 0
+    wasted: int = 0  # prepared ahead, and evicted before any job got it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheStatistics:
+    """The memory for prepared samples: `pinned_bytes` of `used_bytes` cannot be evicted now."""
+
+    used_bytes: int = 0
+    pinned_bytes: int = 0
+    budget_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineStatistics:
+    """All that the engine counts; it knows jobs by number only."""
+
+    jobs: Mapping[int, ReadStatistics]
+    memory: CacheStatistics
+    wasted: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrewStatistics:
+    """The workers that one loader brings, and what waits for them."""
+
+    ticket: str  # its first letters only: whoever knows all of it may come as a worker
+    jobs: tuple[int, ...]
+    workers: tuple[int, ...]  # process ids
+    lends: bool  # they prepare for other jobs, too
+    queued: int  # rows and own parts that no worker has yet
+    in_hand: int  # those that a worker has
+    on_their_way: int  # workers asked for that have not come yet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolStatistics:
+    """All workers: `processes` also has those whose crew was dismissed, until they have ended."""
+
+    processes: tuple[int, ...]
+    crews: tuple[CrewStatistics, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeStatistics:
+    """All there is to say about a daemon; without arguments, that there is none."""
+
+    version: str = __version__
+    pid: int | None = None
+    memory: CacheStatistics = CacheStatistics()
+    jobs: tuple[JobStatistics, ...] = ()
+    totals: TotalStatistics = TotalStatistics()
+    workers: int = 0
+    worker_processes: tuple[int, ...] = ()
+    started_by: int | None = None  # the job's process, if no person started it
+    cgroup: str = ""
+    crews: tuple[CrewStatistics, ...] = ()
+
+
+def to_json(node: NodeStatistics) -> bytes:
+    """Return a node's figures as they travel, and as `joader status --json` names them."""
+    return msgspec.json.encode(node)
+
+
+def from_json(body: bytes) -> NodeStatistics:
+    """Return the figures again; keys of a newer daemon that are unknown here are left out."""
+    return msgspec.json.decode(body, type=NodeStatistics)
+
+
+def saved(figures: ReadStatistics | JobStatistics | TotalStatistics) -> float | None:
+    """Return which part of the work was saved, 0 to 1; None if nothing was delivered yet."""
+    return figures.hits / figures.delivered if figures.delivered else None

@@ -1,0 +1,122 @@
+"""Figures are values: they add up, travel, and keep the names that scripts rely on."""
+
+import json
+from dataclasses import FrozenInstanceError, asdict, fields
+
+import pytest
+
+from joader import statistics
+from joader.statistics import (
+    CacheStatistics,
+    CrewStatistics,
+    JobStatistics,
+    NodeStatistics,
+    ReadStatistics,
+    TotalStatistics,
+    from_json,
+    saved,
+    to_json,
+)
+
+JOB = JobStatistics(
+    id=3,
+    name="train.py",
+    table="flowers@2",
+    pid=77,
+    rank=1,
+    world_size=4,
+    epoch=5,
+    position=64,
+    delivered=200,
+    prepared=50,
+    hits=150,
+    shared=120,
+)
+CREW = CrewStatistics(
+    ticket="0a1b2c3d",
+    jobs=(3,),
+    workers=(78, 79),
+    lends=True,
+    queued=12,
+    in_hand=8,
+    on_their_way=1,
+)
+NODE = NodeStatistics(
+    pid=70,
+    memory=CacheStatistics(used_bytes=640, pinned_bytes=128, budget_bytes=4096),
+    jobs=(JOB,),
+    totals=TotalStatistics(delivered=300, prepared=60, hits=240, shared=120, wasted=2),
+    workers=2,
+    worker_processes=(78, 79),
+    started_by=77,
+    cgroup="/user.slice",
+    crews=(CREW,),
+)
+
+
+def test_a_node_comes_back_from_json_as_it_was() -> None:
+    assert from_json(to_json(NODE)) == NODE
+
+
+def test_json_has_the_keys_that_scripts_rely_on() -> None:
+    shown = json.loads(to_json(NODE))
+    assert list(shown) == [
+        *("version", "pid", "memory", "jobs", "totals", "workers", "worker_processes"),
+        *("started_by", "cgroup", "crews"),
+    ]
+    assert list(shown["memory"]) == ["used_bytes", "pinned_bytes", "budget_bytes"]
+    assert list(shown["totals"]) == ["delivered", "prepared", "hits", "shared", "wasted"]
+    assert list(shown["jobs"][0]) == [
+        *("id", "name", "table", "pid", "rank", "world_size", "epoch", "position"),
+        *("delivered", "prepared", "hits", "shared"),
+    ]
+
+
+def test_what_python_prints_is_what_travels() -> None:
+    # `joader status --json` prints the first, and whoever asks the daemon itself gets the second.
+    assert json.loads(json.dumps(asdict(NODE))) == json.loads(to_json(NODE))
+
+
+def test_keys_of_a_newer_daemon_are_left_out() -> None:
+    newer = {**json.loads(to_json(NODE)), "gpus": 8}
+    assert from_json(json.dumps(newer).encode()) == NODE
+
+
+def test_a_daemon_that_knows_no_crews_yet_can_be_read() -> None:
+    older = json.loads(to_json(NODE))
+    del older["crews"]
+    assert from_json(json.dumps(older).encode()).crews == ()
+
+
+def test_no_daemon_has_no_process_and_delivers_nothing() -> None:
+    nothing = NodeStatistics()
+    assert nothing.pid is None
+    assert nothing.jobs == nothing.crews == nothing.worker_processes == ()
+    assert nothing.totals == TotalStatistics()
+    assert saved(nothing.totals) is None
+
+
+def test_what_jobs_read_adds_up() -> None:
+    jobs = [ReadStatistics(10, 4, 6, 5), ReadStatistics(1, 1, 0, 0)]
+    assert sum(jobs, ReadStatistics(100, 50, 50, 7)) == ReadStatistics(111, 55, 56, 12)
+
+
+def test_work_is_saved_by_what_was_there_already() -> None:
+    assert saved(JOB) == 0.75
+    assert saved(ReadStatistics(8, 8, 0, 0)) == 0.0
+    assert saved(ReadStatistics()) is None
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        kind
+        for name, kind in vars(statistics).items()
+        if name.endswith("Statistics") and isinstance(kind, type)
+    ],
+)
+def test_figures_are_frozen_and_small(kind: type) -> None:
+    value = kind(**dict.fromkeys((field.name for field in fields(kind)), 0))
+    assert not hasattr(value, "__dict__")
+    with pytest.raises(FrozenInstanceError):
+        setattr(value, fields(kind)[0].name, 1)
