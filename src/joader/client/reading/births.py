@@ -90,7 +90,7 @@ class Nursery:
         self.recipe, self.opaque, self.place = "", "", ""
         forked = is_forking(context)
         ours, theirs = socket.socketpair()
-        childhood = Childhood(theirs, self._owner, shared, own, workers, forked)
+        childhood = Childhood(theirs, self._owner, shared, own, workers=workers, forked=forked)
         childhood.watch_state, childhood.named = watch_state, named
         if forked:
             mine = [ours.fileno()]
