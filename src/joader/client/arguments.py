@@ -1,121 +1,142 @@
-"""What a loader's arguments may be, checked before anything is done with them."""
+"""A loader's arguments as one value, checked before anything is done with them.
 
+Not here: what a loader shows of them (loader.py), whether its dataset can be shared
+(dataset/obstacle.py).
+"""
+
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-from joader.catalog import Table, View
 from joader.errors import BadArgument
 from joader.images import Step, Steps
 from joader.sampling.sampler import checked_seed
-from joader.storage import Storage
-from joader.storage.hugging_face import is_dataset
 
 ORDERS = ("shared", "seeded")
 ON_ERROR = ("raise", "skip", "replace")
+DEFAULT_TIMEOUT_S = 120.0
+# What was looked at when the loader was made: as in torch's, it cannot be changed any more.
+FIXED = {
+    *("dataset", "batch_size", "sampler", "batch_sampler", "drop_last", "persistent_workers"),
+    *("worker_init_fn", "prepare", "transform", "seed", "order", "deterministic", "key", "job"),
+    *("on_error", "fallback", "where", "columns", "version", "lend"),
+}
+# Subclasses replace it (ultralytics, timm: an endless one), each in its own way.
+REPLACEABLE = {"batch_sampler"}
 
 
-def check(
-    *,
-    batch_size: object,
-    shuffle: object,
-    sampler: object,
-    batch_sampler: object,
-    drop_last: object,
-    order: str,
-    seed: int | None,
-    timeout: float,
-    on_error: str,
-    flags: Mapping[str, object],
-    counts: Mapping[str, object],
-    of_workers: Mapping[str, object],
-    functions: Mapping[str, object],
-    names: Mapping[str, object],
-) -> bool:
-    """Say what is wrong with a loader's arguments; return whether to shuffle."""
-    if batch_size is not None and (
-        isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1
-    ):
-        raise BadArgument(f"batch_size is {batch_size!r}; it is an integer above 0, or None")
-    if shuffle not in (None, True, False):
-        raise BadArgument(f"shuffle is {shuffle!r}; it is True or False")
-    if order not in ORDERS:
-        raise BadArgument(f"order is {order!r}; there are {', '.join(ORDERS)}")
-    if seed is not None and checked_seed(seed) >= 2**64:
-        raise BadArgument(f"seed is {seed!r}; a seed is an integer below 2**64")
-    if not isinstance(timeout, Real) or not timeout >= 0:
-        raise BadArgument(f"timeout is {timeout!r}; it is above 0, and 120 s by default")
-    if on_error not in ON_ERROR:
-        raise BadArgument(f"on_error is {on_error!r}; there are {', '.join(ON_ERROR)}")
-    for name, flag in flags.items():
-        if not isinstance(flag, bool):
-            raise BadArgument(f"{name} is {flag!r}; it is True or False")
-    for name, count in counts.items():
+@dataclass(frozen=True)
+class Arguments:
+    """What the user gave; the class docstring of the loader says what each is."""
+
+    dataset: Any
+    batch_size: int | None
+    shuffle: bool | None
+    sampler: Any
+    batch_sampler: Any
+    num_workers: int | None
+    collate_fn: Callable[[Any], Any] | None
+    pin_memory: bool
+    drop_last: bool
+    timeout: float
+    worker_init_fn: Callable[[int], None] | None
+    multiprocessing_context: Any
+    generator: Any
+    prefetch_factor: int | None
+    persistent_workers: bool
+    pin_memory_device: str
+    in_order: bool
+    prepare: Any
+    transform: Any
+    batch_transform: Callable[[Any], Any] | None
+    seed: int | None
+    order: str
+    deterministic: bool
+    key: str | None
+    job: str | None
+    address: str | None
+    as_numpy: bool
+    on_error: str
+    fallback: bool
+    lend: bool
+    where: Any
+    columns: Sequence[str] | None
+    version: int | None
+
+    @property
+    def chosen(self) -> Any:
+        """The sampler or the batch sampler that the user gave."""
+        return self.batch_sampler if self.sampler is None else self.sampler
+
+    @property
+    def name(self) -> str:
+        """What the job is called: as the user says, or as its script."""
+        return self.job or os.path.basename(sys.argv[0] or "python")
+
+    def check(self) -> None:
+        """Say what is wrong with them, one by one and then together."""
+        _check_order(self)
+        _check_kinds(self)
+        _check_batches(self)
+
+
+def _check_order(given: Arguments) -> None:
+    size = given.batch_size
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
+        raise BadArgument(f"batch_size is {size!r}; it is an integer above 0, or None")
+    if given.shuffle not in (None, True, False):
+        raise BadArgument(f"shuffle is {given.shuffle!r}; it is True or False")
+    if given.order not in ORDERS:
+        raise BadArgument(f"order is {given.order!r}; there are {', '.join(ORDERS)}")
+    if given.seed is not None and checked_seed(given.seed) >= 2**64:
+        raise BadArgument(f"seed is {given.seed!r}; a seed is an integer below 2**64")
+
+
+def _check_kinds(given: Arguments) -> None:
+    # Not `timeout < 0`: that lets NaN through.
+    if not isinstance(given.timeout, Real) or not given.timeout >= 0:
+        raise BadArgument(f"timeout is {given.timeout!r}; it is above 0, and 120 s by default")
+    if given.on_error not in ON_ERROR:
+        raise BadArgument(f"on_error is {given.on_error!r}; there are {', '.join(ON_ERROR)}")
+    for name in ("fallback", "lend"):
+        if not isinstance(getattr(given, name), bool):
+            raise BadArgument(f"{name} is {getattr(given, name)!r}; it is True or False")
+    for name in ("num_workers", "prefetch_factor"):
+        count = getattr(given, name)
         if count is not None and (not isinstance(count, int) or count < 0):
             raise BadArgument(f"{name} is {count!r}; it is an integer >= 0")
+    # As torch: without workers these would have no effect.
+    of_workers = {
+        "prefetch_factor": given.prefetch_factor,
+        "persistent_workers": given.persistent_workers or None,
+        "multiprocessing_context": given.multiprocessing_context,
+    }
     for name, value in of_workers.items():
-        if value is not None and not counts["num_workers"]:
+        if value is not None and not given.num_workers:
             raise BadArgument(f"{name} is {value!r}; it is for workers, so give num_workers=, too")
-    for name, text in names.items():
+    for name in ("key", "job"):
+        text = getattr(given, name)
         if text is not None and not isinstance(text, str):
             raise BadArgument(f"{name} is {text!r}; it is a text, or None")
-    for name, function in functions.items():
+    for name in ("collate_fn", "batch_transform", "worker_init_fn"):
+        function = getattr(given, name)
         if function is not None and not callable(function):
             raise BadArgument(f"{name} is {function!r}; it is a function, or None")
-    if sampler is not None and shuffle:
+
+
+def _check_batches(given: Arguments) -> None:
+    if given.sampler is not None and given.shuffle:
         raise BadArgument("sampler and shuffle=True exclude each other: a sampler is the order")
-    if batch_sampler is not None and (
-        batch_size != 1 or shuffle or sampler is not None or drop_last
-    ):
+    others = given.batch_size != 1 or given.shuffle or given.sampler is not None or given.drop_last
+    if given.batch_sampler is not None and others:
         raise BadArgument(
             "batch_sampler excludes batch_size, shuffle, sampler and drop_last: it is all of them"
         )
-    if batch_size is None and drop_last:
+    if given.batch_size is None and given.drop_last:
         raise BadArgument("batch_size=None excludes drop_last: there are no batches")
-    return bool(shuffle)
-
-
-def checked_dataset(dataset: Any, batch_size: int | None, chosen: Any) -> str:
-    """Say why a dataset cannot be shared sample by sample; "" if it can.
-
-    `chosen` is the sampler or batch sampler that the user gave. Whatever torch reads, it reads.
-    """
-    kind = type(dataset).__name__
-    stream = getattr(sys.modules.get("torch.utils.data.dataset"), "IterableDataset", None)
-    if stream is not None and isinstance(dataset, stream):
-        return f"the dataset is a {kind}, which is read from front to end"
-    if not hasattr(type(dataset), "__getitem__"):
-        return f"the dataset is a {kind}, which has no rows"
-    batches = getattr(sys.modules.get("torch.utils.data.sampler"), "BatchSampler", None)
-    if batch_size is None and batches is not None and isinstance(chosen, batches):
-        return "with batch_size=None the sampler gives whole batches of keys"
-    if isinstance(dataset, Mapping) and any(key not in dataset for key in range(len(dataset))):
-        return f"the dataset is a {kind} whose keys are not 0 to {len(dataset) - 1}"
-    if not hasattr(type(dataset), "__len__") and chosen is not None:
-        return f"the dataset is a {kind} without a length"
-    if isinstance(chosen, list | tuple) and _has_other_keys(chosen, len(dataset)):
-        return "the sampler gives keys that are not row numbers"
-    if batch_size is not None and _gives_batches(dataset):
-        return f"the dataset is a {kind} whose __getitems__ gives whole batches"
-    return ""
-
-
-def _has_other_keys(chosen: Sequence[Any], length: int) -> bool:
-    """Tell whether a list of keys, or of batches of them, has others than the dataset's rows."""
-    keys = [k for key in chosen for k in (key if isinstance(key, list | tuple) else [key])]
-    return any(isinstance(key, int) and not -length <= key < length for key in keys)
-
-
-def _gives_batches(dataset: Any) -> bool:
-    """Tell whether torch would ask a dataset for whole batches, which may differ from its rows."""
-    while type(dataset).__module__ == "torch.utils.data.dataset" and hasattr(dataset, "dataset"):
-        dataset = dataset.dataset
-    if isinstance(dataset, Storage | Table | View):
-        return False
-    if is_dataset(dataset):  # rows of a Hugging Face dataset, unless a function sees the batch
-        return bool(getattr(dataset, "_format_type", None) == "custom")
-    return callable(getattr(type(dataset), "__getitems__", None))
 
 
 def steps_of(given: Any, name: str) -> Steps:

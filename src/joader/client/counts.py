@@ -61,14 +61,14 @@ class Counts:
     def stats(self, epoch: int) -> LoaderStats:
         """Return the figures as they are now."""
         return LoaderStats(
-            self.delivered,
-            self.prepared,
-            self.delivered - self.prepared,
-            self.shared,
-            round(self.wait_s, 3),
-            epoch,
-            self.skipped,
-            self.replaced,
-            self.repeated,
-            self.fallback,
+            delivered=self.delivered,
+            prepared=self.prepared,
+            hits=self.delivered - self.prepared,
+            shared=self.shared,
+            wait_s=round(self.wait_s, 3),
+            epoch=epoch,
+            skipped=self.skipped,
+            replaced=self.replaced,
+            repeated=self.repeated,
+            fallback=self.fallback,
         )

@@ -9,7 +9,8 @@ import pytest
 
 from joader.client.dataset.ground import NO_GROUND
 from joader.client.dataset.identity import NOT_COMPARABLE
-from joader.client.reading.look import Looker, Settings, Sight
+from joader.client.reading.look import Looker, Sight
+from joader.client.reading.settings import Settings
 from joader.daemon.machine import cores
 from joader.images import Steps
 

@@ -1,8 +1,8 @@
-"""The samplers a loader shows, and the order of a pass that they give where they are read.
+"""The samplers a loader shows, and the order of a pass that they give if they are read.
 
 A loader always has a `sampler` and a `batch_sampler`, as torch's has: frameworks look for them.
-Only a user's own is read, and torch's RandomSampler where a generator says what its order is.
-Not here: how an order is saved and gone on with (told_order.py).
+Only a user's own is read, and torch's RandomSampler if a generator says what its order is.
+Not here: how an order is saved and gone on with (sampler_order.py).
 """
 
 import operator
@@ -17,7 +17,7 @@ from joader.errors import BadArgument
 
 @dataclass(frozen=True)
 class Batches:
-    """Positions of a sampler in batches: torch's BatchSampler, where there is no torch."""
+    """Positions of a sampler in batches: torch's BatchSampler, for want of torch."""
 
     sampler: Any
     batch_size: int
@@ -42,10 +42,11 @@ class Batches:
 
 def shown(
     dataset: Any,
-    batch_size: int | None,
-    shuffle: bool,
+    *,
     sampler: Any,
     batch_sampler: Any,
+    batch_size: int | None,
+    shuffle: bool,
     drop_last: bool,
     generator: Any,
 ) -> tuple[Any, Any]:

@@ -4,6 +4,7 @@ Both are the authority on what was yielded. `begin` says what is left, to any da
 for and not yielded before it is asked for again.
 """
 
+import os
 from collections import deque
 from hashlib import blake2b
 from typing import Any, Protocol
@@ -142,7 +143,7 @@ class Drawn:
         told = batch.positions
         if self._rank is None:
             return told
-        first = self._rank * len(told)  # ranks are told numbers in their stead
+        first = self._rank * len(told)  # ranks get numbers instead
         return self._plan[0][0][first : first + len(told)]
 
     def randomness(self, batch: Deliver) -> tuple[int, list[int]]:
@@ -264,3 +265,8 @@ def key_from(*parts: int) -> int:
     """Return where random numbers start that are made of all of these."""
     name = " ".join(map(str, parts)).encode()
     return int.from_bytes(blake2b(name, digest_size=8).digest()) >> 1
+
+
+def random_key() -> int:
+    """Return where random numbers start that nobody can foresee."""
+    return int.from_bytes(os.urandom(8)) >> 1

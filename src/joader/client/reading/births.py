@@ -101,7 +101,9 @@ class Nursery:
         # One at a time, up to where others know what of this one they must not keep.
         with _starting:
             ours, theirs = socket.socketpair()
-            childhood = Childhood(theirs, self._owner, shared, own, workers, self._forked)
+            childhood = Childhood(
+                theirs, self._owner, shared, own, workers=workers, forked=self._forked
+            )
             childhood.watch_state, childhood.named = watch_state, named
             if self._forked:
                 mine = [ours.fileno()]

@@ -1,10 +1,11 @@
 """A batch, copied out of shared memory and collated: nothing of it is shared with anyone.
 
-Where the user leaves collating to torch, or to us, a batch is one native gather from its slots. A
+If the user leaves collating to torch, or to us, a batch is one native gather from its slots. A
 `collate_fn` gets private copies of the samples.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -30,6 +31,20 @@ class Samples(NamedTuple):
 
     samples: list[Any]
     rows: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Collation:
+    """How samples become a batch."""
+
+    collate_fn: Callable[[Any], Any] | None  # the user's, or torch's if torch is loaded
+    singly: bool  # a batch is one sample
+    as_numpy: bool
+
+    @property
+    def usual(self) -> bool:
+        """Whether the user leaves it to torch, or to us."""
+        return self.collate_fn is None or self.collate_fn is torch_api.collate_of(self.singly)
 
 
 class Joins(Protocol):
@@ -60,9 +75,7 @@ def samples_of(layouts: list[Layout], memory: NDArray[np.uint8], batch: Deliver)
 
 def copy(
     slots: Slots,
-    collate_fn: Callable[[Any], Any] | None,
-    singly: bool,
-    as_numpy: bool,
+    collation: Collation,
     allocate: Callable[[int], Any],
     joined: Joins | None = None,
 ) -> tuple[Any, bool]:
@@ -71,18 +84,19 @@ def copy(
     `joined`: what puts further columns beside the samples' own.
     """
     layouts, memory, offsets, rows = slots
-    usual = collate_fn is None or collate_fn is torch_api.collate_of(singly)
-    if usual and not singly:
+    if collation.usual and not collation.singly:
         copied = gather(
             layouts,
             memory,
             offsets,
-            tensors=False if as_numpy else None,
+            # None: tensors if torch is loaded.
+            tensors=False if collation.as_numpy else None,
             allocate=allocate,
             allow_pickle=True,
         )
         if copied.collated and joined is not None:
-            return joined.batch(copied.data, rows, as_numpy), False
+            # False, though most of it may: the columns beside it are in memory of their own.
+            return joined.batch(copied.data, rows, collation.as_numpy), False
         if copied.collated:
             return copied.data, True
         samples = copied.data
@@ -91,22 +105,16 @@ def copy(
             read(layout, memory[offset:], allow_pickle=True)
             for layout, offset in zip(layouts, offsets.tolist(), strict=True)
         ]
-    return _collated(samples, rows, collate_fn, singly, as_numpy, joined), False
+    return _collated(Samples(samples, rows), collation, joined), False
 
 
-def make(
-    given: Samples,
-    collate_fn: Callable[[Any], Any] | None,
-    singly: bool,
-    as_numpy: bool,
-    joined: Joins | None = None,
-) -> Any:
+def make(given: Samples, collation: Collation, joined: Joins | None = None) -> Any:
     """Return a batch of samples that are objects, as torch's loader without workers makes it."""
-    usual = collate_fn is None or collate_fn is torch_api.collate_of(singly)
-    if usual and not singly and (as_numpy or torch_api.loaded() is None):
-        slots = _packed(given)
-        return copy(slots, collate_fn, singly, as_numpy, _new_bytes, joined)[0]
-    return _collated(given.samples, given.rows, collate_fn, singly, as_numpy, joined)
+    by_us = collation.as_numpy or torch_api.loaded() is None
+    if collation.usual and not collation.singly and by_us:
+        # By the same way as from workers, so that batches do not differ by who prepared them.
+        return copy(_packed(given), collation, _new_bytes, joined)[0]
+    return _collated(given, collation, joined)
 
 
 def _new_bytes(size_bytes: int) -> NDArray[np.uint8]:
@@ -124,20 +132,11 @@ def _packed(given: Samples) -> Slots:
     return Slots([parcel.layout for parcel in parcels], memory, ends[:-1], given.rows)
 
 
-def _collated(
-    samples: list[Any],
-    rows: NDArray[np.int64],
-    collate_fn: Callable[[Any], Any] | None,
-    singly: bool,
-    as_numpy: bool,
-    joined: Joins | None,
-) -> Any:
-    usual = collate_fn is None or collate_fn is torch_api.collate_of(singly)
-    if joined is not None:
-        samples = joined.samples(samples, rows)
-    data = samples[0] if singly else samples
-    if collate_fn is not None and not usual:
-        return collate_fn(data)
-    if as_numpy:
+def _collated(given: Samples, collation: Collation, joined: Joins | None) -> Any:
+    samples = given.samples if joined is None else joined.samples(given.samples, given.rows)
+    data = samples[0] if collation.singly else samples
+    if collation.collate_fn is not None and not collation.usual:
+        return collation.collate_fn(data)
+    if collation.as_numpy:
         return data
-    return (torch_api.convert if singly else torch_api.collate)(data)
+    return (torch_api.convert if collation.singly else torch_api.collate)(data)

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joader.client import torch_api
-from joader.client.dataset.joined_columns import Joining
+from joader.client.counts import Counts
+from joader.client.reading.batch_maker import BatchMaker
 from joader.client.reading.collate import Samples, Slots
 from joader.client.reading.connection import Connection
+from joader.client.reading.current_job import CurrentJob
 from joader.client.reading.in_job import InJob
-from joader.client.reading.job import Job
+from joader.client.reading.look import Sight
 from joader.client.reading.no_daemon import Alone
 from joader.client.reading.torch_workers import InWorkers, Request
 from joader.errors import WorldError
@@ -26,9 +28,11 @@ Rows = NDArray[np.int64]
 
 
 class Loader(Protocol):
-    """What is needed of the loader."""
+    """What is needed of the loader: how it is set, also if that changes during the pass."""
 
     on_error: str
+    order: str
+    address: str | None
 
     @property
     def timeout_s(self) -> float:
@@ -36,55 +40,13 @@ class Loader(Protocol):
         ...
 
     @property
-    def goes_on_elsewhere(self) -> bool:
-        """Whether a pass may go on with another daemon."""
-        ...
-
-    @property
-    def tries_here(self) -> bool:
-        """Whether rows that fail in a worker are tried in the job."""
-        ...
-
-    @property
-    def seeded(self) -> bool:
-        """Whether random numbers are a function of seed and epoch."""
-        ...
-
-    def connect(self, batch_size: int, job: Job) -> Connection | Alone:
-        """Register a job with the daemon."""
-        ...
-
-    def alone(self, error: WorldError, job: Job) -> Alone:
-        """Do a job without a daemon."""
-        ...
-
-    def keep(self, connection: Connection | Alone, job: Job) -> None:
-        """Keep a connection for the next pass, if that is of the same job."""
-        ...
-
-    @property
     def persistent_workers(self) -> bool:
         """Whether workers outlive a pass."""
         ...
 
-    def without_workers(self) -> Job:
-        """Bring no workers from now on; return the job as it is then."""
-        ...
-
-    def in_private(self, row: int) -> Job:
-        """Share nothing from now on; return the job as it is then."""
-        ...
-
-    def collated(self, whole: Slots | Samples, joined: Joining | None) -> Any:
-        """Make a batch."""
-        ...
-
-    def finished(self, data: Any) -> Any:
-        """Apply the batch transform."""
-        ...
-
-    def count(self, batch: Deliver, wait_s: float, failed: int, replaced: int, alone: bool) -> None:
-        """Count a batch that was yielded."""
+    @property
+    def batch_maker(self) -> BatchMaker:
+        """What makes its batches."""
         ...
 
     def __len__(self) -> int:
@@ -93,17 +55,20 @@ class Loader(Protocol):
 
 
 class Reading:
-    """A loader, its job and what joins its samples, as one pass knows them."""
+    """A loader and its job, as one pass knows them."""
 
-    def __init__(self, loader: Loader, job: Job, joined: Joining | None) -> None:
+    def __init__(self, loader: Loader, current: CurrentJob, sight: Sight, counts: Counts) -> None:
         """Take the loader as it is now."""
-        self._loader, self._job, self._joined = loader, job, joined
+        # The loader itself, so that `for batch in DataLoader(...)` keeps it alive.
+        self._loader, self._current, self._counts = loader, current, counts
+        self._job, self._joined = sight.job, sight.joined
         self.on_error = loader.on_error
-        self.goes_on_elsewhere = loader.goes_on_elsewhere
-        self.reads_itself = job.lending is None
-        self.tries_here = loader.tries_here and not self.reads_itself
+        self.goes_on_elsewhere = current.settings.rank is None  # ranks do not, one by one
+        self.reads_itself = self._job.lending is None
+        # Rows that fail in a worker: the user did not ask for one, and without torch reads here.
+        self.tries_here = current.settings.num_workers is None and not self.reads_itself
         # As with torch, state that user code keeps in a worker ends with the pass.
-        self.renews = job.fresh and not loader.persistent_workers
+        self.renews = self._job.fresh and not loader.persistent_workers
 
     @property
     def timeout_s(self) -> float:
@@ -112,26 +77,26 @@ class Reading:
 
     def connect(self, batch_size: int = 0) -> Connection | Alone:
         """Register with the daemon, for the rows of this pass."""
-        return self._loader.connect(batch_size, self._job)
+        return self._current.connect(self._job, batch_size, self._loader.address, self.timeout_s)
 
     def alone(self, error: WorldError) -> Alone:
         """Go on without a daemon."""
-        return self._loader.alone(error, self._job)
+        return self._current.alone(error, self._job)
 
     def connect_without_workers(self) -> Connection | Alone:
         """Register anew, as a job that reads by itself what nobody has prepared."""
-        self._job = self._loader.without_workers()
+        self._job = self._current.without_workers()
         self.reads_itself, self.tries_here = True, False
         return self.connect()
 
     def connect_in_private(self, row: int) -> Connection | Alone:
         """Register anew, as a job that shares nothing: a row came out otherwise than others'."""
-        self._job = self._loader.in_private(row)
+        self._job = self._current.in_private(row)
         return self.connect()
 
     def in_job(self) -> InJob:
         """Return who reads rows in this process."""
-        return self._job.in_job(seeded=self._loader.seeded)
+        return self._job.in_job(seeded=self._loader.order == "seeded")
 
     def in_workers(self, requests: Iterator[Request]) -> InWorkers | None:
         """Return torch's workers for a pass without a daemon, if the user gave any."""
@@ -142,7 +107,7 @@ class Reading:
 
     def keep(self, connection: Connection | Alone) -> None:
         """Keep a connection for the next pass, if that has the same rows."""
-        self._loader.keep(connection, self._job)
+        self._current.keep(connection, self._job)
 
     def row_at(self, position: int) -> int:
         """Return the row that a position stands for."""
@@ -154,15 +119,15 @@ class Reading:
 
     def collated(self, whole: Slots | Samples) -> Any:
         """Copy a batch out of shared memory, or make it of samples."""
-        return self._loader.collated(whole, self._joined)
+        return self._loader.batch_maker.collated(whole, self._joined)
 
     def finished(self, data: Any) -> Any:
         """Apply the batch transform."""
-        return self._loader.finished(data)
+        return self._loader.batch_maker.finished(data)
 
     def count(self, batch: Deliver, wait_s: float, failed: int, replaced: int, alone: bool) -> None:
         """Count a batch that was yielded."""
-        self._loader.count(batch, wait_s, failed, replaced, alone)
+        self._counts.note(batch, wait_s, failed, replaced, alone)
 
     def __len__(self) -> int:
         """Return the number of batches of a full pass."""

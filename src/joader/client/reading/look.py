@@ -9,9 +9,8 @@ What cannot be compared (a connection, an object of a C library) makes the job's
 own: it works, is not shared, and gets new workers each time, as nobody can tell if it has changed.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,36 +22,14 @@ from joader.client.dataset.identity import NOT_COMPARABLE, Identity
 from joader.client.dataset.joined_columns import Joining
 from joader.client.dataset.tables import Joined
 from joader.client.dataset.unwrap import unwrap
-from joader.client.ranks import Rank
 from joader.client.reading.births import context_of, is_forking
 from joader.client.reading.job import Job, Lending
+from joader.client.reading.settings import Settings
 from joader.daemon.machine import cores
-from joader.images import Steps
-from joader.recipe.fingerprint import Memory, fingerprint, look
+from joader.recipe.fingerprint import Memory, Outline, fingerprint, look
 from joader.recipe.fingerprint.shorthand import MOST_LINES
 from joader.recipe.parts import OwnPart, SharedPart
 from joader.recipe.place import place, place_in_words
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a loader was made with, as far as its job depends on it."""
-
-    name: str
-    key: str | None
-    prepare: Steps
-    transform: Steps
-    worker_init_fn: Callable[[int], None] | None
-    deterministic: bool
-    private: bool  # its random samples are its alone, though the daemon does not draw them
-    seed: int
-    drop_last: bool
-    rank: Rank | None
-    whose: str  # all passes of the loader read for this
-    num_workers: int | None
-    lend: bool
-    context: Any
-    alone: bool = False  # it shares nothing: its rows were seen to differ from others'
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +58,16 @@ class Sight:
         )
 
 
+class _Seen(NamedTuple):
+    """What the shared part of a job is called, and what of it could be compared."""
+
+    named: Any  # what the name is of
+    name: str
+    opaque: str  # what cannot be compared; "": nothing, or a key names it
+    outline: Outline
+    unsure: bool
+
+
 class Looker:
     """Looks at a loader's dataset, again and again."""
 
@@ -98,43 +85,30 @@ class Looker:
         with_torch = its.worker_init_fn is not None and torch_api.loaded() is not None
         shared = SharedPart(base.base, its.prepare, its.worker_init_fn, with_torch)
         own = OwnPart(its.transform)
-        bare = not shared.steps.steps and its.worker_init_fn is None
-        named = joined.named if joined else base.base
-        thing = named if bare else replace(shared, dataset=named)
-        seen = look(thing, max_lines=MOST_LINES, memory=self._memory)
-        name, opaque = seen.name, seen.opaque
-        if its.key is not None:
-            # It names the dataset as it was when it was first looked at; what cannot be compared
-            # counts as unchanged.
-            name = its.key
-            if not opaque:
-                self._first = self._first or seen.name
-                name += f", changed to {seen.name}" if seen.name != self._first else ""
-            opaque = ""
-        if its.key is not None and not bare:  # it names the dataset, not what is done to it
-            name += f" {fingerprint(replace(shared, dataset=None))}"
+        seen = self._seen(shared, joined.named if joined else base.base)
         table = joined if isinstance(joined, Joined) else None
-        deterministic = its.deterministic or shared.deterministic
         own_seen = look(own, name="transform", memory=self._own_memory) if own.steps.steps else None
         own_opaque = own_seen.opaque if own_seen else ""
-        lending = self._lending(opaque or own_opaque, shared.dataset)
+        deterministic = its.deterministic or shared.deterministic
+        # Random samples that are a function of its seed are of use to this job only.
+        of_its_own = its.private and not deterministic
+        private = of_its_own or bool(seen.opaque) or its.alone
         about = About(
-            outline=[] if its.key else seen.outline,
+            outline=seen.outline,
             key=its.key or "",
             shared=shared,
             own=own,
             rows=len(base.base),
             table=table.name if table else "",
             deterministic=deterministic,
-            private=its.private and not deterministic,
+            private=of_its_own,
             seeded=order == "seeded" and not deterministic,
-            opaque=opaque,
+            opaque=seen.opaque,
             runs={} if its.key else place_in_words(),
         )
-        private = (its.private and not deterministic) or bool(opaque) or its.alone
         job = Job(
             name=its.name,
-            recipe=name,
+            recipe=seen.name,
             place="" if its.key is not None else place(),
             rows=base.rows,
             row_limit=len(base.base),
@@ -147,28 +121,49 @@ class Looker:
             own=own,
             rank=its.rank,
             reads_for=its.whose,
-            named=thing,
-            lending=lending,
+            named=seen.named,
+            lending=self._lending(seen.opaque or own_opaque, shared.dataset),
             private=f" of {its.whose}" if private else "",
-            table=table.name if table else "",
+            table=about.table,
             ground=NO_GROUND if private or its.key is not None else ground_of(shared),
             about=about.to_bytes(),
         )
-        identity = Identity(
-            NOT_COMPARABLE if opaque else name, [] if its.key else seen.outline, base.rows, table
+        return Sight(
+            job,
+            Identity(NOT_COMPARABLE if seen.opaque else seen.name, seen.outline, base.rows, table),
+            joined,
+            opaque=seen.opaque,
+            own_name=own_seen.name if own_seen else "",
+            unsure=seen.unsure or bool(own_opaque),
         )
-        own_name = own_seen.name if own_seen else ""
-        unsure = bool(seen.opaque or own_opaque)
-        return Sight(job, identity, joined, opaque, own_name, unsure)
+
+    def _seen(self, shared: SharedPart, dataset: Any) -> "_Seen":
+        """Look at the shared part of a job; `dataset` is what it is named by."""
+        its = self._settings
+        bare = not shared.steps.steps and its.worker_init_fn is None
+        named = dataset if bare else replace(shared, dataset=dataset)
+        seen = look(named, max_lines=MOST_LINES, memory=self._memory)
+        unsure = bool(seen.opaque)
+        if its.key is None:
+            return _Seen(named, seen.name, seen.opaque, seen.outline, unsure)
+        # A key names the dataset as it was when it was first looked at; what cannot be compared
+        # counts as unchanged.
+        name = its.key
+        if not seen.opaque:
+            self._first = self._first or seen.name
+            name += f", changed to {seen.name}" if seen.name != self._first else ""
+        if not bare:  # it names the dataset, not what is done to it
+            name += f" {fingerprint(replace(shared, dataset=None))}"
+        return _Seen(named, name, "", [] if its.key else seen.outline, unsure)
 
     def _lending(self, opaque: str, dataset: Any) -> Lending | None:
-        """Return which workers the job brings; none where it is to read by itself."""
+        """Return which workers the job brings; None if it is to read by itself."""
         its = self._settings
-        if its.num_workers == 0:
+        if its.num_workers == 0 or its.keeps_state:
             return None
         if its.num_workers is None:
-            # Nobody asked for processes: none where one might do what the job would not, or where
-            # it would have to load the script anew, which not every script survives.
+            # Nobody asked for processes: none if one might do what the job would not, or if it
+            # would have to load the script anew, which not every script survives.
             if opaque or _asks_the_user(dataset) or not is_forking(context_of(its.context)):
                 return None
             return Lending(0, its.lend, its.context, cores())

@@ -11,16 +11,44 @@ from collections.abc import Iterator
 from typing import Any
 
 from joader.client import torch_api
+from joader.errors import BadArgument
 
 log = logging.getLogger("joader")
+
+
+# Arguments that torch's loader gets as our loader shows them.
+_SAME = (
+    *("dataset", "num_workers", "pin_memory", "worker_init_fn", "generator", "prefetch_factor"),
+    *("persistent_workers", "timeout"),
+)
 
 
 class Inside:
     """A torch loader with the arguments of ours."""
 
-    def __init__(self, reason: str, arguments: dict[str, Any]) -> None:
-        """Make it; torch's errors are its own."""
+    def __init__(
+        self,
+        reason: str,
+        ours: Any,
+        *,
+        sampler: Any,
+        batch_sampler: Any,
+        shuffle: bool,
+        collate_fn: Any,
+    ) -> None:
+        """Make it, with the samplers as the user gave them; torch's errors are its own."""
         torch = torch_api.loaded()
+        if torch is None:
+            raise BadArgument(
+                f"{reason}; only torch's loader can read that, and torch is not loaded"
+            )
+        arguments = {name: getattr(ours, name) for name in _SAME}
+        arguments |= {"sampler": sampler, "batch_sampler": batch_sampler, "collate_fn": collate_fn}
+        if ours.num_workers:  # torch refuses it otherwise, and num_workers may have been set to 0
+            arguments["multiprocessing_context"] = ours.multiprocessing_context
+        if batch_sampler is None:  # which excludes these
+            arguments |= {"batch_size": ours.batch_size, "drop_last": ours.drop_last}
+            arguments["shuffle"] = shuffle or None
         self.loader = torch.utils.data.DataLoader(**arguments)
         self._reason = reason
         self._said = False

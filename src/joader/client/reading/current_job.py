@@ -1,0 +1,186 @@
+"""The job that a loader is now, with what waits for its next pass: a connection and a nursery.
+
+A dataset is looked at again before each pass, and a loader may become another job in between: its
+dataset has changed, it is to bring other workers, or to share nothing. Invariant: the idle
+connection and the nursery are of the job that was seen last; when it changes, both go. A pass that
+is under way keeps the job that it began with.
+Not here: what is seen of a dataset (look.py), what a job tells a daemon (job.py).
+"""
+
+import logging
+from dataclasses import replace
+from typing import Any, Protocol
+
+from joader.client.reading.births import Nursery
+from joader.client.reading.connection import Connection
+from joader.client.reading.job import Job
+from joader.client.reading.look import Looker, Sight
+from joader.client.reading.no_daemon import Alone
+from joader.client.reading.settings import Settings
+from joader.errors import WorldError
+
+log = logging.getLogger("joader")
+
+
+class Begun(Protocol):
+    """A pass that has begun."""
+
+    def hand_over(self) -> Connection | Alone:
+        """Leave the connection to another pass."""
+        ...
+
+
+class CurrentJob:
+    """What was seen of a loader's dataset last, and what is kept for it between passes."""
+
+    def __init__(self, settings: Settings, *, fallback: bool) -> None:
+        """Look at nothing yet; `fallback`: without a daemon the job goes on by itself."""
+        self.settings = settings
+        self._fallback = fallback
+        self._looker: Looker | None = None  # made at the first look: copies begin without
+        self._looked_at: tuple[Any, str, int] = None, "", 0  # dataset, order, rows at a time
+        self._sight: Sight | None = None
+        self._idle: Connection | None = None
+        self._nursery: tuple[Job, Nursery] | None = None
+        self._said_opaque = False
+
+    def copied(self, context: Any) -> "CurrentJob":
+        """Return the same for a loader that has begun no pass."""
+        other = CurrentJob(replace(self.settings, context=context), fallback=self._fallback)
+        other._said_opaque = self._said_opaque
+        return other
+
+    def sight(self, dataset: Any, order: str, batch_size: int) -> Sight:
+        """Return what was seen last; look, if that was never."""
+        if self._sight is None:
+            self._sight = self._look(dataset, order, batch_size)
+        return self._sight
+
+    def look_again(
+        self, dataset: Any, order: str, batch_size: int, *, persistent: bool
+    ) -> Connection | None:
+        """See what the dataset is now; whatever has changed means new workers and another job.
+
+        `persistent` workers stay if nobody can tell whether anything has changed. Return what is
+        registered for the rows before: close it once the others are registered, so that what both
+        have in common is not forgotten.
+        """
+        before = self._sight
+        assert before is not None
+        now = self._look(dataset, order, batch_size)
+        stays = persistent and now.unsure and len(now.job.rows) == len(before.job.rows)
+        if (before.is_same(now, order) and not now.unsure) or stays:
+            return None
+        self._sight = now
+        left, self._idle, self._nursery = self._idle, None, None
+        return left
+
+    def bring(self, num_workers: int | None, context: Any) -> None:
+        """Bring other workers from the next pass on."""
+        self._become(replace(self.settings, num_workers=num_workers, context=context))
+
+    def without_workers(self) -> Job:
+        """Bring no workers from now on: the dataset keeps state that belongs into this process."""
+        log.warning(
+            "the dataset changes when it is read, so this job reads it in its own process, as "
+            "torch does without num_workers; give num_workers= to have worker processes read it"
+        )
+        self._become(replace(self.settings, keeps_state=True))
+        return self.sight(*self._looked_at).job
+
+    def in_private(self, row: int) -> Job:
+        """Share nothing from now on: what this job prepares is not what others have."""
+        log.warning(
+            "row %d comes out otherwise here than in another job with an equal recipe, so this job "
+            "shares nothing with it: the dataset or prepare= depends on something that joader does "
+            "not see (a file behind a path, a library's state), or is random although it is "
+            "declared deterministic; key= tells jobs apart",
+            row,
+        )
+        self._become(replace(self.settings, alone=True))
+        return self.sight(*self._looked_at).job
+
+    def say_if_opaque(self) -> None:
+        """Say once that the job is not shared, if that is so, and why."""
+        sight = self._sight
+        if sight is not None and sight.opaque and not self._said_opaque:
+            self._said_opaque = True
+            where = "by workers of this job alone" if sight.job.lending else "in this process"
+            log.warning(
+                "this dataset is not shared with other jobs, and is read %s: %s",
+                *(where, sight.opaque),
+            )
+
+    def connect(
+        self, job: Job, batch_size: int, address: str | None, timeout_s: float
+    ) -> Connection | Alone:
+        """Register a job, starting a daemon if there is none; without one, go on alone."""
+        try:
+            # The nursery first: it is born while the daemon starts, and inherits no connection.
+            nursery = self._nursery_of(job)
+            return job.connect(address, batch_size, timeout_s, nursery)
+        except WorldError as error:
+            return self.alone(error, job)
+
+    def alone(self, error: WorldError, job: Job) -> Alone:
+        """Say why, and go on without a daemon; raise the error if that is not allowed."""
+        # A rank cannot go on alone: what the others read depends on it.
+        if self.settings.rank or not self._fallback:
+            raise error
+        log.warning(
+            "no daemon serves this job, so it loads by itself, as torch's loader would: %s. "
+            "No row is lost; the next pass tries the daemon again (`joader status`). "
+            "fallback=False raises instead",
+            str(error).partition("\n")[0].rstrip(":."),
+        )
+        return job.alone()
+
+    def keep(self, connection: Connection | Alone, job: Job) -> None:
+        """Keep the connection of a pass that has ended for the next, if it is the same job."""
+        if isinstance(connection, Alone) or not self._is_current(job):
+            connection.close()  # the next pass tries the daemon again
+        elif self._idle is None:
+            self._idle = connection
+        elif self._idle is not connection:
+            connection.close()
+
+    def free_connection(self, latest: Begun | None) -> Connection | Alone | None:
+        """Return a connection for the pass that begins, if there is one that no other needs.
+
+        Ranks read one pass at a time: one that begins takes over from the latest.
+        """
+        connection: Connection | Alone | None = self._idle
+        self._idle = None
+        if connection is None and self.settings.rank and latest is not None:
+            connection = latest.hand_over()
+        return connection if connection is not None and connection.usable_here else None
+
+    def close(self) -> None:
+        """Let go of the connection and of the nursery."""
+        if self._idle is not None:
+            self._idle.close()
+        self._idle, self._nursery = None, None
+
+    def _become(self, settings: Settings) -> None:
+        """Be another job from now on."""
+        self.close()
+        self.settings = settings
+        self._looker, self._sight = None, None
+
+    def _look(self, dataset: Any, order: str, batch_size: int) -> Sight:
+        if self._looker is None:
+            self._looker = Looker(self.settings)
+        self._looked_at = dataset, order, batch_size
+        return self._looker.look(dataset, order, batch_size)
+
+    def _is_current(self, job: Job) -> bool:
+        return self._sight is not None and self._sight.job is job
+
+    def _nursery_of(self, job: Job) -> Nursery | None:
+        """Return the process that bears the job's workers, another one if it was killed."""
+        if self._nursery is not None and self._nursery[0] is job and self._nursery[1].alive:
+            return self._nursery[1]
+        nursery = job.bear()
+        if nursery is not None and self._is_current(job):
+            self._nursery = job, nursery
+        return nursery

@@ -1,0 +1,223 @@
+"""The batches of one pass as they come: asked for ahead, from whoever serves the job now.
+
+The pass's `Source` is the authority on what was yielded; the daemon's knowledge is a copy. So a
+daemon that goes away costs a pause: the job registers with another one, says what was yielded, and
+goes on. What was on its way is drawn again; nothing is lost or repeated. The same holds for a
+nursery that was killed: another is born. If there is no other daemon, or it refuses the job or does
+not answer, the job goes on by itself (no_daemon.py). If the user's own code hangs, it does not: the
+code would hang here, too.
+
+A `Delivery` is of one pass and one thread at a time, and owns the connection until the pass ends.
+Not here: what a batch is made of (assembly.py), how long to wait for a late one (patience.py).
+"""
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from joader.client.order.source import Drawn, Source
+from joader.client.reading.connection import Connection
+from joader.client.reading.loader_view import Reading
+from joader.client.reading.no_daemon import Alone
+from joader.client.reading.patience import Patience, daemon_log, silence
+from joader.client.reading.torch_workers import InWorkers, Request
+from joader.errors import ConnectionLost, NoDaemon, Overdue, Refusal, WorldError
+from joader.messages import MY_JOB, Announce, Deliver, Differs, Release
+from joader.recipe.randomness import key_of
+
+# Daemons lost in a row, without a batch between them, before the pass gives up.
+MOST_LOSSES = 3
+
+log = logging.getLogger("joader")
+
+
+class Delivery:
+    """What a pass asks for and gets."""
+
+    def __init__(
+        self, loader: Reading, connection: Connection | Alone, source: Source, ahead: int
+    ) -> None:
+        """Ask for `ahead` batches at a time, once it has begun."""
+        self.connection = connection
+        self._loader = loader
+        self._source = source
+        self._ahead = ahead
+        self._number = 0  # of the pass on its connection, once it has begun
+        self._losses = 0
+        self._patience = Patience()
+        self._workers: InWorkers | None = None  # torch's, which read if there is no daemon
+        self._read: dict[int, Any] = {}  # samples of the latest batch, from them
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything was asked for."""
+        return self._number > 0
+
+    @property
+    def read(self) -> dict[int, Any] | None:
+        """The samples of the latest batch by place, if torch's workers have read them."""
+        return None if self._workers is None else self._read
+
+    def begin(self) -> None:
+        """Ask for the first batches."""
+        try:
+            self._begin()
+        except ConnectionLost as error:
+            self._note_loss(error)
+
+    def note(self, batch: Deliver) -> None:
+        """Note that a batch was yielded, give its slots back, and ask for another."""
+        # First: if the daemon is lost below, the next one must be told that this batch is done.
+        self._source.note(batch)
+        try:
+            self.connection.send(Release(MY_JOB, batch.samples))
+            self._ask()
+        except ConnectionLost as error:  # the batch is whole; the next one comes from another
+            self._note_loss(error)
+
+    def next(self) -> Deliver:
+        """Return the next batch of this pass, from another daemon if need be."""
+        if self._workers is not None:
+            batch, self._read = self._workers.next()
+            return batch
+        deadline = time.monotonic() + self._loader.timeout_s
+        self._patience.begin()
+        while True:
+            try:
+                if self.connection.lost:
+                    self._go_on_elsewhere()
+                    deadline = time.monotonic() + self._loader.timeout_s  # it may have to start
+                news = self.connection.batch(max(0.0, deadline - time.monotonic()))
+                if isinstance(news, Announce):
+                    self._learn(news)
+                elif isinstance(news, Differs):
+                    self._share_no_more(news.row)
+                elif news.number == self._number:
+                    self._losses = 0
+                    return news
+                else:
+                    # It is left of a pass that was broken off. Its layouts are new to us all the
+                    # same: the daemon sends each only once per connection.
+                    self.connection.layouts(news)
+                    self.connection.send(Release(MY_JOB, news.samples))
+            except TimeoutError:
+                deadline = time.monotonic() + self._more_s()
+            except ConnectionLost as error:
+                self._note_loss(error)
+            except Refusal as error:
+                self._go_on_alone(error)
+
+    def go_on_without_workers(self) -> None:
+        """Read in this process from now on: the dataset keeps state, which torch would keep here.
+
+        No sample from a worker was yielded: each worker reports this at its first row.
+        """
+        self.connection.close()
+        self.connection = self._loader.connect_without_workers()
+        self._ahead = 1  # nobody prepares ahead
+        self._begin()
+
+    def _begin(self) -> None:
+        """Tell the daemon what is left, and ask for the first batches."""
+        self.connection.passes += 1
+        self._number = self.connection.passes
+        begin = self._source.begin(self._number)
+        self.connection.send(replace(begin, renew=self._loader.renews))
+        if isinstance(self.connection, Alone):
+            self._workers = self._loader.in_workers(self._requests(self.connection))
+        if self._workers is None:
+            for _ in range(self._ahead):
+                self._ask()
+
+    def _ask(self) -> None:
+        if self._workers is not None:
+            return  # torch takes from `_requests` as far ahead as it likes
+        request = self._source.ask()
+        if request is None:
+            return
+        if request.count > self.connection.batch_size:
+            # A batch sampler may give a batch larger than any before it, and the job registered
+            # with the largest that was known. So register anew; `_begin` asks for this one again.
+            self.connection.close()
+            self.connection = self._loader.connect(request.count)
+            self._begin()
+        else:
+            self.connection.send(request)
+
+    def _requests(self, alone: Alone) -> Iterator[Request]:
+        """Yield all that is left of the pass, batch by batch, for torch's workers."""
+        while (request := self._source.ask()) is not None:
+            alone.send(request)
+            batch = alone.batch(0.0)
+            # Not `source.positions`, which knows only the batch that is yielded next.
+            positions = batch.positions if request.positions is None else request.positions
+            times = [0] * positions.size if request.times is None else request.times.tolist()
+            key, _ = self._source.randomness(batch)
+            keys = [key_of(key, p, t) for p, t in zip(positions.tolist(), times, strict=True)]
+            yield batch, list(zip(self._loader.rows_at(positions).tolist(), keys, strict=True))
+
+    def _learn(self, news: Announce) -> None:
+        """Note what a rank's pass reads next, so that it can go on without this daemon."""
+        if news.number == self._number and isinstance(self._source, Drawn):
+            self.connection.send(self._source.learn(news))
+
+    def _share_no_more(self, row: int) -> None:
+        """Register anew, under a name that is nobody else's. Nothing was handed out yet."""
+        self.connection.close()
+        self.connection = self._loader.connect_in_private(row)
+        self._begin()
+
+    def _note_loss(self, error: ConnectionLost) -> None:
+        """Take note that the daemon is gone; the next wait looks for another."""
+        self.connection.lost = True
+        self.connection.hang_up()
+        self._losses += 1
+        if self._losses > MOST_LOSSES:
+            given_up = NoDaemon(
+                f"{self._losses} daemons went away in the middle of this pass, the last was "
+                f"process {self.connection.daemon_pid}; state_dict() holds what was yielded. Their "
+                f"log: {daemon_log()}"
+            )
+            given_up.__cause__ = error
+            self._go_on_alone(given_up)
+
+    def _go_on_elsewhere(self) -> None:
+        """Register with the daemon that runs now, starting one if there is none, and go on."""
+        gone = self.connection.daemon_pid
+        self.connection = self._loader.connect(self.connection.batch_size)
+        if isinstance(self.connection, Connection) and self.connection.daemon_pid != gone:
+            log.warning(
+                "the daemon (process %d) is gone; the pass goes on with process %d",
+                *(gone, self.connection.daemon_pid),
+            )
+        elif isinstance(self.connection, Connection):
+            # The same daemon: what ended the wait was our nursery, which the connection watches.
+            log.warning("the process that bears this loader's workers was killed; another is born")
+        self._begin()
+
+    def _go_on_alone(self, error: WorldError) -> None:
+        """Go on without a daemon, or raise the error."""
+        alone = self._loader.alone(error)  # first: if it raises, the connection stays as it is
+        self.connection.close()
+        self.connection = alone
+        self._begin()
+
+    def _more_s(self) -> float:
+        """Return how much longer to wait for a late batch, or raise Overdue."""
+        assert isinstance(self.connection, Connection)
+        timeout_s = self._loader.timeout_s
+        try:
+            return self._patience.more_s(self.connection, timeout_s)
+        except Overdue:  # a TimeoutError as well, but that of an answer
+            raise
+        except TimeoutError:
+            late = silence(self.connection, timeout_s)
+            self._go_on_alone(Overdue(f"{late}, and it does not answer; see {daemon_log()}"))
+        except ConnectionLost as error:
+            self._note_loss(error)
+        except Refusal as error:
+            self._go_on_alone(error)
+        return timeout_s

@@ -1,0 +1,56 @@
+"""What a loader was made with, as far as its job depends on it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from joader.client.arguments import Arguments
+from joader.client.order.ordering import Ordering
+from joader.client.order.source import random_key
+from joader.client.ranks import Rank
+from joader.images import Steps
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One value: a loader that gets other settings is another job."""
+
+    name: str
+    key: str | None
+    prepare: Steps
+    transform: Steps
+    worker_init_fn: Callable[[int], None] | None
+    deterministic: bool
+    private: bool  # its random samples are its alone, though the daemon does not draw them
+    seed: int
+    drop_last: bool
+    rank: Rank | None
+    whose: str  # all passes of the loader read for this
+    num_workers: int | None
+    lend: bool
+    context: Any
+    alone: bool = False  # it shares nothing: its rows were seen to differ from others'
+    keeps_state: bool = False  # its dataset changes when it is read: it brings no workers
+
+
+def settings_of(given: Arguments, ordering: Ordering, steps: tuple[Steps, Steps]) -> Settings:
+    """Return the settings that a loader is made with; `steps` are to prepare and to transform."""
+    rank, workers = ordering.rank, given.num_workers
+    return Settings(
+        name=given.name,
+        key=given.key,
+        prepare=steps[0],
+        transform=steps[1],
+        worker_init_fn=given.worker_init_fn,
+        deterministic=given.deterministic,
+        # In the daemon only the order "seeded" keeps a job's random numbers its own.
+        private=ordering.seeded and ordering.given_name != "seeded",
+        seed=ordering.seed,
+        drop_last=given.drop_last,
+        rank=rank,
+        # All ranks read for one; any other loader, and each that is made again, for itself.
+        whose=str(rank.team if rank else random_key()),
+        num_workers=None if workers is None else int(workers),
+        lend=given.lend,
+        context=given.multiprocessing_context,
+    )
