@@ -1,5 +1,6 @@
 """A loader that finds no daemon, and none can be started: it loads in the process itself."""
 
+import gc
 import logging
 import random
 from collections import Counter
@@ -198,3 +199,17 @@ def test_a_state_of_a_pass_alone_is_a_state_as_any_other() -> None:
     second = loader_of(Noisy(20), shuffle=True)
     second.load_state_dict(first.state_dict())
     assert sorted(before + rows_of(second)) == list(range(20))
+
+
+def test_torch_workers_end_with_their_pass_not_with_the_garbage_collector() -> None:
+    torch = pytest.importorskip("torch")
+    before = set(torch.multiprocessing.active_children())
+    gc.disable()
+    try:
+        for _ in loader_of(Noisy(40), num_workers=2):
+            pass
+        for _ in loader_of(Noisy(40), num_workers=2):
+            break
+        assert set(torch.multiprocessing.active_children()) <= before
+    finally:
+        gc.enable()

@@ -127,7 +127,9 @@ class Delivery:
         begin = self._source.begin(self._number)
         self.connection.send(replace(begin, renew=self._loader.renews))
         if isinstance(self.connection, Alone):
-            self._workers = self._loader.in_workers(self._requests(self.connection))
+            self._workers = self._loader.in_workers(
+                _requests(self._source, self.connection, self._loader)
+            )
         if self._workers is None:
             for _ in range(self._ahead):
                 self._ask()
@@ -146,18 +148,6 @@ class Delivery:
             self._begin()
         else:
             self.connection.send(request)
-
-    def _requests(self, alone: Alone) -> Iterator[Request]:
-        """Yield all that is left of the pass, batch by batch, for torch's workers."""
-        while (request := self._source.ask()) is not None:
-            alone.send(request)
-            batch = alone.batch(0.0)
-            # Not `source.positions`, which knows only the batch that is yielded next.
-            positions = batch.positions if request.positions is None else request.positions
-            times = [0] * positions.size if request.times is None else request.times.tolist()
-            key, _ = self._source.randomness(batch)
-            keys = [key_of(key, p, t) for p, t in zip(positions.tolist(), times, strict=True)]
-            yield batch, list(zip(self._loader.rows_at(positions).tolist(), keys, strict=True))
 
     def _learn(self, news: Announce) -> None:
         """Note what a rank's pass reads next, so that it can go on without this daemon."""
@@ -221,3 +211,19 @@ class Delivery:
         except Refusal as error:
             self._go_on_alone(error)
         return timeout_s
+
+
+def _requests(source: Source, alone: Alone, loader: Reading) -> Iterator[Request]:
+    """Yield all that is left of a pass, batch by batch, for torch's workers.
+
+    Not a method: what torch's iterator reads from must not keep the delivery that owns it.
+    """
+    while (request := source.ask()) is not None:
+        alone.send(request)
+        batch = alone.batch(0.0)
+        # Not `source.positions`, which knows only the batch that is yielded next.
+        positions = batch.positions if request.positions is None else request.positions
+        times = [0] * positions.size if request.times is None else request.times.tolist()
+        key, _ = source.randomness(batch)
+        keys = [key_of(key, p, t) for p, t in zip(positions.tolist(), times, strict=True)]
+        yield batch, list(zip(loader.rows_at(positions).tolist(), keys, strict=True))

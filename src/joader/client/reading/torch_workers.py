@@ -46,11 +46,10 @@ class InWorkers:
         """Read what `requests` gives; torch asks for it as far ahead as it does."""
         assert job.lending is not None
         self._asked: deque[Deliver] = deque()
-        self._requests = requests
         torch = torch_api.loaded()
         loader = torch.utils.data.DataLoader(
             _Rows(job),
-            batch_sampler=_Keys(self),
+            batch_sampler=_Keys(requests, self._asked),
             num_workers=job.lending.shown,
             collate_fn=list,
             worker_init_fn=job.shared.worker_init_fn,
@@ -61,12 +60,6 @@ class InWorkers:
         )
         self._batches = iter(loader)
 
-    def keys(self) -> Iterator[list[tuple[int, int]]]:
-        """Yield rows and keys of one batch after the other."""
-        for batch, rows in self._requests:
-            self._asked.append(batch)
-            yield rows
-
     def next(self) -> tuple[Deliver, dict[int, Any]]:
         """Return the next batch, and its samples by place."""
         samples = next(self._batches)
@@ -74,10 +67,16 @@ class InWorkers:
 
 
 class _Keys:
-    """What torch takes for a batch sampler."""
+    """What torch takes for a batch sampler.
 
-    def __init__(self, reading: InWorkers) -> None:
-        self._reading = reading
+    It does not know the `InWorkers` that owns it: torch's processes end with the last reference to
+    their iterator, and a ring would keep them until the garbage collector comes by.
+    """
+
+    def __init__(self, requests: Iterator[Request], asked: "deque[Deliver]") -> None:
+        self._requests, self._asked = requests, asked
 
     def __iter__(self) -> Iterator[list[tuple[int, int]]]:
-        return self._reading.keys()
+        for batch, rows in self._requests:
+            self._asked.append(batch)
+            yield rows
