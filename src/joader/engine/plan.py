@@ -1,6 +1,6 @@
 """What a job reads next: drawn, or told. The plan says what comes; the window holds what is asked.
 
-Between the two travel *pieces*: positions in order, and where their random numbers start. A plan
+Between the two travel *stretches*: positions in order, and where their random numbers start. A plan
 knows no samples, slots or workers, so that it can be made elsewhere: by rank 0 of a job, by a
 leader on another node. Not here: when and for whom is drawn (planner.py), steps of ranks (team.py).
 """
@@ -19,7 +19,7 @@ from joader.sampling import Sampler
 Origin = tuple[int, int, int]
 
 
-class Piece(NamedTuple):
+class Stretch(NamedTuple):
     """What comes next in a pass.
 
     `places` are what the job is handed: positions of its dataset, or, if it was told them, their
@@ -77,11 +77,11 @@ class Drawn:
             self.sampler.remove(self._job)
             self._drawing = False
 
-    def drew(self, numbers: Array) -> Piece:
+    def drew(self, numbers: Array) -> Stretch:
         """Note what the sampler has drawn, and return it as what comes next."""
         self.undrawn -= numbers.size
         positions = self._rows.positions(numbers)
-        return Piece(self.version, positions, self._rows.rows[positions].astype(np.int64))
+        return Stretch(self.version, positions, self._rows.rows[positions].astype(np.int64))
 
     def origin(self, place: int) -> Origin:
         """Return where the random numbers of a place start."""
@@ -116,7 +116,7 @@ class Told:
     def end(self) -> None:
         """Do nothing: nobody draws."""
 
-    def tell(self, positions: Array, times: Array | None) -> Piece:
+    def tell(self, positions: Array, times: Array | None) -> Stretch:
         """Take what comes next; `times`: how often each came before in this pass."""
         count = self._rows.rows.size
         if positions.size and not (int(positions.min()) >= 0 and int(positions.max()) < count):
@@ -129,7 +129,7 @@ class Told:
         origins = zip(positions.tolist(), before, strict=True)
         self._origins.update(zip(numbers.tolist(), origins, strict=True))
         self._told += positions.size
-        return Piece(0, numbers, self._rows.rows[positions].astype(np.int64))
+        return Stretch(0, numbers, self._rows.rows[positions].astype(np.int64))
 
     def origin(self, place: int) -> Origin:
         """Return where the random numbers of a place start."""

@@ -13,7 +13,7 @@ slot. Not here: which places are planned (plan.py), leases and preparations (sup
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
-from joader.engine.plan import Piece
+from joader.engine.plan import Stretch
 from joader.errors import BadArgument
 from joader.messages import Job
 
@@ -38,10 +38,10 @@ class Window:
         """How many samples are asked for or held."""
         return len(self.samples) + self.held_count
 
-    def plan(self, piece: Piece, base: int) -> None:
+    def plan(self, stretch: Stretch, base: int) -> None:
         """Take in what comes next; `base` is the first sample number of the job's recipe."""
-        self.places += piece.places.tolist()
-        self.homes += (base + piece.rows).tolist()
+        self.places += stretch.places.tolist()
+        self.homes += (base + stretch.rows).tolist()
 
     def forget_plan(self) -> None:
         """Drop what is planned; nothing may be asked for."""
