@@ -92,6 +92,9 @@ def test_a_job_is_shown_with_what_was_saved_and_logged_with_the_time(joader, tmp
     assert shown[0].endswith(", 1 worker")
     assert shown[-2].split()[-1] == "saved"
     assert shown[-1].split()[-1] == "0%"
+    node = json.loads(joader("status", "--json").stdout)
+    (crew,) = node["crews"]
+    assert (crew["jobs"], crew["workers"]) == ([1], node["worker_processes"])
     refused = joader("down")
     assert refused.returncode == 2
     assert "1 job reads: -c" in refused.stderr

@@ -114,7 +114,7 @@ def test_a_folder_that_cannot_be_written_is_named(place: Path) -> None:
         result = run(LOOK, JOADER_RUNTIME=str(place))
     finally:
         subprocess.run(["umount", place], check=True)
-    assert "NoDaemon: no daemon can be had at" in result.stderr
+    assert "NoDaemon: cannot reach or start a daemon at" in result.stderr
     assert "Read-only file system" in result.stderr
     assert "set JOADER_RUNTIME to another folder" in result.stderr
 
@@ -136,7 +136,7 @@ def test_no_room_for_a_lock_is_said(place: Path) -> None:
     finally:
         subprocess.run(["umount", place], check=True)
     assert "No space left on device" in result.stderr
-    assert "make room there and see that it is yours to write" in result.stderr
+    assert "make room there and see that you may write there" in result.stderr
 
 
 @needs_root

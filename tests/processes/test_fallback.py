@@ -211,7 +211,7 @@ def test_without_fallback_a_daemon_that_is_gone_is_an_error(node: Node) -> None:
     crash(node)
     bar(node)
     job.say("on")
-    assert "NoDaemon: no daemon can be had" in job.error()
+    assert "NoDaemon: cannot reach or start a daemon" in job.error()
 
 
 def test_a_job_that_does_not_fit_the_budget_loads_by_itself(node: Node) -> None:

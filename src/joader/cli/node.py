@@ -146,7 +146,7 @@ def _summary(node: NodeStatistics, path: Path) -> str:
         lines.insert(
             1,
             f"started by a job, process {node.started_by}: it may end with that job's cgroup, "
-            f"{node.cgroup or '/'} (`joader up` starts an independent daemon)",
+            f"{node.cgroup or '/'} (`joader up` starts a separate daemon)",
         )
     part = saved(totals)
     if part is None:

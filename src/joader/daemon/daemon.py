@@ -3,7 +3,7 @@
 Everything runs on one event loop and in one thread (but for touching memory ahead), so the engine
 needs no lock. Events are taken in as they come, and what follows from all that came in one turn of
 the loop is said and done once: one round of decisions for many reports. The daemon decides nothing:
-which row, which slot, who waits are the engine's.
+which row, which slot and who waits is up to the engine.
 """
 
 import asyncio
@@ -63,6 +63,7 @@ Record = Callable[[list[Event], list[Instruction]], None]
 
 log = logging.getLogger("joader.daemon")
 
+# How far touched memory is ahead of what is used.
 _TOUCH_STEP_BYTES = 256 * 2**20
 # What clients send takes as much memory as the budget at most, but this is always allowed.
 _LEAST_ALLOWANCE_BYTES = 256 * 2**20
@@ -136,7 +137,7 @@ class Daemon:
                     self._from_job(session, session.job, message)
         except JoaderError as error:
             session.refuse(str(error))
-        except Exception:
+        except Exception:  # one client's message must not end the daemon of all others
             log.exception("job %s, process %d: %.200r", session.job, session.pid, message)
             session.refuse("the daemon failed on a message: a bug, please report it with its log")
 
@@ -147,6 +148,7 @@ class Daemon:
                     self.pool.renew(job)
                 self._tell(replace(message, job=job))
                 session.epoch, session.delivered = message.epoch, len(message.done)
+                # What was asked for in the pass before is not delivered any more.
                 session.number, session.owed = message.number, 0
                 self.draining.end_if_done(session)
             case Want() if self.draining.begun:
@@ -155,9 +157,10 @@ class Daemon:
                 raise BadMessage(f"{MOST_OWED} batches were asked for and not read; read them")
             case Want():
                 session.owed += 1
+                # By our clock, whatever the client says: paces of jobs are compared.
                 self._tell(replace(message, job=job, now=asyncio.get_running_loop().time()))
             case Know():
-                if message.number == session.number:
+                if message.number == session.number:  # else of a pass that was broken off
                     self._tell(replace(message, job=job))
             case Release():
                 self._tell(replace(message, job=job))
@@ -179,6 +182,7 @@ class Daemon:
             match event:
                 case Prepared():
                     self._layouts.note(event.samples, event.layout)
+                # The engine will fail it and never place it, so its worker would keep the bytes.
                 case Sized() if max(event.sizes) > self.arena.size_bytes:
                     self.pool.drop(event.samples)
                 case Compared() if not event.same:
@@ -212,10 +216,10 @@ class Daemon:
         if self._events == 1:
             asyncio.get_running_loop().call_soon(self._do)
         if self.engine.refuses:
-            self._do()  # the engine knows that job no more: nothing may come between
+            self._do()  # the engine has forgotten that job: nothing it says may come in between
 
     def _end_in_disorder(self) -> None:
-        """End at once: what should have been done now is not known any more.
+        """End at once: what should have been done now is lost.
 
         Jobs go on with the next daemon from what they have.
         """
@@ -232,7 +236,7 @@ class Daemon:
             return
         try:
             self._carry_out()
-        except Exception:
+        except Exception:  # part of it is done: it can be neither repeated nor continued
             self._end_in_disorder()
 
     def _carry_out(self) -> None:
@@ -247,6 +251,7 @@ class Daemon:
                     for order, code in self.registration.by_code(instruction):
                         self.pool.prepare(order, code)
                 case Finish():
+                    # Of a source that is still in preparation it is empty; its worker knows it.
                     layouts = tuple(map(self._layouts.of, instruction.sources))
                     self.pool.finish(replace(instruction, layouts=layouts))
                 case Compare():
@@ -264,7 +269,7 @@ class Daemon:
                     self._refuse(instruction)
                 case Forget():
                     self._layouts.forget(instruction.samples)
-        self.pool.feed()
+        self.pool.feed()  # once for all: workers get many rows in one message
         # Not before: what is said after a job's last batch may still be for that job.
         if self.draining.begun:
             self.draining.end_those_done()
@@ -312,6 +317,8 @@ class Daemon:
 
     def _touch_ahead(self) -> None:
         """Have the kernel allocate the arena in steps, ahead of what is used."""
+        # The first use of a page costs; here it costs nobody's batch. Not all at once: memory that
+        # is never needed stays free for others.
         touched = 0
         while touched < self.arena.size_bytes and not self.stop.is_set():
             wanted = self.engine.used_bytes + _TOUCH_STEP_BYTES

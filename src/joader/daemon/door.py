@@ -1,8 +1,8 @@
 """Where clients knock: the listening socket, its name in the file system, how many may come in.
 
 The name is removed before the socket is closed, and only if it is still ours: as long as somebody
-answers there no other daemon takes the name, and a name taken after ours was removed is another's.
-Only a socket is ever removed: what else stands in its place is somebody's data.
+answers there no other daemon takes the name, and a name taken after ours was removed is not ours.
+Only a socket is ever removed: anything else in its place is somebody's data.
 """
 
 import os
@@ -27,13 +27,14 @@ class Door:
     """A listening socket, for the user only; a dead daemon's name is taken over."""
 
     def __init__(self, path: Path) -> None:
-        """Listen at this path; BadArgument where a daemon does."""
+        """Listen at this path; BadArgument if a daemon already does."""
         other = connected(path)
         if other is not None:
             other.close()
-            raise BadArgument(f"a daemon listens at {path} already; `joader status` shows it")
+            raise BadArgument(f"a daemon already listens at {path}; `joader status` shows it")
         self.path = path
         self.listener = socket.socket(socket.AF_UNIX)
+        # Only the user may connect, from the first moment: a chmod after bind() is too late.
         before = os.umask(0o177)
         try:
             _clear(path)
@@ -41,12 +42,12 @@ class Door:
         except OSError as error:
             self.listener.close()
             raise NoDaemon(
-                f"no socket can be made at {path}: {error}; make room there, or set "
+                f"cannot make a socket at {path}: {error}; make room there, or set "
                 "JOADER_RUNTIME to another folder"
             ) from error
         finally:
             os.umask(before)
-        # While it is held, no other file has its number.
+        # Kept open: until it is closed no other file gets its inode number, by which we know it.
         self._name = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
         self.listener.listen(128)
         self.listener.setblocking(False)
@@ -70,7 +71,8 @@ class Door:
             self._name = -1
 
     def close(self) -> None:
-        """Remove the name and stop to listen."""
+        """Remove the name and stop listening."""
+        # In this order: a name at which nobody listens looks like that of a dead daemon.
         self.hide()
         self.listener.close()
 
@@ -90,7 +92,7 @@ def _clear(path: Path) -> None:
 
 
 def turn_away(sock: socket.socket, reason: str) -> None:
-    """Say why somebody cannot come in, as far as that can be said at once, and close."""
+    """Say why somebody cannot come in, if that can be sent without waiting, and close."""
     try:
         sock.setblocking(False)
         sock.send(frame(Refuse(reason)))
@@ -101,9 +103,9 @@ def turn_away(sock: socket.socket, reason: str) -> None:
 
 
 def most_clients(workers: int) -> int:
-    """Return how many clients the process's file descriptors are enough for.
+    """Return for how many clients the process has file descriptors.
 
-    As many descriptors as the system lets us have are taken first.
+    It first raises its own limit, as far as it needs to and the system allows.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = _OF_THE_DAEMON + _OF_A_WORKER * workers

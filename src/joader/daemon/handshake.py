@@ -1,4 +1,4 @@
-"""The first words between a client and the daemon, on the raw socket, as descriptors need it."""
+"""The first words with a client, on the raw socket: asyncio's transports send no descriptors."""
 
 import asyncio
 import os
@@ -17,8 +17,9 @@ _HELLO_BYTES = 1024
 
 
 async def handshake(sock: socket.socket) -> tuple[Hello, int]:
-    """Check who is there; return what it says of itself, and its process as the kernel knows it."""
+    """Check who is there; return what it says about itself, and its process id by the kernel."""
     sock.setblocking(False)
+    # From the kernel: a session watches this process, and nobody is to name another one.
     credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
     pid, uid, _ = struct.unpack("3i", credentials)
     if uid != os.getuid():
@@ -37,7 +38,7 @@ async def handshake(sock: socket.socket) -> tuple[Hello, int]:
 
 
 def welcome(sock: socket.socket, arena: Arena, descriptors: list[int]) -> None:
-    """Let somebody in, with descriptors that are theirs from now on; ours are the caller's."""
+    """Let somebody in with copies of descriptors; the caller closes its own."""
     message = frame(Welcome(PROTOCOL, __version__, os.getpid(), arena.size_bytes))
     if descriptors:
         socket.send_fds(sock, [message], descriptors)
@@ -48,7 +49,7 @@ def welcome(sock: socket.socket, arena: Arena, descriptors: list[int]) -> None:
 async def _hello(sock: socket.socket) -> Hello:
     """Return what a client says first; TimeoutError if there is nothing when its time is up.
 
-    It is looked for then, too: it may have come while the daemon was stopped.
+    Then the socket is read once more: the hello may have come while the daemon was stopped.
     """
     loop = asyncio.get_running_loop()
     stream: Stream[Hello] = Stream(Hello, _HELLO_BYTES)
@@ -58,6 +59,7 @@ async def _hello(sock: socket.socket) -> Hello:
             async with asyncio.timeout_at(end):
                 await _readable(sock)
         try:
+            # Ours wait for the welcome before they say more; what came along would be lost.
             data = sock.recv(4096)
         except BlockingIOError:
             if loop.time() < end:

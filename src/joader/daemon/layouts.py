@@ -1,8 +1,8 @@
 """How prepared samples lie in their slots, by number: told to a client once, kept while in use.
 
-Samples of one shape have one layout, so a number is told instead. Ragged data has as many layouts
-as samples: one goes with its last sample, and what a client was told is bounded, too. When it is
-too much, the client is told to forget all of it, with the next batch.
+Samples of one shape have one layout, so clients are told its number instead. Ragged data has as
+many layouts as samples, so a layout goes with its last sample, and what a client must remember is
+bounded: before it is too much, the client is told to forget all of it, with the next batch.
 """
 
 from collections.abc import Iterable
@@ -34,6 +34,7 @@ class Layouts:
             number = self._number[layout] = self._made
             self._bytes[number], self._count[number] = layout, 0
         for sample in samples:
+            # Counted before the old one is forgotten: that may be the same one, and must not go.
             self._count[number] += 1
             if sample in self._of:
                 self.forget((sample,))

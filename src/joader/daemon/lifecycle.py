@@ -1,8 +1,8 @@
 """Finding, starting and ending the daemon.
 
-One daemon per user and socket. Who wants to start or end one holds a lock (start_lock.py): four
-scripts started at once get one daemon, and a daemon that ends for want of jobs cannot miss one that
-is just connecting.
+There is one daemon per user and socket. Whoever starts or ends one holds a lock (start_lock.py):
+four scripts started at once get one daemon, and a daemon that ends because it has no jobs cannot
+miss one that is just connecting.
 """
 
 import os
@@ -30,7 +30,7 @@ _LOG_TAIL_BYTES = 4096
 def connected(path: Path) -> socket.socket | None:
     """Return a socket to a daemon that listens there, or None."""
     sock = socket.socket(socket.AF_UNIX)
-    # A daemon that hangs accepts nobody, and when its queue is full connect() would wait for ever.
+    # A daemon that hangs accepts nobody, and once its queue is full connect() would wait forever.
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("2l", _QUEUE_S, 0))
     try:
         sock.connect(os.fspath(path))
@@ -43,7 +43,7 @@ def connected(path: Path) -> socket.socket | None:
     except OSError as error:
         sock.close()
         raise no_place(path, error) from error
-    # Samples that it hands out are unpickled here: it has to be the user's own.
+    # Samples that it hands out are unpickled here, so it must be the user's own.
     _, user = peer_of(sock)
     if user != os.getuid():
         sock.close()
@@ -68,7 +68,7 @@ def connect_or_start(path: Path, timeout_s: float = LOCK_S) -> socket.socket:
     """
     deadline = time.monotonic() + timeout_s
     while True:
-        # Looked for again each time: who holds the lock may be stopped after its daemon came up.
+        # Each time: whoever holds the lock may have been stopped after its daemon came up.
         sock = connected(path)
         if sock is not None:
             return sock
@@ -82,7 +82,8 @@ def connect_or_start(path: Path, timeout_s: float = LOCK_S) -> socket.socket:
 
 
 def _connect_or_start(path: Path) -> socket.socket:
-    """Do it under the lock."""
+    """Do so; the lock must be held."""
+    # Once more: another may have started one before we had the lock.
     sock = connected(path)
     if sock is None:
         start(path, [f"--job={os.getpid()}"])
@@ -133,14 +134,14 @@ def _detached(path: Path, arguments: list[str], log: int) -> int:
         check=False,
     )
     if not started.stdout.strip():
-        raise NoDaemon(f"no process can be started for a daemon at {path}; see {log_path()}")
+        raise NoDaemon(f"cannot start a process for a daemon at {path}; see {log_path()}")
     return int(started.stdout)
 
 
 def _wait_until_it_listens(path: Path, pid: int) -> str | None:
-    """Return None when it listens, or else what became of it; it is not left half started."""
+    """Return None once it listens, or else what became of it; it is not left half started."""
     try:
-        process = os.pidfd_open(pid)
+        process = os.pidfd_open(pid)  # by its number alone, another process might be killed
     except ProcessLookupError:
         return "it ended at once"
     try:
@@ -154,15 +155,16 @@ def _wait_until_it_listens(path: Path, pid: int) -> str | None:
                 return "it ended at once"
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(process, signal.SIGKILL)
-        return f"it did not listen in {_START_S:.0f} s"
+        return f"it did not listen within {_START_S:.0f} s"
     finally:
         os.close(process)
 
 
 def _last_line(start: int) -> str:
-    """Return the last that the log says after this byte: of a traceback, the error."""
+    """Return the last line of the log after this byte: of a traceback, that is the error."""
     with suppress(OSError), log_path().open("rb") as log:
         size = log.seek(0, os.SEEK_END)
+        # A log that is shorter now was cut meanwhile (log_size.py).
         log.seek(max(start if start <= size else 0, size - _LOG_TAIL_BYTES))
         lines = log.read().decode(errors="replace").strip().splitlines()
         return lines[-1].strip().removeprefix("joader: ") if lines else ""
@@ -174,5 +176,5 @@ def _absolute(paths: str) -> str:
 
 
 def log_path() -> Path:
-    """Return where a daemon in the background writes what it has to say."""
+    """Return the log file of a daemon in the background."""
     return runtime_folder() / "daemon.log"

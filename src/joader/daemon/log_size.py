@@ -1,7 +1,7 @@
-"""The daemon's log, kept short: user code in the workers prints to it, and may print for ever.
+"""The daemon's log, kept short: a daemon may run for months, and notes every job and lost worker.
 
-Only a regular file that is opened for appending is cut, as the one in the runtime folder is: all
-who write to it then go on at its new end. Anything else is not ours to change.
+Only a regular file that is opened for appending is cut, as the one in the runtime folder is:
+whoever writes to it goes on at its new end. Anything else is not ours to change.
 """
 
 import fcntl
@@ -18,9 +18,10 @@ def keep_short(descriptor: int, most_bytes: int = MOST_BYTES, kept_bytes: int = 
     appends = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_APPEND
     if info.st_size <= most_bytes or not stat.S_ISREG(info.st_mode) or not appends:
         return
+    # Opened again, as our descriptor is only for writing.
     with open(f"/proc/self/fd/{descriptor}", "rb") as log:
         log.seek(info.st_size - kept_bytes)
-        log.readline()
+        log.readline()  # most likely half a line
         rest = log.read(kept_bytes)
     cut_bytes = info.st_size - len(rest)
     os.ftruncate(descriptor, 0)

@@ -1,7 +1,7 @@
 """What the daemon may use of this machine: memory and cores, as far as its cgroups let it.
 
-A container sees the memory and the cores of the whole machine; what it may use stands in the files
-of its cgroup and of every cgroup above that. Version 2 and version 1 are read, also side by side.
+A container sees the memory and the cores of the whole machine; what it may use is in the files
+of its cgroup and of every cgroup above it. Version 2 and version 1 are read, also side by side.
 Every function takes the folder in which /proc and /sys lie, so that tests can bring their own.
 """
 
@@ -19,12 +19,12 @@ _IDLE_S = 60.0
 
 
 def default_config(root: Path = _ROOT) -> DaemonConfig:
-    """Return a quarter of the memory that is free now, at most 8 GiB, and a worker a core."""
+    """Return a quarter of the memory that is free now, at most 8 GiB, and one worker per core."""
     return DaemonConfig(min(free_bytes(root) // 4, _MOST_BYTES), cores(root), idle_s=_idle_s())
 
 
 def check_memory(asked_bytes: int, root: Path = _ROOT) -> None:
-    """Refuse a budget that is not there: else a kill in the middle of a pass would tell."""
+    """Refuse more than what is free: the kernel would kill us for it in the middle of a pass."""
     free = free_bytes(root)
     if asked_bytes > free:
         raise WorldError(
@@ -37,6 +37,7 @@ def check_memory(asked_bytes: int, root: Path = _ROOT) -> None:
 def free_bytes(root: Path = _ROOT) -> int:
     """Return how much memory can be taken: the least that machine and cgroups leave."""
     found = _meminfo(root)
+    # If the kernel does not say what is available, what is free is a safe guess: it is less.
     free = [found["MemAvailable"] if "MemAvailable" in found else found["MemFree"]]
     if _text(root / "proc/sys/vm/overcommit_memory") == "2":
         # Pages are then refused beyond this, and for shared memory that is a bus error.
@@ -64,6 +65,7 @@ def cores(root: Path = _ROOT) -> int:
 def cgroup(root: Path = _ROOT) -> str:
     """Return the cgroup that our memory counts against, as /proc names it; "" if there is none."""
     found = {}
+    # Version 1 has a line per controller, version 2 one line without a name.
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, names, path = line.split(":", 2)
         for name in names.split(","):
@@ -74,8 +76,8 @@ def cgroup(root: Path = _ROOT) -> str:
 def _cgroups(root: Path, controller: str) -> Iterator[Path]:
     """Return the folders of our cgroups that may limit this, from our own to the outermost.
 
-    Without a cgroup namespace a container is told a path that it does not see; what it does see at
-    the top of the tree is its own.
+    Without a cgroup namespace a container is told a path that it cannot see; what it does see, at
+    the top of the tree, is its own cgroup.
     """
     tree = root / "sys/fs/cgroup"
     for line in _text(root / "proc/self/cgroup").splitlines():

@@ -54,7 +54,7 @@ def _be_daemon(options: argparse.Namespace) -> None:
 
 
 def _check(config: DaemonConfig) -> None:
-    """Refuse what no daemon can be started with."""
+    """Refuse settings that no daemon can run with."""
     check_memory(config.memory_bytes)
     if config.workers < 1:
         raise BadArgument(f"--workers={config.workers} is too few: use 1 or more")
@@ -79,7 +79,7 @@ async def serve(path: Path, config: DaemonConfig) -> None:
     )
     if config.started_by:
         log.info(
-            "started by a job, process %d, in its cgroup %s; `joader up` starts a daemon apart",
+            "started by a job, process %d, in its cgroup %s; `joader up` starts a separate daemon",
             *(config.started_by, cgroup() or "/"),
         )
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -101,8 +101,8 @@ async def run(door: Door, daemon: Daemon) -> None:
 async def end_when_idle(daemon: Daemon, door: Door) -> None:
     """Tell the daemon to end after `idle_s` without a client, or when nobody can find it.
 
-    The door is hidden under the lock under which clients start daemons: who comes before finds
-    it and keeps it alive, who comes after starts another.
+    The door is hidden under the lock under which clients start daemons: whoever comes before that
+    finds it and keeps it alive, whoever comes after starts another.
     """
     idle_s = daemon.config.idle_s
     loop = asyncio.get_running_loop()
@@ -114,26 +114,25 @@ async def end_when_idle(daemon: Daemon, door: Door) -> None:
         if not door.visible:  # its folder was cleaned away, or another daemon has taken its name
             daemon.stop.set()
         elif idle_s and loop.time() - daemon.reception.idle_since >= idle_s:
-            # Without waiting: while another has the lock, jobs that are here must be served. The
-            # next second is soon enough.
+            # Without waiting for the lock: jobs that come meanwhile must be served. The next second
+            # is soon enough.
             with suppress(NoDaemon), start_lock(door.path, 0):
-                await asyncio.sleep(0.05)  # who connected before we had the lock is let in
+                await asyncio.sleep(0.05)  # whoever connected before we had the lock is let in
                 if daemon.reception.clients == 0:
                     door.hide()
                     daemon.stop.set()
 
 
 def _forget_the_jobs_signals() -> None:
-    """Have signals as a fresh process has them, whatever the job that started us did to its own.
+    """Handle signals as a fresh process does, whatever the job that started us did to its own.
 
-    A mask and ignored signals go through exec: SIGTERM would not reach us, and with SIGCHLD ignored
-    nobody could tell how a worker ended.
+    A mask and ignored signals survive exec: SIGTERM might never reach us.
     """
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
 
-if __name__ == "__main__":  # not of `joader up` in the foreground, which may run under nohup
+if __name__ == "__main__":  # not for `joader up` in the foreground, which may run under nohup
     _forget_the_jobs_signals()
     main()

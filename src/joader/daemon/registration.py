@@ -4,8 +4,8 @@ A job whose dataset consists of pieces reads a recipe that it may share with oth
 rows are numbered anew when it registers (engine/pieces.py). What is to be prepared comes back in
 those numbers, and is translated here for a dataset that has the rows.
 
-Invariant: a job is in `sessions` if and only if the engine and the pool know it, but for the moment
-in which it joins or leaves. Only `Registration` changes `sessions`. Not here: what jobs ask for.
+Invariant: a job is in `sessions` if and only if the engine knows it, except while it joins, leaves
+or is refused. Only `Registration` changes `sessions`. Not here: what jobs ask for.
 """
 
 import logging

@@ -79,7 +79,7 @@ def why(engine: Engine, pool: Pool, pieces: Pieces, session: Session) -> Why:
     if waits is None:
         return Why("nothing is missing for it, or there is no room in memory for what is")
     sample, row = waits
-    if session.common:
+    if session.common:  # the message is to name the row as the job's own dataset does
         _, row = pieces.locate(session.common, row, session.recipe) or ("", row)
     step = "the job's own part" if engine.is_own(sample) else "the dataset"
     text = f"row {row} (in {step}) {pool.whereabouts(sample)}"
@@ -87,14 +87,15 @@ def why(engine: Engine, pool: Pool, pieces: Pieces, session: Session) -> Why:
 
 
 def explained(engine: Engine, pieces: Pieces, *sessions: Session) -> dict[str, Any]:
-    """Return what is known of two jobs, whether they read one recipe, and their common rows.
+    """Return what is known about two jobs, whether they read one recipe, and their common rows.
 
-    Rows of jobs with different recipes can be compared only where the dataset below is the same.
+    Rows of jobs with different recipes can be compared only if the dataset below is the same.
     """
     jobs = [_facts(engine, session) for session in sessions]
     same = len({session.common or session.recipe for session in sessions}) == 1
     content = {job["content"] for job in jobs}
     one, other = (_rows(engine, None if same else pieces, session) for session in sessions)
+    # Equal content under two recipes: two ways to prepare the same rows.
     known = same or (len(content) == 1 and content != {""})
     common = int(np.intersect1d(one, other).size) if known else None
     return {"same_recipe": same, "rows_in_common": common, "jobs": jobs}
@@ -109,6 +110,7 @@ def _rows(engine: Engine, pieces: Pieces | None, session: Session) -> Rows:
 
 
 def _facts(engine: Engine, session: Session) -> dict[str, Any]:
+    # What a client says about itself is only passed on, so its parts may be missing or odd.
     about: dict[str, Any] = {"dataset": "", "content": "", "place": "", "outline": "", "key": ""}
     about |= {
         "shared": [],
@@ -122,7 +124,7 @@ def _facts(engine: Engine, session: Session) -> dict[str, Any]:
     try:
         about |= json.loads(session.about or b"{}")
     except (ValueError, TypeError):
-        about["dataset"] = "a dataset that it says nothing of"
+        about["dataset"] = "a dataset that it says nothing about"
     job = session.job or 0
     got = engine.statistics().jobs[job]
     return {

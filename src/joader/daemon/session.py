@@ -3,9 +3,9 @@
 A session ends when its socket closes or its process dies (pidfd), whichever is first: a forked
 child of a job may keep the socket open long after the job is gone.
 
-What a client may cost the daemon is bounded. It is read a few messages a turn, and not while it
-does not read its answers; after the end nothing it said is looked at. What it sends counts against
-the allowance of all clients from its arrival until it is done with; what is kept, until the end.
+What a client may cost the daemon is bounded. A few of its messages are read per turn, and none
+while it does not read its answers; after the end nothing it said is looked at. What it sends counts
+against the allowance of all clients until it has been dealt with; what is kept, until the end.
 """
 
 import asyncio
@@ -73,7 +73,7 @@ class Session(asyncio.Protocol):
         except OSError as error:
             if error.errno in (errno.EMFILE, errno.ENFILE):
                 self.refuse(f"the daemon has no file descriptors left to watch you: {error}")
-            return  # else it is gone already, or of another pid namespace; its socket will tell
+            return  # else it is gone, or in another pid namespace: the end of its socket will tell
         asyncio.get_running_loop().add_reader(self._pidfd, self.end)
 
     def data_received(self, data: bytes) -> None:
@@ -85,7 +85,7 @@ class Session(asyncio.Protocol):
         self._read_on()
 
     def pause_writing(self) -> None:
-        """Listen to the client no more until it has read its answers."""
+        """Stop listening to the client until it has read its answers."""
         self._full = True
 
     def resume_writing(self) -> None:
@@ -98,7 +98,7 @@ class Session(asyncio.Protocol):
         self.end()
 
     def registered(self, message: Register) -> None:
-        """Take note of what its job says of itself."""
+        """Take note of what its job says about itself."""
         join = message.join
         self.name, self.recipe = message.name, join.recipe
         self.table, self.team = message.table, join.team
@@ -131,6 +131,7 @@ class Session(asyncio.Protocol):
             loop.remove_reader(self._pidfd)
             os.close(self._pidfd)
         if self._transport is not None:
+            # It still gets what was sent, such as a refusal; one that does not read is cut off.
             self._mail.flush()
             self._transport.close()
             loop.call_later(_LINGER_S, self._transport.abort)

@@ -1,10 +1,10 @@
 """The lock under which a daemon is started or ends: flock on a file beside its socket.
 
-It goes with its holder's process, so none goes stale. Nobody waits for it without end: its holder
+It ends with its holder's process, so it never goes stale. Nobody waits for it forever: its holder
 may be stopped, and then the others load by themselves. The file names the holder, for the message.
 
-A child that the holder forks gets a copy of the descriptor, and would keep the lock for its own
-life. So a child closes it, and the holder unlocks before it closes: that counts for all copies.
+A child that the holder forks gets a copy of the descriptor, and would keep the lock as long as
+it lives. So a child closes it, and the holder unlocks before it closes: that counts for all copies.
 """
 
 import fcntl
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from joader.errors import NoDaemon
 
-# Longer than a daemon may take to start (lifecycle.py), so that who waits for a start gets it.
+# Longer than a daemon may take to start (lifecycle.py), so that whoever waits for a start gets it.
 LOCK_S = 30.0
 _POLL_S = 0.02
 
@@ -30,7 +30,7 @@ class LockHeld(NoDaemon):
 
 @contextmanager
 def start_lock(path: Path, timeout_s: float = LOCK_S) -> Iterator[None]:
-    """Hold the lock of a socket's daemon; LockHeld if another holds it for so long."""
+    """Hold the lock of a socket's daemon; LockHeld if another process holds it that long."""
     descriptor = _opened(path)
     _held.add(descriptor)
     try:
@@ -40,6 +40,7 @@ def start_lock(path: Path, timeout_s: float = LOCK_S) -> Iterator[None]:
         finally:
             with suppress(OSError):
                 os.ftruncate(descriptor, 0)
+            # Not by close() alone: a child may have a copy, and would go on holding the lock.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
     finally:
         _held.discard(descriptor)
@@ -47,10 +48,10 @@ def start_lock(path: Path, timeout_s: float = LOCK_S) -> Iterator[None]:
 
 
 def no_place(path: Path, error: OSError) -> NoDaemon:
-    """Say that the folder of the socket is of no use."""
+    """Say that the socket's folder cannot be used."""
     return NoDaemon(
-        f"no daemon can be had at {path}: {error}; make room there and see that it is yours to "
-        "write, or set JOADER_RUNTIME to another folder"
+        f"cannot reach or start a daemon at {path}: {error}; make room there and see that you may "
+        "write there, or set JOADER_RUNTIME to another folder"
     )
 
 
@@ -89,10 +90,10 @@ def _take(descriptor: int, path: Path, timeout_s: float) -> None:
 
 
 def _holder(descriptor: int) -> str:
-    """Say who holds the lock, as far as the file tells."""
+    """Say who holds the lock, as far as its file says."""
     text = os.pread(descriptor, 32, 0).decode("ascii", errors="replace")
     if not text.isdecimal():
-        return "who holds it is not known; `lslocks` tells"
+        return "its holder is not known; `lslocks` shows it"
     try:
         command = Path(f"/proc/{text}/cmdline").read_bytes().replace(b"\0", b" ")
     except OSError:

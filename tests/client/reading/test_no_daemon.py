@@ -58,7 +58,7 @@ def test_every_row_comes_once_and_is_counted(caplog: pytest.LogCaptureFixture) -
 
 
 def test_without_fallback_it_raises() -> None:
-    with pytest.raises(NoDaemon, match="no daemon can be had"):
+    with pytest.raises(NoDaemon, match="cannot reach or start a daemon at"):
         iter(loader_of(Noisy(3), fallback=False))
 
 
