@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 )
 
 from joader.engine import ON_DEMAND, Engine, Limits, supply
-from joader.engine.supply import WORKERS
+from joader.engine.stock import WORKERS
 from joader.messages import Join
 from tests.engine.world import World
 from tests.trials import trials
@@ -187,7 +187,7 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def sources_are_held_while_workers_read_them(self) -> None:
         engine = self.world.engine
-        orders = engine._supply._underway.values()
+        orders = engine._stock.underway.values()
         sources = Counter(order.source for order in orders if order.source is not None)
         here = {source: n for source, n in sources.items() if engine._cache.has(source)}
         workers = engine._cache._ledger._members.get(WORKERS)
@@ -200,8 +200,8 @@ class Machine(RuleBasedStateMachine):
         for sample, (offset, _) in self.world.slots.items():
             assert cache.place(sample)[0] == offset
         underway = set(self.world.to_do) | set(self.world.sized)
-        assert set(self.world.engine._supply._underway) == underway
-        assert set(self.world.engine._supply._unplaced) == set(self.world.sized)
+        assert set(self.world.engine._stock.underway) == underway
+        assert set(self.world.engine._stock.unplaced) == set(self.world.sized)
 
     @invariant()
     def every_delivery_is_a_hit_or_a_preparation(self) -> None:
@@ -251,18 +251,18 @@ class Machine(RuleBasedStateMachine):
 
     def nothing_is_left(self) -> None:
         """See that nobody uses what is left, which deterministic recipes had prepared."""
-        engine, supply = self.world.engine, self.world.engine._supply
+        engine, stock = self.world.engine, self.world.engine._stock
         assert engine.pinned_bytes == 0
         assert not engine._readers
-        assert not supply._underway
-        assert not supply._unplaced
-        assert not supply._source
-        assert not supply._again
-        assert self.world.ready == set(self.world.slots) == set(supply._origin)
-        supply.drop()
+        assert not stock.underway
+        assert not stock.unplaced
+        assert not stock.source
+        assert not stock.again
+        assert self.world.ready == set(self.world.slots) == set(stock.origin)
+        engine._supply.drop()
         assert engine.used_bytes == 0
-        assert not supply._origin
-        assert not len(supply._instances)
+        assert not stock.origin
+        assert not len(stock.instances)
 
 
 class EqualSizes(Machine):

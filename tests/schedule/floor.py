@@ -22,7 +22,7 @@ from joader.messages import (
 from joader.schedule.actions import (
     Abandon,
     Action,
-    Bear,
+    AskForWorker,
     Dismiss,
     Give,
     Lent,
@@ -211,7 +211,7 @@ class Floor:
                 self.worker(action.worker).said += action.messages
             case Tell():
                 self.events.append(action.event)
-            case Bear():
+            case AskForWorker():
                 self.nurseries[action.ticket].numbers.append(action.number)
             case Abandon():
                 self.worker(action.worker).die()

@@ -1,7 +1,7 @@
 """Decides what stays in memory: who needs and who uses a sample, what leaves, which bytes are free.
 
 Reading order: `ledger` (pins and needs; `needs` keeps one job's), `slots` (byte ranges),
-`eviction` (which sample leaves first), `window` (which neighbors leave together if one is too
+`eviction` (which sample leaves first), `neighbors` (which of them leave together if one is too
 small), `cache` (joins them).
 Not here: the bytes themselves (memory/), what to prepare next (engine/).
 """

@@ -12,7 +12,7 @@ its jobs have consumed it (paper, E.3), lease it for them before `prepared`.
 
 Making room: if a hole is large enough, nothing leaves. Otherwise the policy's victim leaves, if it
 and the free bytes beside it are enough (always so with equal sizes). Otherwise the window of
-neighbors that window.py finds leaves. Nothing is evicted before it is certain that room can be
+neighbors that neighbors.py finds leaves. Nothing is evicted before it is certain that room can be
 made.
 Not here: the bytes (memory/), and who waits for a preparation (engine/).
 """
@@ -26,8 +26,8 @@ from joader.cache.eviction import Policy
 from joader.cache.eviction.policy import DEFAULT_RATE
 from joader.cache.ledger import Job, Ledger
 from joader.cache.needs import SAMPLE_LIMIT, as_samples
+from joader.cache.neighbors import find_window
 from joader.cache.slots import UNIT_BYTES, Slots, round_up
-from joader.cache.window import find_window
 from joader.errors import BadArgument, BadRows, CacheFull, OurError
 from joader.statistics import CacheStatistics
 

@@ -5,7 +5,7 @@ ranges touch. So `allocate` succeeds whenever any contiguous free range is large
 written into the bytes; this is bookkeeping only, and knows nothing of samples. The free ranges are
 kept by size, with the distinct sizes sorted: finding, inserting and removing one is a bisection of
 that list, which is short even if there are many ranges.
-Not here: what has to leave so that a range becomes free (window.py, eviction/).
+Not here: what has to leave so that a range becomes free (neighbors.py, eviction/).
 """
 
 from bisect import bisect_left, insort

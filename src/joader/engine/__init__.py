@@ -1,7 +1,8 @@
 """What to do now: one event in, instructions out.
 
-Reading order: `messages`, `limits`, `recipe_rows`, `pieces`, `instances`, `recipes`, `reader`,
-`planner`, `supply`, `engine`.
+Reading order: `messages`, `limits`; what is numbered: `recipe_rows`, `pieces`, `instances`,
+`recipes`; a job: `plan`, `window`, `sizes`, `reader`, `team`; samples: `stock`, `room`, `supply`,
+`preparations`, `deliveries`; `checks`, `planner`, `engine`.
 """
 
 from joader.engine.engine import Engine

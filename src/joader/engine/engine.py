@@ -16,21 +16,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from joader.cache import Cache, ExpectedUse, Policy, round_up
-from joader.engine.instances import EXTRA_BASE
+from joader.cache import Cache, ExpectedUse, Policy
+from joader.engine.checks import check_join, check_want
+from joader.engine.deliveries import Deliveries
 from joader.engine.limits import Limits
 from joader.engine.plan import Drawn, Told
 from joader.engine.planner import Planner
+from joader.engine.preparations import Preparations
 from joader.engine.reader import Reader, Terms
 from joader.engine.recipe_rows import JobRows
 from joader.engine.recipes import MakeSampler, Recipe, Recipes
+from joader.engine.room import Room
+from joader.engine.stock import Stock
 from joader.engine.supply import Supply
 from joader.engine.team import Teams
 from joader.errors import BadArgument, JobExists, UnknownJob
 from joader.messages import (
     Begin,
     Compared,
-    Deliver,
     Event,
     Failed,
     Inspect,
@@ -50,15 +53,6 @@ from joader.messages import (
 from joader.sampling import DependentSampler, SequentialSampler
 from joader.schedule.turns import TURN, Turns
 from joader.statistics import EngineStatistics
-
-ORDERS = ("shared", "seeded", "given", "told")
-# Up to so many samples of a delivery are noted as read one by one: arrays cost more.
-FEW = 4
-MOST_RANKS = 1 << 16
-# Larger batches are refused before they are planned, not when the size of samples is known.
-LARGE_BATCH = 1 << 20
-# Positions that a job may have told and not got, beyond one batch: each takes about 100 bytes here.
-MOST_TOLD = 1 << 22
 
 
 class Engine:
@@ -80,8 +74,12 @@ class Engine:
         self._recipes = Recipes(seed, make_sampler)
         self._out: list[Instruction] = []
         self.refuses = False  # a job was refused, and is known no more; `say` tells
-        self._supply = Supply(self._cache, self._readers, self._out)
+        self._stock = Stock(self._cache, self._readers, self._out)
+        self._room = Room(self._stock)
+        self._supply = Supply(self._stock, self._room)
+        self._preparations = Preparations(self._stock, self._room)
         self._teams = Teams()
+        self._deliveries = Deliveries(self._stock, self._supply, self._teams)
         self._planner = Planner(self._cache)
         self._handlers: dict[type, Callable[[Any], None]] = {
             Join: self._join,
@@ -126,7 +124,7 @@ class Engine:
         return EngineStatistics(
             jobs={job: reader.statistics() for job, reader in self._readers.items()},
             memory=self._cache.statistics(),
-            wasted=self._supply.wasted,
+            wasted=self._stock.wasted,
         )
 
     def rows_of(self, job: Job) -> NDArray[np.uint32]:
@@ -146,7 +144,7 @@ class Engine:
         reader = self._reader(job)
         for position, sample in zip(reader.window.places, reader.window.samples, strict=False):
             if position in reader.window.unready:
-                return self._supply.waits_for(sample)
+                return self._stock.waits_for(sample)
         return None
 
     def waits_for_ranks(self, job: Job) -> tuple[str, bool]:
@@ -156,7 +154,7 @@ class Engine:
 
     def is_own(self, sample: int) -> bool:
         """Tell whether a sample is a job's own part of another."""
-        return self._supply.is_own(sample)
+        return self._stock.is_own(sample)
 
     def has_recipe(self, name: str) -> bool:
         """Tell whether a recipe is open: jobs read it, or what they had prepared is still here."""
@@ -182,7 +180,7 @@ class Engine:
     def _join(self, event: Join) -> None:
         if event.job in self._readers:
             raise JobExists(f"job {event.job} has joined already")
-        self._check_join(event)
+        check_join(event, self._limits, self._cache)
         rows = JobRows(event.rows, event.row_limit)
         recipe = self._recipes.open(event.recipe, event.row_limit)
         self._joins += 1
@@ -226,31 +224,6 @@ class Engine:
         sampler = recipe.sampler if event.order == "shared" else SequentialSampler()
         return Drawn(job, rows, sampler, event.seed if event.order == "seeded" else None)
 
-    def _check_join(self, event: Join) -> None:
-        """Refuse what no job can mean, before anything is made of it."""
-        if event.batch_size < 1:
-            raise BadArgument(f"batch size is {event.batch_size}; it is at least 1")
-        if event.order not in ORDERS:
-            raise BadArgument(f"order is {event.order!r}; there are {', '.join(ORDERS)}")
-        if event.seed < 0:
-            raise BadArgument(f"seed is {event.seed}; a seed is an integer >= 0")
-        if not 0 <= event.row_limit <= EXTRA_BASE:
-            raise BadArgument(
-                f"a dataset of {event.row_limit} rows; at least 0 and at most {EXTRA_BASE} are "
-                "supported"
-            )
-        if not 1 <= event.world_size <= MOST_RANKS:
-            raise BadArgument(f"{event.world_size} ranks; at least 1 and at most {MOST_RANKS}")
-        batch = (
-            event.batch_size if event.order == "told" else min(event.batch_size, event.rows.size)
-        )
-        least_bytes = self._limits.share_batches * round_up(1) * batch
-        if batch > LARGE_BATCH and least_bytes > self._cache.capacity_bytes:
-            raise BadArgument(
-                f"two batches of {batch} samples take {least_bytes} bytes at least, and the budget "
-                f"is {self._cache.capacity_bytes}; give it more, or use smaller batches"
-            )
-
     def _admit(self, recipe: Recipe) -> None:
         """Admit the recipe's new jobs once their samples' size is known, or refuse them."""
         for reader in list(self._readers.values()):
@@ -288,7 +261,7 @@ class Engine:
                     rank.plan.key = together.key
 
     def _begin_pass(self, reader: Reader, event: Begin) -> None:
-        self._supply.give_up_all(reader)
+        self._room.give_up_all(reader)
         reader.window.forget_plan()
         if reader.in_pass:
             self._cache.end(reader.job)
@@ -325,13 +298,13 @@ class Engine:
         assert isinstance(reader.plan, Drawn)
         if reader.in_pass and reader.window.places:
             planned = np.array(reader.window.places, np.int64)
-            self._supply.give_up_all(reader)
+            self._room.give_up_all(reader)
             reader.window.forget_plan()
             reader.plan.begin_again(planned, reader.epoch)
 
     def _leave(self, event: Leave) -> None:
         reader = self._reader(event.job)
-        self._supply.give_up_all(reader)
+        self._room.give_up_all(reader)
         for sample in list(reader.inspected):
             self._supply.compared(reader, sample)
         if reader.in_pass:
@@ -351,20 +324,20 @@ class Engine:
     # What workers report.
 
     def _prepared(self, event: Prepared) -> None:
-        self._supply.prepared(event.samples, event.size_bytes)
+        self._preparations.prepared(event.samples, event.size_bytes)
 
     def _sized(self, event: Sized) -> None:
         for sample, size_bytes in zip(event.samples, event.sizes, strict=True):
-            self._admit(self._supply.sized(sample, size_bytes))
+            self._admit(self._preparations.sized(sample, size_bytes))
 
     def _failed(self, event: Failed) -> None:
-        self._supply.failed(event.sample, event.reason)
+        self._preparations.failed(event.sample, event.reason)
 
     def _lost(self, event: Lost) -> None:
-        self._supply.lost(event.samples, event.reason, event.blamed)
+        self._preparations.lost(event.samples, event.reason, event.blamed)
 
     def _late(self, event: Late) -> None:
-        self._supply.late(event.samples)
+        self._preparations.late(event.samples)
 
     # Jobs of one recipe that first meet.
 
@@ -379,27 +352,11 @@ class Engine:
 
     def _want(self, event: Want) -> None:
         reader = self._reader(event.job)
-        if not 1 <= event.count <= reader.batch_size:
-            raise BadArgument(
-                f"job {event.job} wants {event.count} samples; it is at least 1 and at most its "
-                f"batch size, {reader.batch_size}"
-            )
-        if not reader.in_pass:
-            raise BadArgument(f"job {event.job} wants samples before it began a pass")
+        check_want(event, reader)
         if reader.lead is not None:
             self._teams.want(event.job, event.now)
             return
-        if isinstance(reader.plan, Told):
-            if event.positions is None or event.positions.size != event.count:
-                raise BadArgument(f"job {event.job} did not say which {event.count} it wants")
-            ahead = reader.window.wanted + event.count
-            if reader.window.wanted and ahead > MOST_TOLD:
-                raise BadArgument(
-                    f"job {event.job} wants {ahead} samples ahead; at most {MOST_TOLD}, or a batch"
-                )
-            times = event.times
-            if times is not None and (times.size != event.count or int(times.min()) < 0):
-                raise BadArgument(f"job {event.job} did not say how often each of them came before")
+        if event.positions is not None and isinstance(reader.plan, Told):
             reader.tell(event.positions, event.times)
         reader.note_want(event.count, event.now)
 
@@ -419,58 +376,13 @@ class Engine:
         reader.window.let_go(reader.job, samples)
         self._supply.release(reader.job, samples)
 
-    def _deliver(self, reader: Reader, count: int) -> None:
-        absent: list[int] = []
-        if reader.terms.reads_itself:
-            absent = self._supply.take_what_is_here(reader, count)
-        positions, homes, samples = reader.take(count)
-        if absent:
-            samples = [sample for sample in samples if sample >= 0]
-        failed: list[tuple[int, str]] = []
-        if reader.window.failed:
-            failed = [
-                (p, reader.window.failed.pop(p)) for p in positions if p in reader.window.failed
-            ]
-            bad = {position for position, _ in failed}
-            samples = [s for p, s in zip(positions, samples, strict=True) if p not in bad]
-        if reader.rows.distinct and isinstance(reader.plan, Drawn) and len(homes) > FEW:
-            self._cache.read_each(reader.job, np.array(homes, np.int64))
-        else:
-            needing = reader.job
-            place = self._teams.find(reader.job)
-            if place and place[0].lead.in_pass:
-                needing = place[0].lead.job
-            for home in homes:
-                if self._cache.needed(needing, home):
-                    self._cache.read(needing, home)
-        prepared, shared = self._supply.claim(reader.job, samples)
-        prepared += len(absent)
-        reader.delivered += len(samples) + len(absent)
-        reader.prepared += prepared
-        reader.shared += shared
-        reader.window.hold(samples)
-        reader.stuck = False
-        self._out.append(
-            Deliver(
-                reader.job,
-                np.array(positions, np.int64),
-                np.array(samples, np.int64),
-                np.array(self._cache.offsets(samples), np.int64),
-                failed=tuple(failed),
-                prepared=prepared,
-                shared=shared,
-                repeated=self._teams.repeated(reader.job),
-                absent=np.array(absent, np.int64),
-            )
-        )
-
     # Until nothing moves. Only deliveries, which are finite, make it go round again.
 
     def _pump(self) -> None:
         moving = True
-        self._supply.prepare_again()
+        self._preparations.prepare_again()
         while moving:
-            self._supply.place()
+            self._preparations.place()
             for recipe in self._recipes.to_be_closed(self._supply.holds):
                 self._supply.drop(recipe)
                 self._recipes.close(recipe)
@@ -480,7 +392,7 @@ class Engine:
             for reader, reason in self._teams.hand_out():
                 self._refuse(reader, reason)
             self._ask()
-            moving = self._deliver_due() or self._unstick()
+            moving = self._deliveries.hand_out() or self._unstick()
 
     def _limit_look_ahead(self) -> None:
         """Leave most of the memory to what has been read and is still needed by others.
@@ -523,14 +435,6 @@ class Engine:
             else:
                 turns.leave()
 
-    def _deliver_due(self) -> bool:
-        delivered = False
-        for reader in self._readers.values():
-            while (count := reader.due()) is not None:
-                self._deliver(reader, count)
-                delivered = True
-        return delivered
-
     def _unstick(self) -> bool:
         """Serve a job whose next batch finds no room though nothing is in use, or refuse it.
 
@@ -542,7 +446,7 @@ class Engine:
         busy = any(
             reader.window.held_count or reader.inspected for reader in self._readers.values()
         )
-        if self._supply.at_work or busy:
+        if self._stock.at_work or busy:
             return False
         waiting = [r for r in self._readers.values() if r.window.wants and not r.terms.reads_itself]
         if not waiting:
@@ -559,12 +463,12 @@ class Engine:
             )
             return True
         for other in self._readers.values():
-            self._supply.give_up_all(other)
+            self._room.give_up_all(other)
         self._supply.drop()
         reader.stuck = True
         while len(reader.window.samples) < count and self._supply.ask(reader):
             pass
-        self._supply.place()
+        self._preparations.place()
         del self._readers[reader.job]  # it comes last the next time
         self._readers[reader.job] = reader
         return True

@@ -1,8 +1,7 @@
 """What a job reads next: drawn, or told. The plan says what comes; the window holds what is asked.
 
-Between the two travel *stretches*: positions in order, and where their random numbers start. A plan
-knows no samples, slots or workers, so that it can be made elsewhere: by rank 0 of a job, by a
-leader on another node. Not here: when and for whom is drawn (planner.py), steps of ranks (team.py).
+Between the two travel *stretches*: places in order, and their rows. A plan knows no samples, slots
+or workers, so that it can be made elsewhere. Not here: when and for whom is drawn (planner.py), steps of ranks (team.py).
 """
 
 from typing import NamedTuple

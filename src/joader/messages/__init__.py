@@ -41,7 +41,8 @@ Arrays are of int64, and travel as bytes. A layout is named by a number that the
 the first batch with a new number brings the layout itself.
 """
 
-from joader.messages.base import (
+from joader.messages.births import Attend, Bear, Born, Ended, Slay, Unborn
+from joader.messages.fields import (
     MY_JOB,
     PROTOCOL,
     Array,
@@ -54,7 +55,6 @@ from joader.messages.base import (
     as_bytes,
     from_bytes,
 )
-from joader.messages.births import Attend, Bear, Born, Ended, Slay, Unborn
 from joader.messages.greetings import Hello, Stop, Welcome
 from joader.messages.questions import AskExplain, AskStatus, AskWhy, Differs, Explained, Status, Why
 from joader.messages.reading import (

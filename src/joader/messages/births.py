@@ -1,6 +1,6 @@
 """Workers come and go."""
 
-from joader.messages.base import Message, Natural
+from joader.messages.fields import Message, Natural
 
 
 class Attend(Message, frozen=True):

@@ -1,6 +1,6 @@
 """Who is there."""
 
-from joader.messages.base import Message, Natural, Text
+from joader.messages.fields import Message, Natural, Text
 
 
 class Hello(Message, frozen=True):

@@ -1,6 +1,6 @@
 """What a person or a client asks, and what it is told."""
 
-from joader.messages.base import Message
+from joader.messages.fields import Message
 
 
 class Differs(Message, frozen=True):

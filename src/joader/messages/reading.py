@@ -2,7 +2,7 @@
 
 import msgspec
 
-from joader.messages.base import (
+from joader.messages.fields import (
     NONE,
     Array,
     Integers,

@@ -1,6 +1,6 @@
 """What workers are told to do, what they report, and what becomes of samples."""
 
-from joader.messages.base import Integers, Job, Message, Natural, Naturals
+from joader.messages.fields import Integers, Job, Message, Natural, Naturals
 
 
 class Prepare(Message, frozen=True):

@@ -16,7 +16,7 @@ class Give(NamedTuple):
     messages: Sequence[ToWorker]
 
 
-class Bear(NamedTuple):
+class AskForWorker(NamedTuple):
     """Ask the nursery of a ticket for a worker of this number."""
 
     ticket: str
@@ -48,7 +48,7 @@ class Warn(NamedTuple):
     text: str
 
 
-Action = Give | Bear | Abandon | Dismiss | Tell | Warn
+Action = Give | AskForWorker | Abandon | Dismiss | Tell | Warn
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ class Note(NamedTuple):
     step: str
 
 
-class Seen:
+class SeenBefore:
     """What was seen to take too long when workers were last looked at.
 
     A row is abandoned only if it is seen twice: a machine that slept makes everything look slow.

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from joader.errors import BadMessage
 from joader.messages import Compare, Drop, Failed, Finish, FromWorker, Place, Prepare
 from joader.schedule import blame
-from joader.schedule.actions import Action, Bear, Dismiss, Give, Lent, Seen, Warn
+from joader.schedule.actions import Action, AskForWorker, Dismiss, Give, Lent, Seen, Warn
 from joader.schedule.blame import Note
 from joader.schedule.crew import Crew, Worker
 from joader.schedule.orders import Order, Own, Row, own_parts_of, rows_of
@@ -237,7 +237,7 @@ class Dispatch:
         wanted = min(self._may_bear(crew, group), len(crew.queue) - free)
         for number in crew.next_numbers(max(0, wanted)):
             crew.born[number] = now
-            self.staff.out.append(Bear(crew.ticket, number))
+            self.staff.out.append(AskForWorker(crew.ticket, number))
 
     def _may_bear(self, crew: Crew, group: list[Crew]) -> int:
         """Return how many more workers a crew may have now."""

@@ -22,7 +22,7 @@ class Watch:
         """Look after this staff; a worker that grows by more than so many bytes is replaced."""
         self._staff = staff
         self._most_growth_bytes = most_growth_bytes
-        self._seen = blame.Seen()
+        self._seen = blame.SeenBefore()
 
     def look(self, now: float, seen: Mapping[int, Seen]) -> None:
         """Act on what is wrong with workers, and on those that nobody needs."""

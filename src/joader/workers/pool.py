@@ -16,7 +16,7 @@ from contextlib import suppress
 from joader.errors import BadMessage
 from joader.messages import Bear, Compare, Event, Finish, FromWorker, Place, Prepare, Slay
 from joader.schedule import actions, whereabouts
-from joader.schedule.actions import Abandon, Dismiss, Give, Lent, Seen, Tell, Warn
+from joader.schedule.actions import Abandon, AskForWorker, Dismiss, Give, Lent, Seen, Tell, Warn
 from joader.schedule.blame import Note
 from joader.schedule.dispatch import Dispatch
 from joader.statistics import PoolStatistics
@@ -241,7 +241,7 @@ class Pool:
                     self._hands[action.worker].send(*action.messages)
             case Tell():
                 self._on_event(action.event)
-            case actions.Bear():
+            case AskForWorker():
                 if action.ticket in self._links:
                     self._links[action.ticket].send(Bear(action.number))
             case Abandon():

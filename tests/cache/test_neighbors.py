@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joader.cache import window
+from joader.cache.neighbors import find_window
 from joader.cache.slots import Slots
-from joader.cache.window import find_window
 
 
 @st.composite
