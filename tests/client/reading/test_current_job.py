@@ -35,12 +35,10 @@ class Kept:
 
 
 def current(*, fallback: bool = True, **changes: Any) -> CurrentJob:
-    usual: dict[str, Any] = {
-        **{"name": "job", "key": None, "prepare": Steps([]), "transform": Steps([])},
-        **{"worker_init_fn": None, "deterministic": False, "private": False, "seed": 0},
-        **{"drop_last": False, "rank": None, "whose": "1", "num_workers": 2, "lend": True},
-        **{"context": None},
-    }
+    usual: dict[str, Any] = {"name": "job", "prepare": Steps([]), "transform": Steps([])}
+    usual |= {"deterministic": False, "private": False, "drop_last": False, "lend": True}
+    usual |= {"seed": 0, "whose": "1", "num_workers": 2}
+    usual |= dict.fromkeys(["key", "worker_init_fn", "rank", "context"])
     return CurrentJob(Settings(**(usual | changes)), fallback=fallback)
 
 

@@ -59,7 +59,7 @@ class CurrentJob:
     def look_again(
         self, dataset: Any, order: str, batch_size: int, *, persistent: bool
     ) -> Connection | None:
-        """See what the dataset is now; whatever has changed means new workers and another job.
+        """See what the dataset is now; any change means new workers and another job.
 
         `persistent` workers stay if nobody can tell whether anything has changed. Return what is
         registered for the rows before: close it once the others are registered, so that what both
