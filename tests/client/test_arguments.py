@@ -42,8 +42,8 @@ def test_what_cannot_be_is_said(given: dict[str, Any], said: str) -> None:
     ("length", "said"),
     [
         (2**40, r"of 1099511627776 rows; at most 4294967296"),
-        (-1, "whose length cannot be had"),
-        ("x", "whose length cannot be had"),
+        (-1, "whose length is unknown"),
+        ("x", "whose length is unknown"),
     ],
 )
 def test_a_length_that_cannot_be_is_said(length: Any, said: str) -> None:

@@ -255,7 +255,7 @@ def stranger(node: Node) -> Iterator[Any]:
     ("answer", "word"),
     [
         (frame(Refuse("this daemon speaks protocol 1, the client 9")), "speaks protocol 1"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "is no daemon we know"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "is not a daemon we know"),
         (b"", "went away"),
     ],
 )

@@ -124,6 +124,17 @@ def test_a_pass_keeps_its_version_and_the_next_takes_the_newest(
         assert reader.stats().prepared == ROWS + 3
 
 
+def test_a_column_that_was_written_anew_is_in_the_next_pass(
+    shared_node: Node, table: Table
+) -> None:
+    table = table.add_column("weight", np.zeros(ROWS))
+    with loader(columns=["image", "weight"]) as reader:
+        assert {w for _, weights in reader for w in weights.tolist()} == {0.0}
+        table.add_column("weight", np.ones(ROWS), replace=True)
+        assert {w for _, weights in reader for w in weights.tolist()} == {1.0}
+        assert reader.state_dict()["table"]["version"] == 3
+
+
 def test_a_pass_of_an_old_version_beside_one_of_a_new_one(
     shared_node: Node, table: Table, tmp_path: Path
 ) -> None:

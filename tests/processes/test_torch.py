@@ -291,7 +291,7 @@ def test_a_pass_in_a_samplers_order_goes_on_where_it_was() -> None:
 
 def test_a_state_that_is_none_is_refused_with_a_sentence() -> None:
     loader = joader.DataLoader(Numbers(4))
-    with pytest.raises(BadArgument, match="None is no state of a loader; give what state_dict"):
+    with pytest.raises(BadArgument, match="None is not a state of a loader; give what state_dict"):
         loader.load_state_dict(None)  # type: ignore[arg-type]
     with pytest.raises(BadArgument, match="it lacks version, length"):
         loader.load_state_dict({})

@@ -44,6 +44,7 @@ class Counts:
         """Count a batch of which so many rows failed, and so many of these were replaced."""
         good = len(batch.positions) - failed
         self.delivered += good
+        # Without a daemon all rows of a batch count as prepared, also those that failed.
         self.prepared += min(good, batch.prepared)
         self.shared += batch.shared
         self.wait_s += wait_s

@@ -33,7 +33,7 @@ def is_distributed(sampler: Any) -> bool:
 
 
 def find_rank(name: str, asked: bool, sampler: Any, length: int) -> Rank | None:
-    """Return this process's rank; None where it trains by itself, or its sampler is to be obeyed.
+    """Return this process's rank; None if it trains by itself, or its sampler is to be obeyed.
 
     A DistributedSampler that speaks of other ranks than the launcher's, or of other data, is
     obeyed, and so is one of a job on several nodes.

@@ -1,4 +1,4 @@
-"""What the loader takes from torch, where torch is loaded: its class, samplers, collate, pinning.
+"""What the loader takes from torch, if torch is loaded: its class, samplers, collate, pinning.
 
 `joader.DataLoader` is a plain class. Made in a process that has imported torch, a loader is of a
 subclass of both, so that `isinstance(loader, torch.utils.data.DataLoader)` holds and frameworks
@@ -40,7 +40,7 @@ def joined(loader_class: type) -> type:
 
 
 def collate_of(singly: bool) -> Callable[[Any], Any] | None:
-    """Return how torch's loader collates where the user says nothing; None without torch."""
+    """Return how torch's loader collates if the user says nothing; None without torch."""
     torch = loaded()
     if torch is None:
         return None

@@ -82,7 +82,7 @@ def test_a_dataset_without_length_is_refused_by_name():
         def __getitem__(self, row):
             return row
 
-    with pytest.raises(BadArgument, match=r"NoLength whose length cannot be had.*define __len__"):
+    with pytest.raises(BadArgument, match=r"NoLength whose length is unknown.*define __len__"):
         unwrap(NoLength())
 
 
@@ -92,7 +92,7 @@ def test_a_length_that_is_no_count_is_refused(length):
         def __len__(self):
             return length
 
-    with pytest.raises(BadArgument, match="length cannot be had"):
+    with pytest.raises(BadArgument, match="length is unknown"):
         unwrap(Wrong("a", 1))
 
 

@@ -11,16 +11,8 @@ from joader.client.ranks import Rank
 
 
 def ordering(**changes: Any) -> Ordering:
-    usual: dict[str, Any] = {
-        "order": "shared",
-        "shuffle": True,
-        "by_sampler": False,
-        "seed": 0,
-        "batch_size": 4,
-        "drop_last": False,
-        "sampler": [2, 0, 1],
-        "batch_sampler": "ours",
-    }
+    usual: dict[str, Any] = {"order": "shared", "shuffle": True, "by_sampler": False, "seed": 0}
+    usual |= {"batch_size": 4, "drop_last": False, "sampler": [2, 0, 1], "batch_sampler": "ours"}
     return Ordering(**(usual | changes))
 
 

@@ -112,7 +112,7 @@ def test_what_is_no_state_of_this_dataset_is_refused(change: dict[str, Any], wor
 
 @pytest.mark.parametrize("junk", [None, 3, "state", [], {}, {"version": 1}])
 def test_other_things_are_no_states(junk: object) -> None:
-    with pytest.raises(BadArgument, match="no state of a loader"):
+    with pytest.raises(BadArgument, match="not a state of a loader"):
         restored(junk, named(3))
 
 

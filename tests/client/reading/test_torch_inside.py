@@ -116,3 +116,18 @@ def test_without_torch_it_is_refused_with_the_reason(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(torch_api, "loaded", lambda: None)
     with pytest.raises(BadArgument, match="only torch's loader can read that"):
         DataLoader(Stream(), batch_size=3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "batches"),
+    [
+        ({"dataset": Stream(), "batch_size": None}, [[n] for n in range(7)]),
+        ({"dataset": Together(), "batch_sampler": [[1, 0], [5]]}, [[102, 2], [501]]),
+    ],
+)
+def test_steps_are_done_where_torch_makes_no_batches(
+    arguments: dict[str, Any], batches: list[Any]
+) -> None:
+    singly = arguments.get("batch_size", 1) is None
+    loader = DataLoader(**arguments, prepare=(lambda row: [row]) if singly else (lambda row: row))
+    assert of(loader) == batches

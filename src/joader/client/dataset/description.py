@@ -14,7 +14,7 @@ from joader.storage import Storage
 class About:
     """A job as its loader knows it."""
 
-    outline: Outline  # of what is shared; empty where a key names it
+    outline: Outline  # of what is shared; empty if a key names it
     key: str
     shared: SharedPart
     own: OwnPart
@@ -47,7 +47,7 @@ class About:
         return json.dumps(facts).encode()
 
     def _content(self) -> str:
-        """Return the name of the dataset without its steps; "" where it is not known."""
+        """Return the name of the dataset without its steps; "" if it is not known."""
         if not self.outline:
             return ""
         edges = dict(self.outline[0].edges)

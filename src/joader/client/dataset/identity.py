@@ -57,7 +57,7 @@ class Identity:
         }
 
     def check(self, state: dict[str, Any]) -> None:
-        """Raise BadArgument, with what has changed, where a state is of something else."""
+        """Raise BadArgument, with what has changed, if a state is of something else."""
         if self._table is not None:
             self._table.check(state.get("table"))
         if state["length"] != self.length:

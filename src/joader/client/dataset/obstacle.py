@@ -47,6 +47,7 @@ def _has_other_keys(chosen: Sequence[Any], length: int) -> bool:
 
 def _gives_batches(dataset: Any) -> bool:
     """Tell whether torch would ask a dataset for whole batches, which may differ from its rows."""
+    # torch's Subset has a __getitems__ too, which passes on to what it wraps.
     while type(dataset).__module__ == "torch.utils.data.dataset" and hasattr(dataset, "dataset"):
         dataset = dataset.dataset
     if isinstance(dataset, Storage | Table | View):

@@ -60,7 +60,7 @@ class Joined(Joining):
         return {"name": snapshot.name, "uid": snapshot.uid, "version": snapshot.version.number}
 
     def check(self, state: Any) -> None:
-        """Raise BadArgument where a state is of another version, with what has changed."""
+        """Raise BadArgument if a state is of another version, with what has changed."""
         mine = self.state()
         if not isinstance(state, dict) or not set(mine) <= set(state):
             raise BadArgument(
@@ -89,7 +89,7 @@ class Joined(Joining):
 def split(base: Unwrapped, plain: bool) -> tuple[Unwrapped, Joining | None]:
     """Return what workers are to read, and what joins it here, if anything does.
 
-    Of a table the row table's columns; of a list of files labels and paths, where the job is
+    Of a table the row table's columns; of a list of files labels and paths, if the job is
     `plain`: no code of the user's expects them in the sample.
     """
     joined: Joining | None = None

@@ -180,7 +180,7 @@ def _length(dataset: Any, path: str) -> int:
         length = len(dataset)
     except (TypeError, ValueError, OverflowError, NotImplementedError) as error:
         raise BadArgument(
-            f"{path} is a {_name(dataset)} whose length cannot be had: {error}; define __len__ to "
+            f"{path} is a {_name(dataset)} whose length is unknown: {error}; define __len__ to "
             "return its number of rows (0 is allowed)"
         ) from error
     if length > ROW_LIMIT:
@@ -191,7 +191,7 @@ def _length(dataset: Any, path: str) -> int:
 
 
 def _indices(subset: Any, path: str) -> Rows | None:
-    """Return a Subset's indices as rows of the dataset below; None where they are none."""
+    """Return a Subset's indices as rows of the dataset below; None if they are not row numbers."""
     if not hasattr(type(subset.dataset), "__len__"):
         _refuse_stream(subset.dataset, f"{path}.dataset")
         return None

@@ -17,7 +17,7 @@ from joader.errors import BadArgument
 STATE_VERSION = 1
 _NUMBERS = {"version": 1, "length": 0, "epoch": 0, "key": 0, "seed": 0}  # at least
 _TEXTS = ("fingerprint", "outline", "rows", "done", "order")
-# Higher levels make a random bitmap smaller by a few per cent and take 30 times as long.
+# Higher levels make a random bitmap smaller by a few percent and take 30 times as long.
 _LEVEL = 1
 
 
@@ -45,7 +45,7 @@ class Progress:
         return np.flatnonzero(self._done)
 
     def state(self, identity: Identity, seed: int, order: str) -> dict[str, Any]:
-        """Return the state as small plain data: at most a bit a position, compressed, as text."""
+        """Return the state as small plain data: at most a bit per position, compressed, as text."""
         bitmap = zlib.compress(np.packbits(self._done).tobytes(), _LEVEL)
         return {
             "version": STATE_VERSION,
@@ -59,7 +59,7 @@ class Progress:
 
 
 def restored(state: Any, identity: Identity) -> Progress:
-    """Return the progress a state keeps; BadArgument, with what is wrong, where that cannot be."""
+    """Return the progress a state keeps; BadArgument, with what is wrong, if it cannot be."""
     _check(state)
     identity.check(state)
     progress = Progress(identity.length, state["epoch"], state["key"])
@@ -68,9 +68,9 @@ def restored(state: Any, identity: Identity) -> Progress:
 
 
 def _check(state: Any) -> None:
-    """Raise BadArgument where this is no state that this version can read."""
+    """Raise BadArgument if this is not a state that this version can read."""
     if not isinstance(state, dict):
-        raise BadArgument(f"{state!r} is no state of a loader; give what state_dict() returned")
+        raise BadArgument(f"{state!r} is not a state of a loader; give what state_dict() returned")
     version = state.get("version", STATE_VERSION)
     if type(version) is int and version > STATE_VERSION:
         raise BadArgument(
@@ -79,7 +79,7 @@ def _check(state: Any) -> None:
         )
     missing = [name for name in (*_NUMBERS, *_TEXTS) if name not in state]
     if missing:
-        raise BadArgument(f"this is no state of a loader: it lacks {', '.join(missing)}")
+        raise BadArgument(f"this is not a state of a loader: it lacks {', '.join(missing)}")
     for name, least in _NUMBERS.items():
         value = state[name]
         if type(value) is not int or not least <= value < (2**64 if name == "seed" else 2**63):
@@ -93,6 +93,7 @@ def _bits(text: str, length: int) -> NDArray[np.uint8]:
     """Return which positions were yielded."""
     size_bytes = -(-length // 8)
     try:
+        # With a bound: a state that was tampered with must not unpack to gigabytes.
         unpacker = zlib.decompressobj()
         data = unpacker.decompress(base64.b85decode(text), size_bytes + 1)
         whole = unpacker.eof

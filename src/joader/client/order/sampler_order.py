@@ -29,7 +29,7 @@ class ToldBatch(NamedTuple):
 
     positions: list[int]
     times: list[int]  # how often each came before in this pass
-    after: Any  # the sampler's own state after it; None where it has none
+    after: Any  # the sampler's own state after it; None if it has none
 
 
 class ToldOrder:
@@ -69,7 +69,7 @@ class ToldOrder:
         return {"unit": self.unit, "count": 0, "generator": text, "state": state}
 
     def check(self, saved: Any) -> None:
-        """Raise BadArgument where what was saved cannot be gone on with."""
+        """Raise BadArgument if a pass cannot go on from what was saved."""
         if not isinstance(saved, dict) or saved.keys() != {*_KINDS, "state"}:
             raise BadArgument(
                 f"the state's sampler is {saved!r}; it holds {', '.join(_KINDS)} and state"
@@ -123,6 +123,8 @@ class ToldOrder:
         if not state or numbers is None or torch is None:
             yield from (self._told(batch, times) for batch in self._opened(saved["count"], times))
             return
+        # Samplers draw when their first batch is asked for. For that long the global generator is
+        # set back; then it goes on as if nobody had drawn from it.
         now = torch.get_rng_state()
         numbers.set_state(torch.tensor(list(state), dtype=torch.uint8))
         try:
@@ -197,6 +199,7 @@ class ToldOrder:
 
     def _source_of_numbers(self) -> Any:
         """Return the generator that the sampler draws from, if it is known."""
+        # The inner sampler first: a batch sampler only cuts what that draws.
         for sampler in reversed(self._samplers()):
             if hasattr(sampler, "generator"):
                 if sampler.generator is not None:
@@ -207,7 +210,7 @@ class ToldOrder:
 
 
 def _saved(generator: Any) -> str:
-    """Return the state of a generator as text; empty where there is none."""
+    """Return the state of a generator as text; empty if there is none."""
     if generator is None or not hasattr(generator, "get_state"):
         return ""
     return base64.b85encode(bytes(generator.get_state().tolist())).decode()

@@ -75,6 +75,7 @@ class NotPositions(BadArgument):
 def checked(batch: Iterable[Any], length: int) -> list[int]:
     """Return a batch of a sampler's as positions; those below 0 count from the end."""
     try:
+        # The quick way for plain integers; anything else is looked at one by one.
         positions = array("q", batch).tolist()
     except (TypeError, ValueError, OverflowError, RuntimeError):
         positions = _one_by_one(batch, length)
@@ -89,7 +90,7 @@ def checked(batch: Iterable[Any], length: int) -> list[int]:
 
 
 def _one_by_one(batch: Any, length: int) -> list[int]:
-    """Return the positions of a batch that is not plain; say which of it is none."""
+    """Return the positions of a batch that is not plain; say which of it is not a position."""
     try:
         values = list(batch)
     except TypeError as error:

@@ -39,5 +39,6 @@ class StepsFirst:
         if self._prepare.steps:
             sample = self._prepare(sample, None, None, None)
         if self._own.steps.steps:
+            # From Python's generator, which torch seeds in each of its workers.
             sample = self._own.finish(sample, random.getrandbits(63))
         return sample

@@ -61,7 +61,9 @@ class Connection:
             if isinstance(error, OSError):
                 raise ConnectionLost(f"the daemon at {path} went away: {error}") from error
             if isinstance(error, BadMessage):
-                raise NoDaemon(f"what listens at {path} is no daemon we know: {error}") from error
+                raise NoDaemon(
+                    f"what listens at {path} is not a daemon we know: {error}"
+                ) from error
             raise
         self.path = path
         self.daemon_pid = welcome.pid
@@ -136,8 +138,7 @@ class Connection:
                 raise
 
     def batch(self, timeout_s: float) -> Deliver | Announce | Differs:
-        """Return the next batch, what is planned, or that there is none to share; TimeoutError if
-        nothing comes in time."""
+        """Return the next batch or news of the pass; TimeoutError if nothing comes in time."""
         if self._batches:
             return self._batches.popleft()
         answer = self._wait((Deliver, Announce, Differs), timeout_s)
@@ -156,6 +157,7 @@ class Connection:
 
     def layouts(self, batch: Deliver) -> list[Layout]:
         """Return how each sample of a batch lies in its slot."""
+        # In this order: the batch may bring anew what it has us forget.
         if batch.forget_layouts:
             self._layouts.clear()
         for number, data in batch.new_layouts.items():
@@ -214,7 +216,7 @@ def _found(address: str | None, start: bool) -> tuple[Path, socket.socket]:
     except NoDaemon:
         raise
     except OSError as error:  # such as no process for it
-        raise NoDaemon(f"no daemon can be had: {error}") from error
+        raise NoDaemon(f"cannot reach or start a daemon: {error}") from error
     if sock is None:
         raise NoDaemon(
             f"no daemon listens at {path}; `joader up -d` starts one, and so does the first job"

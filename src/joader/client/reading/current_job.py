@@ -59,7 +59,7 @@ class CurrentJob:
     def look_again(
         self, dataset: Any, order: str, batch_size: int, *, persistent: bool
     ) -> Connection | None:
-        """See what the dataset is now; whatever has changed means new workers and another job.
+        """See what the dataset is now; any change means new workers and another job.
 
         `persistent` workers stay if nobody can tell whether anything has changed. Return what is
         registered for the rows before: close it once the others are registered, so that what both
@@ -70,6 +70,9 @@ class CurrentJob:
         now = self._look(dataset, order, batch_size)
         stays = persistent and now.unsure and len(now.job.rows) == len(before.job.rows)
         if (before.is_same(now, order) and not now.unsure) or stays:
+            # The job is the same to the daemon, but a newer version of a table may have other
+            # values in the columns that are joined here.
+            self._sight = replace(now, job=before.job)
             return None
         self._sight = now
         left, self._idle, self._nursery = self._idle, None, None

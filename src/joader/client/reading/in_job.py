@@ -6,7 +6,7 @@ Samples stay the objects they are: nothing is packed or pickled, so `breakpoint(
 that a dataset keeps work as with torch.
 
 Random numbers: user code draws from the job's own generators, as it does with torch. Only under
-`order="seeded"`, and where the job stands in for its workers (`as_worker`), they start from the key
+`order="seeded"`, and if the job stands in for its workers (`as_worker`), they start from the key
 of pass and position, and the job's own are left as they were.
 """
 
@@ -28,7 +28,7 @@ class InJob:
     """A recipe's parts, run in the job."""
 
     def __init__(self, shared: SharedPart, own: OwnPart, *, keyed: bool, as_worker: bool) -> None:
-        """`keyed`: random numbers start from keys; `as_worker`: user code believes to be in one."""
+        """`keyed`: random numbers start from keys; `as_worker`: user code sees a worker."""
         self._shared = replace(shared, worker={}, worker_init_fn=None)
         if as_worker:
             self._shared.worker_init_fn = shared.worker_init_fn
@@ -39,7 +39,7 @@ class InJob:
         self.at = READING.decode()  # which step of the user's code it is in
 
     def undisturbed(self) -> AbstractContextManager[None]:
-        """Leave the job's random numbers as they are, where rows have their own."""
+        """Leave the job's random numbers as they are, if rows have their own."""
         return kept_random_numbers() if self._keyed else nullcontext()
 
     def sample(self, row: int, key: int) -> Any:

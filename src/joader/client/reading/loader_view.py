@@ -90,7 +90,7 @@ class Reading:
         return self.connect()
 
     def connect_in_private(self, row: int) -> Connection | Alone:
-        """Register anew, as a job that shares nothing: a row came out otherwise than others'."""
+        """Register anew, as a job that shares nothing: a row differs from that of others."""
         self._job = self._current.in_private(row)
         return self.connect()
 

@@ -14,7 +14,7 @@ _ADVICE = (
 
 
 def forms(rows: Sequence[int], layouts: Sequence[Layout]) -> str:
-    """Say which rows of a batch are of which form, and what to do where there are several."""
+    """Say which rows of a batch are of which form, and what to do if there are several."""
     by_form: dict[str, list[int]] = {}
     for row, layout in zip(rows, layouts, strict=True):
         by_form.setdefault(shown(layout.form), []).append(row)

@@ -4,7 +4,7 @@
 of a batch without a good row nothing is yielded. *replace*: the nearest good row of its batch comes
 a second time; in a batch without one, the last good row of the batches before.
 
-Ranks take equally many steps, whatever fails on one of them: where nothing is left of a rank's part
+Ranks take equally many steps, whatever fails on one of them: if nothing is left of a rank's part
 of a step, `skip` does as `replace` does. In every case the positions count as read.
 """
 
@@ -45,7 +45,7 @@ class Mender:
         return self._on_error == "raise"
 
     def mended(self, batch: Deliver, slots: Slots) -> Slots | None:
-        """Return what to make the batch of; None where nothing is left to make it of."""
+        """Return what to make the batch of; None if nothing is left to make it of."""
         size = len(batch.positions)
         if not slots.layouts:
             if self._spare is None or not self._must_fill:
@@ -53,6 +53,7 @@ class Mender:
             layouts, memory, offsets, rows = self._spare
             return Slots(layouts * size, memory, np.repeat(offsets, size), np.repeat(rows, size))
         if self._must_fill:
+            # Now: the slots go back to the daemon when this batch is noted.
             self._spare = _copied(slots)
         if not batch.failed or self._on_error != "replace":
             return slots

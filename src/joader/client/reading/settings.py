@@ -48,7 +48,7 @@ def settings_of(given: Arguments, ordering: Ordering, steps: tuple[Steps, Steps]
         seed=ordering.seed,
         drop_last=given.drop_last,
         rank=rank,
-        # All ranks read for one; any other loader, and each that is made again, for itself.
+        # All ranks of a loader read for one; any other loader reads for itself.
         whose=str(rank.team if rank else random_key()),
         num_workers=None if workers is None else int(workers),
         lend=given.lend,

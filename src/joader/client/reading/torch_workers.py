@@ -1,7 +1,8 @@
 """A pass without a daemon, with as many worker processes as the user gave: torch's loader inside.
 
-The order is the pass's own (alone.py): torch's workers are told rows and where their random numbers
-start, and give samples as objects. So batches are those that the job would read by itself, sooner.
+The order is the pass's own (no_daemon.py): torch's workers get rows and the start of their random
+numbers, and return samples as objects. So batches are those that the job would read by itself, but
+sooner.
 """
 
 from collections import deque
@@ -62,6 +63,7 @@ class InWorkers:
 
     def next(self) -> tuple[Deliver, dict[int, Any]]:
         """Return the next batch, and its samples by place."""
+        # torch keeps the order (in_order), so batches come as they were asked for.
         samples = next(self._batches)
         return self._asked.popleft(), dict(enumerate(samples))
 
