@@ -114,7 +114,7 @@ def test_a_job_that_is_stopped_as_a_whole_does_not_stop_another(
     node: Node, options: dict[str, object]
 ) -> None:
     node.up("2MiB")
-    first = reading(node, num_workers=2, epochs=2)
+    first = reading(node, num_workers=2, epochs=6)  # it still reads when the second has begun
     second = reading(node, epochs=2, timeout=SOON_S, **options)
     stopped = family(first.process.pid)
     assert len(stopped) >= 3

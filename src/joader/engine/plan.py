@@ -1,7 +1,8 @@
 """What a job reads next: drawn, or told. The plan says what comes; the window holds what is asked.
 
 Between the two travel *stretches*: places in order, and their rows. A plan knows no samples, slots
-or workers, so that it can be made elsewhere. Not here: when and for whom is drawn (planner.py), steps of ranks (team.py).
+or workers, so that it can be made elsewhere. Not here: when and for whom is drawn (planner.py),
+steps of ranks (team.py).
 """
 
 from typing import NamedTuple
