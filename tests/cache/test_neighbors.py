@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from joader.cache import window
+from joader.cache import neighbors
 from joader.cache.neighbors import find_window
 from joader.cache.slots import Slots
 
@@ -73,7 +73,7 @@ def test_an_impatient_search_finds_a_window_whenever_there_is_one(layout, patien
     if slots.largest_free_bytes >= size:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(window, "PATIENCE", patience)
+        patch.setattr(neighbors, "PATIENCE", patience)
         found = find_window(slots, order, size, lambda offset: offset in order)
     assert (found is None) == (longest(slots, order) < size)
     if found is not None:

@@ -157,7 +157,9 @@ class Nursery:
         self._ended = True
         with suppress(JoaderError):
             self._control.send(Stop())
-        select.select([self.pidfd], [], [], _END_S)
+        waiting = select.poll()  # select() knows no descriptors beyond 1023
+        waiting.register(self.pidfd, select.POLLIN)
+        waiting.poll(int(_END_S * 1000))
         self._control.close()
         os.close(self.pidfd)
         _ending.append(self._process)

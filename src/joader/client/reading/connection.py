@@ -76,7 +76,8 @@ class Connection:
         self._channel: Channel[Any] = Channel(sock, ToClient)
         self._batches: deque[Deliver | Announce | Differs] = deque()
         self._layouts: dict[int, Layout] = {}
-        self._refusal: Refusal | None = None  # to be raised
+        # To be raised. Not an exception: its traceback would hold this connection in a ring.
+        self._refusal: str | None = None
         self.closed = False
         self.lost = False  # the daemon is gone
         self.passes = 0  # begun on this connection
@@ -185,19 +186,19 @@ class Connection:
         self._arena.close()
         self.nursery = None
 
-    def _last_words(self) -> Refusal | None:
+    def _last_words(self) -> str | None:
         """Return why a daemon that is not there any more has hung up, if it said so."""
         with suppress(TimeoutError, ConnectionLost):
             while True:
                 message = self._channel.receive(0.0)
                 if isinstance(message, Refuse):
-                    return Refusal(message.reason)
+                    return message.reason
         return None
 
     def _wait(self, kinds: tuple[type, ...], timeout_s: float) -> Any:
         if self._refusal is not None:
             self.close()
-            raise self._refusal
+            raise Refusal(self._refusal)
         watched = self.nursery.pidfd if self.nursery is not None else None
         message = self._channel.receive(timeout_s, watched)
         if isinstance(message, Refuse):

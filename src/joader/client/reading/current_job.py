@@ -129,7 +129,12 @@ class CurrentJob:
         """Say why, and go on without a daemon; raise the error if that is not allowed."""
         # A rank cannot go on alone: what the others read depends on it.
         if self.settings.rank or not self._fallback:
-            raise error
+            try:
+                raise error
+            finally:
+                # The traceback holds this frame. If the frame held the error, all of it, sockets
+                # included, would stay until the garbage collector comes by.
+                del error
         log.warning(
             "no daemon serves this job, so it loads by itself, as torch's loader would: %s. "
             "No row is lost; the next pass tries the daemon again (`joader status`). "

@@ -190,7 +190,10 @@ class Delivery:
 
     def _go_on_alone(self, error: WorldError) -> None:
         """Go on without a daemon, or raise the error."""
-        alone = self._loader.alone(error)  # first: if it raises, the connection stays as it is
+        try:
+            alone = self._loader.alone(error)  # first: if it raises, the connection stays as it is
+        finally:
+            del error  # no ring with the traceback
         self.connection.close()
         self.connection = alone
         self._begin()

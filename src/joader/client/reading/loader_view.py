@@ -81,7 +81,10 @@ class Reading:
 
     def alone(self, error: WorldError) -> Alone:
         """Go on without a daemon."""
-        return self._current.alone(error, self._job)
+        try:
+            return self._current.alone(error, self._job)
+        finally:
+            del error  # no ring with the traceback
 
     def connect_without_workers(self) -> Connection | Alone:
         """Register anew, as a job that reads by itself what nobody has prepared."""
