@@ -232,6 +232,16 @@ class Channel(Generic[T]):
         self.socket.close()
 
 
+def readable(descriptor: int, timeout_s: float = 0.0) -> bool:
+    """Tell whether a descriptor can be read in a while; of a pidfd: whether its process has ended.
+
+    Not by select(), which knows no descriptors beyond 1023: a job may have thousands of files open.
+    """
+    waiting = select.poll()
+    waiting.register(descriptor, select.POLLIN)
+    return bool(waiting.poll(min(int(timeout_s * 1000), _MOST_POLL_MS)))
+
+
 def connected_to(path: Path, timeout_s: float) -> socket.socket:
     """Return a socket to a daemon of this user; raise NoDaemon if there is none."""
     sock = socket.socket(socket.AF_UNIX)

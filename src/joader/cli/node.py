@@ -2,7 +2,6 @@
 
 import json
 import os
-import select
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ from joader.daemon.start_lock import start_lock
 from joader.errors import BadArgument, NoDaemon, Overdue, Refusal
 from joader.messages import AskStatus, Status, Stop
 from joader.statistics import JobStatistics, NodeStatistics, from_json, saved
+from joader.wire import readable
 
 _DOWN_S = 20.0
 _ASK_S = 10.0
@@ -90,7 +90,7 @@ def _ending(pid: int) -> Iterator[int]:
     process = os.pidfd_open(pid)
     try:
         yield process
-        if not select.select([process], [], [], _DOWN_S)[0]:
+        if not readable(process, _DOWN_S):
             raise Overdue(f"the daemon (process {pid}) has not ended within {_DOWN_S:.0f} s")
     finally:
         os.close(process)

@@ -6,7 +6,6 @@ miss one that is just connecting.
 """
 
 import os
-import select
 import signal
 import socket
 import struct
@@ -20,6 +19,7 @@ from joader.config import runtime_folder
 from joader.daemon import detach
 from joader.daemon.start_lock import LOCK_S, LockHeld, no_place, start_lock
 from joader.errors import NoDaemon
+from joader.wire import readable
 
 _START_S = 20.0
 _QUEUE_S = 30
@@ -151,7 +151,7 @@ def _wait_until_it_listens(path: Path, pid: int) -> str | None:
             if probe is not None:
                 probe.close()
                 return None
-            if select.select([process], [], [], _POLL_S)[0]:
+            if readable(process, _POLL_S):
                 return "it ended at once"
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(process, signal.SIGKILL)

@@ -8,7 +8,6 @@ blame (schedule/dispatch.py), one process (hand.py), one nursery (link.py).
 import asyncio
 import logging
 import os
-import select
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -20,6 +19,7 @@ from joader.schedule.actions import Abandon, AskForWorker, Dismiss, Give, Lent, 
 from joader.schedule.blame import Note
 from joader.schedule.dispatch import Dispatch
 from joader.statistics import PoolStatistics
+from joader.wire import readable
 from joader.workers.desk import Desk
 from joader.workers.hand import Hand
 from joader.workers.link import NurseryLink
@@ -287,7 +287,7 @@ def _is_gone(pid: int) -> bool:
     except OSError:  # of another pid namespace
         return False
     try:
-        return bool(select.select([descriptor], [], [], 0)[0])
+        return readable(descriptor)
     finally:
         with suppress(OSError):
             os.close(descriptor)

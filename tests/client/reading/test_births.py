@@ -214,3 +214,16 @@ if __name__ == "__main__":
     environment = Path(f"/proc/{job.line()}/environ").read_bytes().split(b"\0")
     assert b"OMP_NUM_THREADS=1" in environment
     assert b"MKL_NUM_THREADS=7" in environment
+
+
+def test_a_job_may_have_thousands_of_files_open(house: House) -> None:
+    job = house.job("""
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+files = [open("/dev/null") for _ in range(1500)]
+nursery = born()
+say(nursery.alive)
+nursery.end()
+say(nursery.alive)
+""")
+    assert job.result() == [True, False]

@@ -13,7 +13,6 @@ import multiprocessing
 import multiprocessing.process
 import os
 import secrets
-import select
 import socket
 import sys
 import threading
@@ -26,7 +25,7 @@ from joader.client import torch_api
 from joader.errors import BadMessage, ConnectionLost, JoaderError, NoDaemon
 from joader.messages import Attend, Born, FromChild, Stop, Unborn
 from joader.recipe.parts import OwnPart, SharedPart
-from joader.wire import Channel
+from joader.wire import Channel, readable
 from joader.workers.loop import let_go_of_memory
 from joader.workers.nursery import Childhood, be_nursery
 
@@ -139,7 +138,7 @@ class Nursery:
         """Whether it is this process's, and is there."""
         if self._ended or self._owner != os.getpid():
             return False
-        return not select.select([self.pidfd], [], [], 0)[0]
+        return not readable(self.pidfd)
 
     def attend(self, path: str, daemon_pid: int) -> None:
         """Have it serve a daemon, if it does not yet; it knows best whether it does.
@@ -157,9 +156,7 @@ class Nursery:
         self._ended = True
         with suppress(JoaderError):
             self._control.send(Stop())
-        waiting = select.poll()  # select() knows no descriptors beyond 1023
-        waiting.register(self.pidfd, select.POLLIN)
-        waiting.poll(int(_END_S * 1000))
+        readable(self.pidfd, _END_S)
         self._control.close()
         os.close(self.pidfd)
         _ending.append(self._process)
