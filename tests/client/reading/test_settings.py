@@ -11,8 +11,14 @@ from joader.client.reading.settings import Settings, settings_of
 from joader.images import Steps
 
 GIVEN: dict[str, Any] = {
-    "name": "train.py", "key": None, "worker_init_fn": None, "deterministic": False,
-    "drop_last": True, "num_workers": None, "lend": True, "multiprocessing_context": None,
+    "name": "train.py",
+    "key": None,
+    "worker_init_fn": None,
+    "deterministic": False,
+    "drop_last": True,
+    "num_workers": None,
+    "lend": True,
+    "multiprocessing_context": None,
 }
 
 
