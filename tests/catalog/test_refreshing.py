@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import joader
-from joader.catalog import indexing
 from joader.errors import ReadFailed, TableExists
 from tests.catalog.conftest import write_pictures
 
@@ -84,28 +83,3 @@ def test_appended_places_are_refreshed_too(catalog: Path, pictures: Path, tmp_pa
     (more / "eel" / "7.jpg").write_bytes(b"eel 7")
     assert table.refresh().rows().tolist() == list(range(16))
     assert table[15] == (b"eel 7", 2)
-
-
-def test_interrupted_indexing_goes_on_where_it_was(
-    catalog: Path, pictures: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(indexing, "CHUNK_ROWS", 5)
-    done: list[int] = []
-    real = indexing._chunk
-
-    def chunk(storage, rows, columns, measured):  # type: ignore[no-untyped-def]
-        if len(done) == 2:
-            raise KeyboardInterrupt
-        done.append(int(rows[0]))
-        return real(storage, rows, columns, measured)
-
-    monkeypatch.setattr(indexing, "_chunk", chunk)
-    with pytest.raises(KeyboardInterrupt):
-        joader.create("pets", pictures)
-    assert done == [0, 5]
-    done.clear()
-    table = joader.create("pets", pictures)
-    assert done == [10]
-    assert len(table) == 12
-    assert table[11] == (b"eel 3..", 2)
-    assert len(list((catalog / "tables" / "pets").iterdir())) == 1

@@ -9,7 +9,6 @@ import pytest
 
 import joader
 from joader.catalog.records import Records
-from joader.errors import WriteFailed
 
 pytest.importorskip("pyarrow", reason="row tables are Arrow files")
 
@@ -80,17 +79,3 @@ def test_a_reader_keeps_its_version_while_others_write(catalog: Path, pictures: 
     assert reader[0] == (b"cat 0", 0)
     reader.delete(where=[2])  # alters the newest
     assert reader.rows().tolist() == list(range(3, 12))
-
-
-def test_a_catalog_that_is_damaged_or_newer_is_named(catalog: Path, pictures: Path) -> None:
-    joader.create("pets", pictures)
-    import sqlite3
-
-    database = sqlite3.connect(catalog / "catalog.sqlite")
-    database.execute("PRAGMA user_version = 99")
-    database.close()
-    with pytest.raises(WriteFailed, match="newer joader"):
-        joader.open("pets").delete(where=[0])
-    (catalog / "catalog.sqlite").write_bytes(b"not a database" * 100)
-    with pytest.raises(WriteFailed, match=r"catalog\.sqlite cannot be used"):
-        joader.open("pets")

@@ -1,0 +1,56 @@
+"""A stock of a few slots and its readers, for tests of what is done with them."""
+
+import numpy as np
+
+from joader.cache import Cache, ExpectedUse
+from joader.engine.limits import Limits
+from joader.engine.plan import Drawn
+from joader.engine.reader import Reader, Terms
+from joader.engine.recipe_rows import JobRows
+from joader.engine.recipes import Recipe
+from joader.engine.room import Room
+from joader.engine.stock import Preparation, Stock
+from joader.messages import Instruction
+from joader.sampling import SequentialSampler
+
+SLOT_BYTES = 64
+
+
+class Shelf:
+    """A stock with room for so many samples of one recipe, row n being sample n."""
+
+    def __init__(self, slots: int, rows: int = 100) -> None:
+        self.recipe = Recipe("code", rows, 0, SequentialSampler())
+        self.recipe.sizes.note(SLOT_BYTES)
+        self.readers: dict[int, Reader] = {}
+        self.out: list[Instruction] = []
+        self.stock = Stock(Cache(slots * SLOT_BYTES, ExpectedUse()), self.readers, self.out)
+        self.room = Room(self.stock)
+
+    def reader(self, job: int, batch_size: int = 1, terms: Terms | None = None) -> Reader:
+        """Let a job come and plan all its rows, in order."""
+        rows = JobRows(np.arange(self.recipe.row_limit), self.recipe.row_limit)
+        plan = Drawn(job, rows, self.recipe.sampler, None)
+        reader = Reader(job, self.recipe, rows, batch_size, Limits(), plan, terms or Terms())
+        plan.begin(0, np.empty(0, np.int64), key=9)
+        self.stock.cache.begin(job, np.arange(self.recipe.row_limit))
+        reader.drew(self.recipe.sampler.draw({job: self.recipe.row_limit})[job])
+        reader.in_pass = True
+        self.readers[job] = reader
+        return reader
+
+    def ask(self, reader: Reader, count: int = 1) -> None:
+        """Let a reader ask for its next samples, and have them prepared."""
+        for _ in range(count):
+            place = len(reader.window.samples)
+            position, sample = reader.window.places[place], reader.window.homes[place]
+            reader.window.samples.append(sample)
+            if sample not in self.stock.underway:
+                assert self.room.reserve(sample, SLOT_BYTES, reclaim=False) is not None
+                self.stock.underway[sample] = Preparation(
+                    self.recipe, sample, reader.job, reader.origin(position), self.recipe.sizes
+                )
+                self.recipe.underway += 1
+            self.stock.cache.lease(reader.job, sample)
+            self.stock.underway[sample].waiting[reader.job, position] = reader
+            reader.window.unready.add(position)
