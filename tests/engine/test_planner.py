@@ -35,6 +35,10 @@ class Noting(Cache):
     def __init__(self) -> None:
         super().__init__(1 << 20, ExpectedUse())
         self.plans: dict[int, float] = {}
+        self.rates: dict[object, float] = {}
+
+    def rate(self, job: object, per_s: float) -> None:
+        self.rates[job] = per_s
 
     def plan(self, samples: Iterable[int], when: float) -> None:
         self.plans.update(dict.fromkeys(samples, when))
@@ -78,7 +82,9 @@ def test_equal_jobs_draw_all_rounds_together_though_one_is_a_batch_ahead() -> No
 def test_plans_are_as_long_in_time_for_a_slow_job_as_for_a_fast_one() -> None:
     of = recipe()
     slow, fast = reader(1, of, 20.0), reader(2, of, 80.0)
-    Planner(Noting()).top_up([slow, fast])
+    cache = Noting()
+    Planner(cache).top_up([slow, fast])
+    assert cache.rates[2] == 4 * cache.rates[1]  # both have all their rows to read
     assert len(slow.window.places) == FULL * slow.look_ahead
     assert STEP**-0.5 <= len(fast.window.places) / (4 * len(slow.window.places)) <= STEP**0.5
 

@@ -20,7 +20,7 @@ from joader.cache import Cache, ExpectedUse, Policy
 from joader.engine.checks import check_join, check_want
 from joader.engine.deliveries import Deliveries
 from joader.engine.limits import Limits
-from joader.engine.plan import Drawn, Told
+from joader.engine.plan import Told, plan_of
 from joader.engine.planner import Planner
 from joader.engine.preparations import Preparations
 from joader.engine.reader import Reader, Terms
@@ -50,8 +50,7 @@ from joader.messages import (
     Sized,
     Want,
 )
-from joader.sampling import DependentSampler, SequentialSampler
-from joader.schedule.turns import TURN, Turns
+from joader.sampling import DependentSampler
 from joader.statistics import EngineStatistics
 
 
@@ -187,21 +186,14 @@ class Engine:
         reads_for = event.reads_for or event.team or f"join {self._joins}"
 
         def reader(job: Job, batch_size: int, told: bool) -> Reader:
-            plan = Told(job, rows) if told else self._drawn(job, rows, recipe, event)
             return Reader(
                 job=job,
                 recipe=recipe,
                 rows=rows,
                 batch_size=batch_size,
                 limits=self._limits,
-                plan=plan,
-                terms=Terms(
-                    fresh=event.fresh,
-                    private=event.order == "seeded",
-                    own=event.own,
-                    reads_itself=event.reads_itself,
-                    reads_for=reads_for,
-                ),
+                plan=plan_of(event, job, rows, None if told else recipe.sampler),
+                terms=Terms.of(event, reads_for),
             )
 
         new = reader(event.job, event.batch_size, bool(event.team) or event.order == "told")
@@ -218,11 +210,6 @@ class Engine:
         recipe.kept = recipe.kept and not event.fresh
         self._readers[event.job] = new
         self._admit(recipe)
-
-    def _drawn(self, job: Job, rows: JobRows, recipe: Recipe, event: Join) -> Drawn:
-        """Return the plan of a job that draws: with all others of its recipe, or by itself."""
-        sampler = recipe.sampler if event.order == "shared" else SequentialSampler()
-        return Drawn(job, rows, sampler, event.seed if event.order == "seeded" else None)
 
     def _admit(self, recipe: Recipe) -> None:
         """Admit the recipe's new jobs once their samples' size is known, or refuse them."""
@@ -269,7 +256,7 @@ class Engine:
             if reader.lead is not None:
                 self._teams.forget_wants(reader.job)
         else:
-            self._plan_anew(reader)
+            self._planner.plan_anew(reader, self._drawers(), self._room)
         reader.epoch = event.epoch
         reader.stuck = False
         numbers = reader.plan.begin(event.epoch, event.done, event.key)
@@ -280,27 +267,7 @@ class Engine:
 
     def _drawers(self) -> list[Reader]:
         """Return all readers whose passes are drawn: jobs, and leads of teams."""
-        jobs = [one for one in self._readers.values() if isinstance(one.plan, Drawn)]
-        return jobs + self._teams.leads
-
-    def _plan_anew(self, newcomer: Reader) -> None:
-        """Take back what is planned for those the newcomer will draw with.
-
-        Jobs that are started together arrive within seconds. Planned alone, the first would be a
-        look-ahead in front of the others for the whole pass, and share that much less with them.
-        Only arrivals do this, not every pass: what was prepared ahead may be of no use for a while.
-        """
-        for reader in self._drawers():
-            if reader is not newcomer and reader.draws_with(newcomer):
-                self._plan_again(reader)
-
-    def _plan_again(self, reader: Reader) -> None:
-        assert isinstance(reader.plan, Drawn)
-        if reader.in_pass and reader.window.places:
-            planned = np.array(reader.window.places, np.int64)
-            self._room.give_up_all(reader)
-            reader.window.forget_plan()
-            reader.plan.begin_again(planned, reader.epoch)
+        return [one for one in self._readers.values() if one.draws] + self._teams.leads
 
     def _leave(self, event: Leave) -> None:
         reader = self._reader(event.job)
@@ -386,54 +353,13 @@ class Engine:
             for recipe in self._recipes.to_be_closed(self._supply.holds):
                 self._supply.drop(recipe)
                 self._recipes.close(recipe)
-            self._limit_look_ahead()
-            self._tell_rates(self._planner.top_up(self._drawers()))
+            self._planner.limit_look_ahead(self._readers.values(), self._limits)
+            self._planner.top_up(self._drawers())
             self._out += self._teams.announcements()
             for reader, reason in self._teams.hand_out():
                 self._refuse(reader, reason)
-            self._ask()
+            self._supply.ask_in_turns()
             moving = self._deliveries.hand_out() or self._unstick()
-
-    def _limit_look_ahead(self) -> None:
-        """Leave most of the memory to what has been read and is still needed by others.
-
-        Look-ahead keeps workers and jobs from waiting for each other, for which little is enough;
-        the rest of the memory is what jobs out of step share.
-        """
-        if not self._limits.share_batches:
-            return
-        parts = self._limits.ahead_part * max(len(self._readers), 1)
-        part_bytes = self._cache.capacity_bytes // parts
-        for reader in self._readers.values():
-            if reader.sizes.slot_bytes:
-                reader.most_ahead = part_bytes // reader.sizes.usual_bytes
-
-    def _tell_rates(self, readers: list[Reader]) -> None:
-        """Tell the cache how soon each reader will ask for a sample it needs."""
-        for reader in readers:
-            if reader.in_pass:
-                unread = reader.plan.undrawn + len(reader.window.places)
-                self._cache.rate(reader.job, reader.pace.per_s / max(unread, 1))
-
-    def _ask(self) -> None:
-        """Ask for planned samples, always for the job that will run dry first."""
-        stuck = any(reader.stuck for reader in self._readers.values())
-        turns = Turns(
-            (reader.lasts_s, reader)
-            for reader in self._readers.values()
-            if reader.may_ask > 0 and (reader.stuck or not stuck)
-        )
-        while turns:
-            reader = turns.next
-            most = reader.may_ask if turns.only_one else min(TURN, reader.may_ask)
-            asked = self._supply.ask_ready(reader, most)
-            asked += self._supply.ask_absent(reader, most - asked)
-            while asked < most and self._supply.ask(reader):
-                asked += 1
-            if asked == TURN:
-                turns.again(reader.lasts_s)
-            else:
-                turns.leave()
 
     def _unstick(self) -> bool:
         """Serve a job whose next batch finds no room though nothing is in use, or refuse it.

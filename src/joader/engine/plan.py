@@ -11,8 +11,8 @@ import numpy as np
 
 from joader.engine.recipe_rows import JobRows
 from joader.errors import BadArgument
-from joader.messages import Array, Job
-from joader.sampling import Sampler
+from joader.messages import Array, Job, Join
+from joader.sampling import Sampler, SequentialSampler
 
 # Where the random numbers of a place in a pass start: the pass's key, the position, and how often
 # that came before in it.
@@ -142,3 +142,14 @@ class Told:
 
 
 Plan = Drawn | Told
+
+
+def plan_of(join: Join, job: Job, rows: JobRows, sampler: Sampler | None) -> Plan:
+    """Return the plan of a job; `sampler` is that of its recipe, None if the job is told.
+
+    A job that does not share the order draws by itself, in its own.
+    """
+    if sampler is None:
+        return Told(job, rows)
+    seed = join.seed if join.order == "seeded" else None
+    return Drawn(job, rows, sampler if join.order == "shared" else SequentialSampler(), seed)

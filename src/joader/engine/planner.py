@@ -12,12 +12,16 @@ go past the end of some reader's pass is split there. What is planned the cache 
 keeps what is about to be read. On demand (limits.py) a tick is what is wanted at one moment.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import ceil, log
 
+import numpy as np
+
 from joader.cache import Cache
+from joader.engine.limits import Limits
 from joader.engine.plan import Drawn
 from joader.engine.reader import Reader
+from joader.engine.room import Room
 from joader.sampling import Sampler
 
 # Plans in look-aheads of the reader whose look-ahead takes longest: a reader with less than 1 runs
@@ -40,8 +44,8 @@ class Planner:
         self._told: dict[Sampler, set[int]] = {}  # samples the cache knows to be planned
         self._ticks = 0
 
-    def top_up(self, readers: Sequence[Reader]) -> list[Reader]:
-        """Draw for those that run low, and those they draw with; return for whom."""
+    def top_up(self, readers: Sequence[Reader]) -> None:
+        """Draw for those that run low, and those they draw with."""
         low = [reader for reader in readers if reader.runs_low]
         if low:
             self._forget_all_but({_sampler(reader) for reader in readers})
@@ -52,7 +56,39 @@ class Planner:
                 _draw(together)
                 self._tell(together)
                 drawn += together
-        return drawn
+        self._tell_rates(drawn)
+
+    def limit_look_ahead(self, readers: Collection[Reader], limits: Limits) -> None:
+        """Leave most of the memory to what has been read and is still needed by others.
+
+        Look-ahead keeps workers and jobs from waiting for each other, for which little is enough;
+        the rest of the memory is what jobs out of step share.
+        """
+        if not limits.share_batches:
+            return
+        parts = limits.ahead_part * max(len(readers), 1)
+        part_bytes = self._cache.capacity_bytes // parts
+        for reader in readers:
+            if reader.sizes.slot_bytes:
+                reader.most_ahead = part_bytes // reader.sizes.usual_bytes
+
+    def plan_anew(self, newcomer: Reader, readers: Sequence[Reader], room: Room) -> None:
+        """Take back what is planned for those the newcomer will draw with.
+
+        Jobs that are started together arrive within seconds. Planned alone, the first would be a
+        look-ahead in front of the others for the whole pass, and share that much less with them.
+        Only arrivals do this, not every pass: what was prepared ahead may be of no use for a while.
+        """
+        for reader in readers:
+            if reader is not newcomer and reader.draws_with(newcomer):
+                _plan_again(reader, room)
+
+    def _tell_rates(self, readers: list[Reader]) -> None:
+        """Tell the cache how soon each reader will ask for a sample it needs."""
+        for reader in readers:
+            if reader.in_pass:
+                unread = reader.plan.undrawn + len(reader.window.places)
+                self._cache.rate(reader.job, reader.pace.per_s / max(unread, 1))
 
     def _tell(self, readers: Sequence[Reader]) -> None:
         """Tell the cache of new plans, and of old ones that were read or taken back.
@@ -72,6 +108,15 @@ class Planner:
         """Take back what was told for samplers that have no readers any more."""
         for sampler in [other for other in self._told if other not in samplers]:
             self._cache.unplan(self._told.pop(sampler))
+
+
+def _plan_again(reader: Reader, room: Room) -> None:
+    assert isinstance(reader.plan, Drawn)
+    if reader.in_pass and reader.window.places:
+        planned = np.array(reader.window.places, np.int64)
+        room.give_up_all(reader)
+        reader.window.forget_plan()
+        reader.plan.begin_again(planned, reader.epoch)
 
 
 def _sampler(reader: Reader) -> Sampler:

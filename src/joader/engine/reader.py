@@ -10,7 +10,7 @@ from joader.engine.recipes import Recipe
 from joader.engine.sizes import Sizes
 from joader.engine.window import Window
 from joader.errors import BadArgument
-from joader.messages import Array, Job
+from joader.messages import Array, Job, Join
 from joader.schedule.pace import ReadingPace
 from joader.schedule.shares import Holding
 from joader.statistics import ReadStatistics
@@ -25,6 +25,17 @@ class Terms:
     own: bool = False  # it has a part of its own, done for it alone
     reads_itself: bool = False  # nothing is prepared for it; it never asks
     reads_for: str = ""  # jobs that read for the same never get a fresh sample twice
+
+    @classmethod
+    def of(cls, join: Join, reads_for: str) -> "Terms":
+        """Return the terms that a job joins on."""
+        return cls(
+            fresh=join.fresh,
+            private=join.order == "seeded",
+            own=join.own,
+            reads_itself=join.reads_itself,
+            reads_for=reads_for,
+        )
 
 
 @dataclass(eq=False)
@@ -115,6 +126,11 @@ class Reader:
         if epoch < 0:
             raise BadArgument(f"a pass begins in epoch {epoch}; epochs count from 0")
         self.plan.check(done)
+
+    @property
+    def draws(self) -> bool:
+        """Whether its passes are drawn, not told."""
+        return isinstance(self.plan, Drawn)
 
     def draws_with(self, other: "Reader") -> bool:
         """Tell whether both draw from one sampler."""

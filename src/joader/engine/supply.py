@@ -15,6 +15,7 @@ from joader.engine.recipes import Recipe
 from joader.engine.room import Room
 from joader.engine.stock import WORKERS, Preparation, Stock
 from joader.messages import Compare, Job, Prepare
+from joader.schedule.turns import TURN, Turns
 
 # Up to so many samples are released one by one: arrays cost more.
 FEW = 4
@@ -29,6 +30,26 @@ class Supply:
         """Take from this stock."""
         self._stock, self._room = stock, room
         self._used: set[Start] = set()  # see _origin_of
+
+    def ask_in_turns(self) -> None:
+        """Ask for planned samples, always for the job that will run dry first."""
+        stuck = any(reader.stuck for reader in self._stock.readers.values())
+        turns = Turns(
+            (reader.lasts_s, reader)
+            for reader in self._stock.readers.values()
+            if reader.may_ask > 0 and (reader.stuck or not stuck)
+        )
+        while turns:
+            reader = turns.next
+            most = reader.may_ask if turns.only_one else min(TURN, reader.may_ask)
+            asked = self.ask_ready(reader, most)
+            asked += self.ask_absent(reader, most - asked)
+            while asked < most and self.ask(reader):
+                asked += 1
+            if asked == TURN:
+                turns.again(reader.lasts_s)
+            else:
+                turns.leave()
 
     def ask(self, reader: Reader) -> bool:
         """Ask for the reader's next planned sample, if there is room for it."""

@@ -54,7 +54,8 @@ from joader.messages import (
 from joader.recipe.parts import OwnPart, SharedPart
 from joader.wire import Channel, connected_to, welcomed
 from joader.workers.desk import Desk
-from joader.workers.loop import QUIET, Worker, mind_forks
+from joader.workers.forks import QUIET, mind_forks
+from joader.workers.loop import Worker
 
 _PR_SET_PDEATHSIG = 1
 _HANDSHAKE_S = 30.0

@@ -26,7 +26,7 @@ from joader.errors import BadMessage, ConnectionLost, JoaderError, NoDaemon
 from joader.messages import Attend, Born, FromChild, Stop, Unborn
 from joader.recipe.parts import OwnPart, SharedPart
 from joader.wire import Channel, readable
-from joader.workers.loop import let_go_of_memory
+from joader.workers.forks import let_go_of_memory
 from joader.workers.nursery import Childhood, be_nursery
 
 # How long a nursery may take to load the job's code anew: imports from a slow network disk.
