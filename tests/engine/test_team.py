@@ -278,7 +278,7 @@ def test_no_rank_gets_a_step_that_another_has_not_heard_of() -> None:
     on.tell(Know(1, 9999))  # more than it was told
     assert on.read(0, 4) == []
     on.tell(told(7))
-    with pytest.raises(BadArgument, match="is no rank"):
+    with pytest.raises(BadArgument, match="is not a rank"):
         on.tell(Know(7, 1))
 
 

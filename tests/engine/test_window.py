@@ -10,7 +10,7 @@ from joader.errors import BadArgument
 
 def planned(*places: int, asked: int = 0) -> Window:
     window = Window()
-    window.plan(Stretch(1, np.array(places), np.array(places) * 10), base=1000)
+    window.plan(Stretch(np.array(places), np.array(places) * 10), base=1000)
     window.samples = window.homes[:asked]
     return window
 

@@ -329,7 +329,7 @@ class Engine:
 
     def _know(self, event: Know) -> None:
         if self._reader(event.job).lead is None:
-            raise BadArgument(f"job {event.job} is no rank of several; nothing was announced to it")
+            raise BadArgument(f"job {event.job} is not a rank; nothing was announced to it")
         self._teams.know(event.job, event.count)
 
     def _release(self, event: Release) -> None:

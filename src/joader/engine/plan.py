@@ -23,11 +23,9 @@ class Stretch(NamedTuple):
     """What comes next in a pass.
 
     `places` are what the job is handed: positions of its dataset, or, if it was told them, their
-    numbers in the order it was told, since one may come again. `version`: of the plan it was made
-    by; what an older plan said is void.
+    numbers in the order it was told, since one may come again.
     """
 
-    version: int
     places: Array
     rows: Array
 
@@ -39,7 +37,6 @@ class Drawn:
         """Draw from what is left of these rows; `seed` is of the order "seeded"."""
         self.sampler = sampler
         self.undrawn = 0
-        self.version = 0
         self._job, self._rows, self._seed = job, rows, seed
         self.key = 0
         self._drawing = False
@@ -69,7 +66,6 @@ class Drawn:
         self.sampler.add(self._job, numbers, epoch)
         self._drawing = True
         self.undrawn = numbers.size
-        self.version += 1
 
     def end(self) -> None:
         """Draw no more."""
@@ -81,7 +77,7 @@ class Drawn:
         """Note what the sampler has drawn, and return it as what comes next."""
         self.undrawn -= numbers.size
         positions = self._rows.positions(numbers)
-        return Stretch(self.version, positions, self._rows.rows[positions].astype(np.int64))
+        return Stretch(positions, self._rows.rows[positions].astype(np.int64))
 
     def origin(self, place: int) -> Origin:
         """Return where the random numbers of a place start."""
@@ -129,7 +125,7 @@ class Told:
         origins = zip(positions.tolist(), before, strict=True)
         self._origins.update(zip(numbers.tolist(), origins, strict=True))
         self._told += positions.size
-        return Stretch(0, numbers, self._rows.rows[positions].astype(np.int64))
+        return Stretch(numbers, self._rows.rows[positions].astype(np.int64))
 
     def origin(self, place: int) -> Origin:
         """Return where the random numbers of a place start."""

@@ -79,7 +79,7 @@ class Preparations:
         return preparation.recipe
 
     def failed(self, sample: int, reason: str) -> None:
-        """Note that a sample cannot be had, nor what was to be made of it."""
+        """Note that a sample cannot be prepared, nor what was to be made of it."""
         preparation = self._stock.ended(sample)
         self._stock.abandon(sample, preparation)
         if preparation.source is not None:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from joader.errors import BadMessage
 from joader.messages import Bear, Compare, Event, Finish, FromWorker, Place, Prepare, Slay
 from joader.schedule import actions, whereabouts
 from joader.schedule.actions import Abandon, AskForWorker, Dismiss, Give, Lent, Seen, Tell, Warn
@@ -106,7 +105,7 @@ class Pool:
 
     def attend(self, ticket: str, pid: int) -> NurseryLink:
         """Return the link for a nursery that has come."""
-        self._check(ticket)
+        self.dispatch.staff.crew(ticket)  # BadMessage if its job is not here any more
         return NurseryLink(self, ticket, pid)
 
     def attended(self, link: NurseryLink) -> None:
@@ -150,7 +149,7 @@ class Pool:
 
     def arrive(self, ticket: str, number: int, pid: int, desk: Desk) -> Hand:
         """Return the hand for a worker that has come."""
-        self._check(ticket)
+        self.dispatch.staff.crew(ticket)
         return Hand(self, ticket, number, pid, desk)
 
     def arrived(self, hand: Hand) -> None:
@@ -266,10 +265,6 @@ class Pool:
         seen = {id: Seen(h.desk.notes(), h.private_bytes()) for id, h in self._hands.items()}
         self.dispatch.look(time.monotonic(), seen)
         self._act()
-
-    def _check(self, ticket: str) -> None:
-        if not self.dispatch.knows(ticket):
-            raise BadMessage("the job that this process belongs to is not here any more")
 
 
 def usual_growth(workers: int) -> int:

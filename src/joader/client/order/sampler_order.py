@@ -1,4 +1,4 @@
-"""An order that samplers give: read batch by batch, saved, and gone on with.
+"""The order that a sampler gives: read batch by batch, saved, resumed.
 
 What is saved says where the pass began and how far it was yielded: positions of a sampler, which
 may then go on in batches of another size, or batches of a batch sampler. To go on, the sampler

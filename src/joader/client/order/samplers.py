@@ -2,7 +2,7 @@
 
 A loader always has a `sampler` and a `batch_sampler`, as torch's has: frameworks look for them.
 Only a user's own is read, and torch's RandomSampler if a generator says what its order is.
-Not here: how an order is saved and gone on with (sampler_order.py).
+Not here: how an order is saved and resumed (sampler_order.py).
 """
 
 import operator
