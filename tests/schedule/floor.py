@@ -265,9 +265,28 @@ class Floor:
         """Return the workers of a ticket that are alive."""
         return [w for w in self.workers if w.ticket == ticket and w.alive]
 
+    def worker_of(self, job: int, *samples: int) -> Worker:
+        """Have a job's only worker born for these samples, and return it."""
+        self.prepare(job, *samples)
+        self.settle()
+        (worker,) = self.of(f"ticket {job}")
+        return worker
+
+    def idle_worker(self, job: int) -> Worker:
+        """Return a job's only worker, after it has done what it was born for."""
+        worker = self.worker_of(job, 100)
+        worker.report(100)
+        return worker
+
     def told_to_stop(self) -> list[Worker]:
         return [worker for worker in self.workers if Stop in worker.told]
 
     def has(self) -> list[int]:
         """Return all samples in workers' hands."""
         return [sample for worker in self.workers if worker.alive for sample in worker.has]
+
+
+def one_worker(floor: Floor, *samples: int) -> Worker:
+    """Return the only worker of a crew, with samples in hand."""
+    floor.join(1, workers=1)
+    return floor.worker_of(1, *samples)

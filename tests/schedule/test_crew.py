@@ -7,22 +7,7 @@ from joader.messages import Drop, Failed, HandBack, Place, Prepared, Sized, Stop
 from joader.schedule.blame import LATE_S, STUCK_S
 from joader.schedule.pace import MOST_AHEAD
 from joader.schedule.watch import IDLE_S
-from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, Nursery, Worker
-
-
-@pytest.fixture
-def floor() -> Floor:
-    return Floor()
-
-
-def one_worker(floor: Floor, *samples: int) -> Worker:
-    """Return the only worker of a crew, with samples in hand."""
-    ticket = floor.join(1, workers=1)
-    floor.prepare(1, *samples)
-    floor.settle()
-    (worker,) = floor.of(ticket)
-    return worker
-
+from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, Nursery, one_worker
 
 # Handing out.
 

@@ -9,11 +9,6 @@ from joader.schedule.dispatch import GRACE_S
 from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, Nursery
 
 
-@pytest.fixture
-def floor() -> Floor:
-    return Floor()
-
-
 def test_a_row_goes_to_the_crew_of_the_job_that_needs_it(floor: Floor) -> None:
     tickets = [floor.join(job) for job in (1, 2)]
     floor.prepare(2, 7)
@@ -24,11 +19,9 @@ def test_a_row_goes_to_the_crew_of_the_job_that_needs_it(floor: Floor) -> None:
 
 
 def test_a_crew_that_is_idle_helps_one_that_has_more_than_it_can_take(floor: Floor) -> None:
-    busy, idle = floor.join(1, workers=1), floor.join(2, workers=1)
-    floor.prepare(2, 100)
-    floor.settle()
-    (helper,) = floor.of(idle)
-    helper.report(100)
+    busy = floor.join(1, workers=1)
+    floor.join(2, workers=1)
+    helper = floor.idle_worker(2)
     floor.prepare(1, *range(10))
     floor.settle()
     (own,) = floor.of(busy)
@@ -85,11 +78,8 @@ def test_who_has_other_code_or_keeps_its_workers_helps_nobody(
 
 def test_a_crew_that_keeps_its_workers_is_helped_by_others(floor: Floor) -> None:
     floor.join(1, workers=1, lends=False)
-    idle = floor.join(2, workers=1)
-    floor.prepare(2, 100)
-    floor.settle()
-    (worker,) = floor.of(idle)
-    worker.report(100)
+    floor.join(2, workers=1)
+    worker = floor.idle_worker(2)
     floor.prepare(1, *range(10))
     floor.settle()
     assert worker.has
@@ -276,11 +266,8 @@ def test_a_loader_that_comes_back_in_time_keeps_its_nursery(floor: Floor) -> Non
 
 def test_who_helped_a_job_that_left_goes_on(floor: Floor) -> None:
     floor.join(1, workers=1)
-    idle = floor.join(2, workers=1)
-    floor.prepare(2, 100)
-    floor.settle()
-    (helper,) = floor.of(idle)
-    helper.report(100)
+    floor.join(2, workers=1)
+    helper = floor.idle_worker(2)
     floor.prepare(1, *range(10))
     floor.settle()
     taken = helper.has
@@ -335,11 +322,9 @@ def test_an_own_part_of_what_waits_is_held_until_it_is_handed_out(floor: Floor) 
 def test_an_own_part_of_what_a_helper_prepares_is_done_at_home_and_first(
     floor: Floor,
 ) -> None:
-    home, idle = floor.join(1, workers=1), floor.join(2, workers=1)
-    floor.prepare(2, 100)
-    floor.settle()
-    (helper,) = floor.of(idle)
-    helper.report(100)
+    home = floor.join(1, workers=1)
+    floor.join(2, workers=1)
+    helper = floor.idle_worker(2)
     floor.prepare(1, *range(10))
     floor.settle()
     (own,) = floor.of(home)
@@ -356,11 +341,8 @@ def test_an_own_part_of_what_a_helper_prepares_is_done_at_home_and_first(
 
 def test_an_own_part_never_goes_to_another_crew(floor: Floor) -> None:
     floor.join(1, workers=1)
-    idle = floor.join(2, workers=1)
-    floor.prepare(2, 100)
-    floor.settle()
-    (helper,) = floor.of(idle)
-    helper.report(100)
+    floor.join(2, workers=1)
+    helper = floor.idle_worker(2)
     for sample in range(10):
         floor.finish(50 + sample, 999, LAYOUT)
     floor.feed()
@@ -369,11 +351,9 @@ def test_an_own_part_never_goes_to_another_crew(floor: Floor) -> None:
 
 
 def test_what_is_held_for_a_row_that_fails_is_dropped(floor: Floor) -> None:
-    home, idle = floor.join(1, workers=1), floor.join(2, workers=1)
-    floor.prepare(2, 100)
-    floor.settle()
-    (helper,) = floor.of(idle)
-    helper.report(100)
+    home = floor.join(1, workers=1)
+    floor.join(2, workers=1)
+    helper = floor.idle_worker(2)
     floor.prepare(1, *range(10))
     floor.settle()
     source = helper.has[0]

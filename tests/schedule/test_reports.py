@@ -4,20 +4,12 @@ import pytest
 
 from joader.errors import BadMessage
 from joader.messages import Failed, Prepared, Sized
-from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, Worker
-
-
-def at_work(floor: Floor, *samples: int) -> Worker:
-    ticket = floor.join(1, workers=1)
-    floor.prepare(1, *samples)
-    floor.settle()
-    (worker,) = floor.of(ticket)
-    return worker
+from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, one_worker
 
 
 def test_only_what_a_worker_has_is_told_once() -> None:
     floor = Floor(cores=1)
-    worker = at_work(floor, 5)
+    worker = one_worker(floor, 5)
     worker.say(Prepared((5, 5, 9), SLOT_BYTES, LAYOUT))
     worker.say(Prepared((5,), SLOT_BYTES, LAYOUT))
     assert floor.prepared == [5]
@@ -27,7 +19,7 @@ def test_only_what_a_worker_has_is_told_once() -> None:
 @pytest.mark.parametrize("size_bytes", [0, SLOT_BYTES + 1])
 def test_more_bytes_than_the_slot_has_or_none_are_refused(size_bytes: int) -> None:
     floor = Floor(cores=1)
-    worker = at_work(floor, 5)
+    worker = one_worker(floor, 5)
     with pytest.raises(BadMessage, match=f"{size_bytes} bytes in the slot of sample 5"):
         worker.report(5, size_bytes=size_bytes)
     assert worker.has == [5]
@@ -35,7 +27,7 @@ def test_more_bytes_than_the_slot_has_or_none_are_refused(size_bytes: int) -> No
 
 def test_a_sample_that_was_sized_waits_for_its_slot_and_cannot_be_reported_before() -> None:
     floor = Floor(cores=1)
-    worker = at_work(floor, 5)
+    worker = one_worker(floor, 5)
     worker.say(Sized((5,), (1000,)))
     assert floor.reports == [Sized((5,), (1000,))]
     with pytest.raises(BadMessage, match="waiting for a slot"):
@@ -46,7 +38,7 @@ def test_a_sample_that_was_sized_waits_for_its_slot_and_cannot_be_reported_befor
 
 def test_sizes_must_be_of_the_samples_that_are_named() -> None:
     floor = Floor(cores=1)
-    worker = at_work(floor, 5)
+    worker = one_worker(floor, 5)
     with pytest.raises(BadMessage, match="other samples than are named"):
         worker.say(Sized((5,), (1000, 2000)))
 
@@ -70,7 +62,7 @@ def test_an_own_part_is_done_once_its_source_is_ready_and_never_if_that_fails() 
 
 def test_what_is_handed_back_waits_before_all_else() -> None:
     floor = Floor(cores=1)
-    worker = at_work(floor, *range(5, 12))
+    worker = one_worker(floor, *range(5, 12))
     assert worker.has == [5, 6]
     worker.hand_back()
     waiting = [order.sample for order in worker.state.crew.queue]

@@ -2,20 +2,12 @@
 
 from joader.messages import HandBack
 from joader.schedule.watch import IDLE_S
-from tests.schedule.floor import Floor, Worker
-
-
-def at_work(floor: Floor, *samples: int) -> Worker:
-    ticket = floor.join(1, workers=1)
-    floor.prepare(1, *samples)
-    floor.settle()
-    (worker,) = floor.of(ticket)
-    return worker
+from tests.schedule.floor import Floor, one_worker
 
 
 def test_a_row_that_takes_longer_than_the_job_waits_ends_with_its_worker() -> None:
     floor = Floor(cores=1)
-    worker = at_work(floor, 5)
+    worker = one_worker(floor, 5)
     worker.begin(5)
     floor.later(floor.limit_s - 1)
     assert worker.alive
@@ -26,7 +18,7 @@ def test_a_row_that_takes_longer_than_the_job_waits_ends_with_its_worker() -> No
 
 def test_one_look_is_not_enough_to_abandon_a_row() -> None:
     floor = Floor(cores=1)
-    worker = at_work(floor, 5)
+    worker = one_worker(floor, 5)
     worker.begin(5)
     floor.now += 10 * floor.limit_s  # the machine slept
     floor.look()
@@ -37,7 +29,7 @@ def test_one_look_is_not_enough_to_abandon_a_row() -> None:
 
 def test_a_worker_without_a_report_is_asked_for_what_it_has_not_begun_and_then_is_late() -> None:
     floor = Floor(cores=1)
-    worker = at_work(floor, 5)
+    worker = one_worker(floor, 5)
     worker.begin(5)
     floor.later(1.5)
     assert worker.told == [HandBack]
@@ -49,7 +41,7 @@ def test_a_worker_without_a_report_is_asked_for_what_it_has_not_begun_and_then_i
 
 def test_a_worker_with_nothing_to_do_ends_after_a_while() -> None:
     floor = Floor(cores=1)
-    worker = at_work(floor, 5)
+    worker = one_worker(floor, 5)
     worker.report(5)
     floor.later(IDLE_S - 1)
     assert floor.told_to_stop() == []
@@ -59,7 +51,7 @@ def test_a_worker_with_nothing_to_do_ends_after_a_while() -> None:
 
 def test_a_worker_that_grows_is_replaced_and_one_that_began_large_is_not() -> None:
     floor = Floor(cores=1)
-    worker = at_work(floor, 5)
+    worker = one_worker(floor, 5)
     worker.report(5)
     worker.bytes = 8 << 30
     floor.look()
