@@ -10,7 +10,7 @@ import pytest
 from joader.errors import BadImage
 from joader.images.decode import decode
 from joader.storage import open_storage
-from joader.storage.origins import _MOST, note, origin
+from joader.storage.origins import _MOST, _noted, note, origin
 
 pytest.importorskip("PIL", reason="what is no picture is refused by Pillow")
 
@@ -57,3 +57,14 @@ def test_what_was_read_long_ago_is_forgotten() -> None:
     others = [bytes([number % 251]) * 40 for number in range(_MOST)]
     note(others, str, range(_MOST))
     assert origin(first) is None
+
+
+def test_what_is_read_again_is_among_the_latest() -> None:
+    _noted.clear()
+    again = bytes(bytearray(b"read twice"))
+    others = [bytes([number % 251]) * 41 for number in range(_MOST - 1)]
+    for read, names in ([again], ["old"]), (others, range(_MOST)), ([again], ["new"]):
+        note(read, str, names[: len(read)])
+    another = bytes(bytearray(b"one more"))
+    note([another], str, ["another"])
+    assert origin(again) == "new"
