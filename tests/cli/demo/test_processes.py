@@ -11,7 +11,8 @@ from joader.cli.demo.processes import (
     adopting_orphans,
     children,
     cpu_seconds,
-    orphans_cpu_seconds,
+    ended_cpu_seconds,
+    wait_for_orphans,
 )
 from joader.errors import WorldError
 
@@ -41,10 +42,11 @@ def test_processes_end_with_their_children(tmp_path: Path) -> None:
 def test_what_orphans_used_is_counted(tmp_path: Path) -> None:
     burn = "import time\nwhile time.process_time() < 0.3: pass"
     leave = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {burn!r}])"
-    others = set(children())
+    others, used = set(children()), ended_cpu_seconds()
     with adopting_orphans(), closing(Processes(tmp_path)) as processes:
         processes.start("parent", ["-c", leave]).wait()
-        assert orphans_cpu_seconds(but=others) >= 0.3
+        wait_for_orphans(but=others)
+    assert ended_cpu_seconds() - used >= 0.3
     assert set(children()) <= others
 
 

@@ -12,9 +12,9 @@ PLAN = Plan(pictures=100, jobs=2, epochs=3)
 def ended(name: str, seconds: float, prepared: int) -> Side:
     side = new_side(name, PLAN)
     for job in side.jobs:
-        job.hear(f'{{"samples": 300, "seconds": {seconds}, "cpu": 2.0, "loss": 0.5}}')
+        job.hear(f'{{"samples": 300, "seconds": {seconds}, "loss": 0.5}}')
         job.started = 1.0
-    side.prepared, side.daemon_cpu = prepared, 1.0
+    side.prepared, side.cpu = prepared, 5.0
     return side
 
 

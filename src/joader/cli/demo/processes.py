@@ -7,6 +7,7 @@ something, and the daemon when it is idle.
 
 import ctypes
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -113,22 +114,25 @@ def adopting_orphans() -> Iterator[None]:
         prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
-def orphans_cpu_seconds(but: Container[int]) -> float:
-    """Wait for children that were not started here, and return the CPU seconds that they used.
+def ended_cpu_seconds() -> float:
+    """Return what all children that were waited for have used, with those that they waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
-    These are joader's workers: they are descendants of their job, and end soon after it.
+
+def wait_for_orphans(but: Container[int]) -> None:
+    """Wait for children that nobody started here: `ended_cpu_seconds` then counts them.
+
+    joader's workers may be such: they are children of their job, and end soon after it.
     """
-    used = 0.0
     deadline = time.monotonic() + _END_S
     while left := [pid for pid in children() if pid not in but]:
         for pid in left:
             with suppress(ChildProcessError):
-                ended, _, usage = os.wait4(pid, os.WNOHANG)
-                used += usage.ru_utime + usage.ru_stime if ended else 0.0
+                os.waitpid(pid, os.WNOHANG)
         if time.monotonic() > deadline:
             break
         time.sleep(_LOOK_S)
-    return used
 
 
 def children() -> list[int]:

@@ -21,7 +21,8 @@ from joader.cli.demo.processes import (
     adopting_orphans,
     children,
     cpu_seconds,
-    orphans_cpu_seconds,
+    ended_cpu_seconds,
+    wait_for_orphans,
 )
 from joader.daemon.lifecycle import connected
 from joader.errors import Overdue
@@ -65,7 +66,7 @@ class Job:
     loss: float = 0.0
     accuracy: float = 0.0
     seconds: float = 0.0  # of the whole, when it has ended
-    cpu: float = 0.0
+    cpu_at_start: float = 0.0  # what its start took, which is not counted
     started: float = 0.0
 
     def hear(self, line: str) -> None:
@@ -88,8 +89,7 @@ class Side:
     line: str
     jobs: list[Job]
     prepared: int = 0
-    daemon_cpu: float = 0.0
-    workers_cpu: float = 0.0  # of those that their jobs had not waited for
+    cpu: float = 0.0  # seconds of all jobs and all that prepared for them
     ended: bool = field(default=False, compare=False)
 
     @property
@@ -107,11 +107,6 @@ class Side:
         """Samples per second of all jobs together."""
         return self.delivered / self.seconds
 
-    @property
-    def cpu(self) -> float:
-        """CPU seconds of all jobs and all that prepared for them."""
-        return sum(job.cpu for job in self.jobs) + self.daemon_cpu + self.workers_cpu
-
 
 def new_side(name: str, plan: Plan) -> Side:
     """Return a side on which nothing has happened yet."""
@@ -126,7 +121,7 @@ def run(side: Side, plan: Plan, folder: Path, on_look: Callable[[], None]) -> No
     (folder / f"train_{side.name}.py").write_text(script.replace(TORCH_LINE, side.line))
     tally = folder / f"prepared_{side.name}"
     tally.touch()
-    others = set(children())
+    others, used = set(children()), ended_cpu_seconds()
     with adopting_orphans(), closing(Processes(folder)) as processes:
         started = [_start(processes, side.name, number, plan) for number in range(plan.jobs)]
         listeners = [
@@ -147,9 +142,10 @@ def run(side: Side, plan: Plan, folder: Path, on_look: Callable[[], None]) -> No
         for process in started:
             process.wait()
         processes.check()
+        wait_for_orphans(but={*others, daemon.pid} if daemon else others)
+        side.cpu = ended_cpu_seconds() - used - sum(job.cpu_at_start for job in side.jobs)
         if daemon is not None:
-            side.daemon_cpu = cpu_seconds(daemon.pid) - before
-            side.workers_cpu = orphans_cpu_seconds(but={*others, daemon.pid})
+            side.cpu += cpu_seconds(daemon.pid) - before
         side.prepared = tally.stat().st_size
         side.ended = True
 

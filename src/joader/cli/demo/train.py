@@ -91,9 +91,9 @@ def main() -> None:
     data = Photos(options.folder, options.tally)
     model = network()
     optimizer = torch.optim.Adam(model.parameters(), lr=options.learning_rate)
-    say(ready=True)
+    say(ready=True, cpu_at_start=cpu_seconds())
     input()
-    started, used = time.perf_counter(), cpu_seconds()
+    started = time.perf_counter()
     loader = DataLoader(data, batch_size=BATCH, shuffle=True, num_workers=options.workers)
     samples = 0
     for epoch in range(options.epochs):
@@ -108,10 +108,9 @@ def main() -> None:
             right += int((scores.argmax(1) == labels).sum())
             samples += len(labels)
             say(epoch=epoch, samples=samples, loss=sum(losses) / len(losses))
-    seconds, used = time.perf_counter() - started, cpu_seconds() - used
+    seconds = time.perf_counter() - started
     say(
         seconds=seconds,
-        cpu=used,
         samples=samples,
         loss=sum(losses) / len(losses),
         accuracy=right / len(losses),
