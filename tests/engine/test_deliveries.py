@@ -30,7 +30,7 @@ def test_a_batch_is_handed_out_once_all_of_it_is_here_and_is_then_read(count: in
     reader.note_want(count, now=1.0)
     counter.shelf.ask(reader, count)
     assert not counter.deliveries.hand_out()
-    counter.preparations.prepared(range(count), SLOT_BYTES)
+    counter.preparations.prepared(range(count), [SLOT_BYTES] * count)
     assert counter.deliveries.hand_out()
     (batch,) = counter.delivered()
     assert batch.positions.tolist() == batch.samples.tolist() == list(range(count))
@@ -47,7 +47,7 @@ def test_a_preparation_counts_for_the_first_who_gets_it_and_is_shared_for_the_ne
         reader = counter.shelf.reader(job)
         reader.note_want(1, now=1.0)
         counter.shelf.ask(reader)
-    counter.preparations.prepared([0], SLOT_BYTES)
+    counter.preparations.prepared([0], [SLOT_BYTES])
     counter.deliveries.hand_out()
     counts = [(batch.job, batch.prepared, batch.shared) for batch in counter.delivered()]
     assert counts == [(1, 1, 0), (2, 0, 1)]
@@ -59,7 +59,7 @@ def test_what_failed_is_told_with_its_reason_and_not_held() -> None:
     reader.note_want(3, now=1.0)
     counter.shelf.ask(reader, 3)
     counter.preparations.failed(1, "no")
-    counter.preparations.prepared([0, 2], SLOT_BYTES)
+    counter.preparations.prepared([0, 2], [SLOT_BYTES] * 2)
     counter.deliveries.hand_out()
     (batch,) = counter.delivered()
     assert batch.positions.tolist() == [0, 1, 2]

@@ -641,8 +641,8 @@ def test_samples_reported_together_are_as_if_each_was_reported():
     assert to_do[0] == to_do[1]
     assert len(to_do[0]) > 8
     for sample in to_do[0][:10]:
-        engines[0].take(Prepared((sample,), 100))
-    engines[1].take(Prepared(tuple(to_do[0][:10]), 100))
+        engines[0].take(Prepared((sample,), (100,)))
+    engines[1].take(Prepared(tuple(to_do[0][:10]), (100,)))
     assert repr(engines[0].say()) == repr(engines[1].say())
     assert engines[0].used_bytes == engines[1].used_bytes
     assert engines[0].pinned_bytes == engines[1].pinned_bytes

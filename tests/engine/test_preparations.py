@@ -14,8 +14,8 @@ def underway(slots: int = 4, count: int = 2) -> tuple[Shelf, Preparations]:
 
 def test_samples_that_are_reported_together_are_here_as_each_would_be() -> None:
     shelf, preparations = underway(count=3)
-    preparations.prepared([0, 1], SLOT_BYTES)
-    preparations.prepared([2], SLOT_BYTES)
+    preparations.prepared([0, 1], [SLOT_BYTES] * 2)
+    preparations.prepared([2], [SLOT_BYTES])
     assert shelf.stock.underway == {}
     assert shelf.readers[1].window.unready == set()
     assert set(shelf.stock.origin) == {0, 1, 2}

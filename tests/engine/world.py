@@ -280,7 +280,7 @@ class World:
             self.slots[sample] = (order.offset, -(-size // 64) * 64)
             self.ready.add(sample)
             self.prepared += isinstance(order, Row)
-            self.tell(Prepared((sample,), size))
+            self.tell(Prepared((sample,), (size,)))
 
     def made_by(self, order: Row | Own) -> Made:
         """Return what a worker makes of an order."""

@@ -163,7 +163,7 @@ def test_a_job_that_is_refused_leaves_with_its_crew() -> None:
 def test_a_daemon_that_cannot_make_sense_of_a_report_ends_before_it_mixes_samples_up() -> None:
     async def main() -> None:
         daemon = Daemon(DaemonConfig(memory_bytes=1 << 20, workers=1))
-        daemon._from_pool(Prepared((5,), 10, b"layout"))  # nobody has asked for it
+        daemon._from_pool(Prepared((5,), (10,), (b"layout",)))  # nobody has asked for it
         assert daemon.stop.is_set()
         await daemon.pool.close()
         daemon.arena.close()

@@ -25,9 +25,9 @@ class Liar(Squares):
         sample = chance.choice([200 + row] * 20 + [*range(200, 260), 7, 2**31, 2**31 + 1, 2**62])
         size = chance.choice([0, 1, 64, 256, 300, 2**20, 2**40, 2**62])
         lies = [
-            frame(Prepared((sample,), size, chance.randbytes(chance.randrange(8)))),
-            frame(Prepared((sample,), 1)),
-            frame(Prepared((sample, sample, 0), size)),
+            frame(Prepared((sample,), (size,), (chance.randbytes(chance.randrange(8)),))),
+            frame(Prepared((sample,), (1,))),
+            frame(Prepared((sample, sample, 0), (size,))),
             frame(Sized((sample,), (size,))),
             frame(Sized((sample, 0), (size,))),
             frame(Sized((sample,), (size,))),

@@ -69,7 +69,7 @@ class Worker:
         self.floor.act()
 
     def report(self, *samples: int, size_bytes: int = SLOT_BYTES) -> None:
-        self.say(*(Prepared((sample,), size_bytes, LAYOUT) for sample in samples))
+        self.say(*(Prepared((sample,), (size_bytes,), (LAYOUT,)) for sample in samples))
 
     def begin(self, sample: int) -> None:
         """Work on a sample, as its desk tells."""

@@ -51,7 +51,7 @@ def test_rows_are_handed_out_to_those_with_the_least_in_hand(floor: Floor) -> No
 def test_a_report_of_what_nobody_waits_for_is_passed_over(floor: Floor) -> None:
     worker = one_worker(floor, 1)
     worker.report(77)
-    worker.say(Prepared((77, 78), SLOT_BYTES, LAYOUT))
+    worker.say(Prepared((77, 78), (SLOT_BYTES,), (LAYOUT,)))
     worker.report(1)
     worker.report(1)
     assert floor.prepared == [1]
@@ -60,7 +60,7 @@ def test_a_report_of_what_nobody_waits_for_is_passed_over(floor: Floor) -> None:
 
 def test_of_several_reported_together_those_it_has_are_passed_on_once(floor: Floor) -> None:
     worker = one_worker(floor, 1, 2)
-    worker.say(Prepared((2, 77, 2, 1), SLOT_BYTES, LAYOUT))
+    worker.say(Prepared((2, 77, 2, 1), (SLOT_BYTES,), (LAYOUT,)))
     (report,) = floor.reports
     assert report.samples == (2, 1)
     assert worker.has == []

@@ -63,7 +63,7 @@ class Machine(RuleBasedStateMachine):
         if worker is not None:
             samples = worker.has[:count]
             if together:
-                worker.say(Prepared(tuple(samples), SLOT_BYTES, LAYOUT))
+                worker.say(Prepared(tuple(samples), (SLOT_BYTES,), (LAYOUT,)))
             else:
                 worker.report(*samples)
             self.floor.settle()

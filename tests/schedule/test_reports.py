@@ -10,8 +10,8 @@ from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, one_worker
 def test_only_what_a_worker_has_is_told_once() -> None:
     floor = Floor(cores=1)
     worker = one_worker(floor, 5)
-    worker.say(Prepared((5, 5, 9), SLOT_BYTES, LAYOUT))
-    worker.say(Prepared((5,), SLOT_BYTES, LAYOUT))
+    worker.say(Prepared((5, 5, 9), (SLOT_BYTES,), (LAYOUT,)))
+    worker.say(Prepared((5,), (SLOT_BYTES,), (LAYOUT,)))
     assert floor.prepared == [5]
     assert worker.has == []
 
@@ -53,7 +53,7 @@ def test_an_own_part_is_done_once_its_source_is_ready_and_never_if_that_fails() 
     floor.finish(60, source=6, job=1)
     for worker in list(floor.workers):
         for sample in [one for one in worker.has if one in (5, 6)]:
-            worker.say(Failed(sample, "no") if sample == 6 else Prepared((5,), 128, LAYOUT))
+            worker.say(Failed(sample, "no") if sample == 6 else Prepared((5,), (128,), (LAYOUT,)))
     floor.settle()
     assert 50 in floor.has()
     assert 60 not in floor.has()

@@ -99,7 +99,7 @@ def test_a_sample_that_does_not_fit_its_slot_is_not_prepared_again(bench: Bench)
     do(worker, Place((1,), (128,), (size,)))
     placed = bench.channel.receive(5)
     assert isinstance(placed, Prepared)
-    assert placed.size_bytes == size
+    assert placed.sizes == (size,)
     assert bench.reads() == [5]
     assert (bench.arena.view[128 : 128 + 192] == 5).all()
     assert not bench.arena.view[:64].any()

@@ -109,7 +109,7 @@ wait()
 """)
     assert job.line() == "changed"
     worker = house.bear(house.guest())
-    assert house.cook(worker, 0).size_bytes == 8
+    assert house.cook(worker, 0).sizes == (8,)
 
 
 def test_a_worker_that_cannot_get_ready_says_so_for_its_row(house: House) -> None:

@@ -185,15 +185,15 @@ class Cache:
         `size_bytes`: how much of its reservation it uses; the rest is freed. 0: all of it.
         Return the bytes it takes, rounded up as slots are.
         """
-        return self.prepared_each((sample,), size_bytes)[0]
+        return self.prepared_each((sample,), (size_bytes,))[0]
 
-    def prepared_each(self, samples: Sequence[int], size_bytes: int) -> list[int]:
+    def prepared_each(self, samples: Sequence[int], sizes: Sequence[int]) -> list[int]:
         """Do as `prepared` for each of these samples, all or none; return the bytes of each."""
         for sample in samples:
             self._check_preparing(sample)
         self._preparing.difference_update(samples)
         taken = []
-        for sample in samples:
+        for sample, size_bytes in zip(samples, sizes, strict=True):
             offset = self._offset[sample]
             before = after = self._slots.size_bytes(offset)
             # Less than a unit cannot be freed: slots are multiples of it.

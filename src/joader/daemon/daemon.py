@@ -181,7 +181,7 @@ class Daemon:
         try:
             match event:
                 case Prepared():
-                    self._layouts.note(event.samples, event.layout)
+                    self._layouts.note(event.samples, event.layout_of_each)
                 # The engine will fail it and never place it, so its worker would keep the bytes.
                 case Sized() if max(event.sizes) > self.arena.size_bytes:
                     self.pool.drop(event.samples)

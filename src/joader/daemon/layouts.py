@@ -26,14 +26,14 @@ class Layouts:
         """Return how many there are."""
         return len(self._bytes)
 
-    def note(self, samples: Iterable[int], layout: bytes) -> None:
-        """Note how samples lie in their slots."""
-        number = self._number.get(layout)
-        if number is None:
-            self._made += 1
-            number = self._number[layout] = self._made
-            self._bytes[number], self._count[number] = layout, 0
-        for sample in samples:
+    def note(self, samples: Iterable[int], layouts: Iterable[bytes]) -> None:
+        """Note how each of these samples lies in its slot."""
+        for sample, layout in zip(samples, layouts, strict=True):
+            number = self._number.get(layout)
+            if number is None:
+                self._made += 1
+                number = self._number[layout] = self._made
+                self._bytes[number], self._count[number] = layout, 0
             # Counted before the old one is forgotten: that may be the same one, and must not go.
             self._count[number] += 1
             if sample in self._of:

@@ -291,7 +291,7 @@ class Engine:
     # What workers report.
 
     def _prepared(self, event: Prepared) -> None:
-        self._preparations.prepared(event.samples, event.size_bytes)
+        self._preparations.prepared(event.samples, event.size_of_each)
 
     def _sized(self, event: Sized) -> None:
         for sample, size_bytes in zip(event.samples, event.sizes, strict=True):

@@ -27,12 +27,12 @@ class Preparations:
         """Change this stock."""
         self._stock, self._room = stock, room
 
-    def prepared(self, samples: Sequence[int], size_bytes: int) -> None:
+    def prepared(self, samples: Sequence[int], sizes: Sequence[int]) -> None:
         """Note that samples are here."""
         if len(samples) > 1 and not any(map(self._stock.instances.is_own, samples)):
-            self._prepared_together(samples, size_bytes)
+            self._prepared_together(samples, sizes)
             return
-        for sample in samples:
+        for sample, size_bytes in zip(samples, sizes, strict=True):
             self._prepared_alone(sample, size_bytes)
 
     def _prepared_alone(self, sample: int, size_bytes: int) -> None:
@@ -46,10 +46,10 @@ class Preparations:
             reader.window.unready.remove(position)
         self._stock.drop_if_own(sample)
 
-    def _prepared_together(self, samples: Sequence[int], size_bytes: int) -> None:
+    def _prepared_together(self, samples: Sequence[int], sizes: Sequence[int]) -> None:
         """Do the same for several shared samples, in half the time."""
         for sample, taken_bytes in zip(
-            samples, self._stock.cache.prepared_each(samples, size_bytes), strict=True
+            samples, self._stock.cache.prepared_each(samples, sizes), strict=True
         ):
             preparation = self._stock.ended(sample)
             preparation.sizes.note(taken_bytes)

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-PROTOCOL = 7
+PROTOCOL = 8
 
 Job = int
 Array = NDArray[np.int64]

@@ -1,6 +1,11 @@
 """What workers are told to do, what they report, and what becomes of samples."""
 
+from typing import TypeVar
+
+from joader.errors import BadMessage
 from joader.messages.fields import Integers, Job, Message, Natural, Naturals
+
+T = TypeVar("T")
 
 
 class Prepare(Message, frozen=True):
@@ -71,14 +76,32 @@ class HandBack(Message, frozen=True):
 
 
 class Prepared(Message, frozen=True):
-    """Samples are in their slots, all of one layout; each takes so many bytes, 0: all of its slot.
+    """Samples are in their slots, with so many bytes each; without sizes, all of them are full.
 
-    What it keeps of a slot is cut to that size.
+    Sizes and layouts are of each sample, or one that all have. `seconds` is how long the worker
+    took for them.
     """
 
     samples: Naturals
-    size_bytes: Natural = 0
-    layout: bytes = b""
+    sizes: Naturals = ()
+    layouts: tuple[bytes, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def size_of_each(self) -> Naturals:
+        """The bytes of each sample; 0: all of its slot."""
+        return _of_each(self.sizes or (0,), len(self.samples))
+
+    @property
+    def layout_of_each(self) -> tuple[bytes, ...]:
+        """The layout of each sample."""
+        return _of_each(self.layouts or (b"",), len(self.samples))
+
+
+def _of_each(values: tuple[T, ...], count: int) -> tuple[T, ...]:
+    if len(values) != 1 and len(values) != count:
+        raise BadMessage(f"{len(values)} values for {count} samples")
+    return values * count if len(values) == 1 else values
 
 
 class Sized(Message, frozen=True):

@@ -47,12 +47,16 @@ class Reports:
 
     def _prepared(self, worker: Worker, message: Prepared) -> None:
         # Nobody waits any more for what it does not have.
-        known = [sample for sample in dict.fromkeys(message.samples) if sample in worker.busy]
+        each = zip(message.samples, message.size_of_each, message.layout_of_each, strict=True)
+        known: dict[int, tuple[int, bytes]] = {}
         orders: list[Row | Own] = []
-        for sample in known:
+        for sample, size_bytes, layout in each:
+            if sample not in worker.busy or sample in known:
+                continue
             order = worker.busy[sample]
-            if isinstance(order, Compare) or not 0 < message.size_bytes <= order.size_bytes:
-                raise BadMessage(f"{message.size_bytes} bytes in the slot of sample {sample}")
+            if isinstance(order, Compare) or not 0 < size_bytes <= order.size_bytes:
+                raise BadMessage(f"{size_bytes} bytes in the slot of sample {sample}")
+            known[sample] = size_bytes, layout
             orders.append(order)
         if not orders:
             return
@@ -60,11 +64,14 @@ class Reports:
         for order in orders:
             self._staff.dropped(worker, order.sample)
             self._staff.cleared(worker, order.sample)
-        self._staff.tell(replace(message, samples=tuple(known)))
+        if len(known) < len(message.samples):
+            sizes, layouts = zip(*known.values(), strict=True)
+            message = replace(message, samples=tuple(known), sizes=sizes, layouts=layouts)
+        self._staff.tell(message)
         for crew in self._staff.crews.values():
             if crew.held:
                 for order in orders:
-                    self._source_is_ready(crew, order, message.layout)
+                    self._source_is_ready(crew, order, known[order.sample][1])
 
     def _source_is_ready(self, crew: Crew, source: Order, layout: bytes) -> None:
         """Queue the own parts whose source is in its slot now, before all else."""

@@ -370,7 +370,7 @@ class Worker:
     def _write(self, sample: int, parcel: Parcel, offset: int) -> Prepared:
         size = parcel.layout.size_bytes
         parcel.write(self._arena.slot(offset, size))
-        return Prepared((sample,), max(1, size), parcel.layout.to_bytes())
+        return Prepared((sample,), (max(1, size),), (parcel.layout.to_bytes(),))
 
     def _begins(self, part: SharedPart | OwnPart) -> Callable[[int], None] | None:
         """Return who is to be told of each step of a part, if it has any."""
@@ -385,12 +385,12 @@ def _joined(replies: list[Reply]) -> list[Reply] | list[Prepared]:
         return replies
     samples: list[int] = []
     for reply in replies:
-        if not isinstance(reply, Prepared) or reply.layout is not first.layout:
+        if not isinstance(reply, Prepared) or reply.layouts[0] is not first.layouts[0]:
             return replies
         samples += reply.samples
-    return [Prepared(tuple(samples), first.size_bytes, first.layout)]
+    return [Prepared(tuple(samples), first.sizes, first.layouts)]
 
 
 def _after(order: Own, source_offset: int, source: Prepared) -> Own:
     """Return the order with where its source lies now."""
-    return replace(order, source_offset=source_offset, layout=source.layout)
+    return replace(order, source_offset=source_offset, layout=source.layouts[0])
