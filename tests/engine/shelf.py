@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from joader.cache import Cache, ExpectedUse
+from joader.cache import Cache
 from joader.engine.limits import Limits
 from joader.engine.plan import Drawn
 from joader.engine.reader import Reader, Terms
@@ -24,7 +24,7 @@ class Shelf:
         self.recipe.sizes.note(SLOT_BYTES)
         self.readers: dict[int, Reader] = {}
         self.out: list[Instruction] = []
-        self.stock = Stock(Cache(slots * SLOT_BYTES, ExpectedUse()), self.readers, self.out)
+        self.stock = Stock(Cache(slots * SLOT_BYTES), self.readers, self.out)
         self.room = Room(self.stock)
 
     def reader(self, job: int, batch_size: int = 1, terms: Terms | None = None) -> Reader:

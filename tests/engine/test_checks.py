@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from joader.cache import Cache, ExpectedUse
+from joader.cache import Cache
 from joader.engine.checks import LARGE_BATCH, MOST_RANKS, MOST_TOLD, check_join, check_want
-from joader.engine.instances import EXTRA_BASE
+from joader.engine.recipes import MOST_ROWS
 from joader.engine.limits import Limits
 from joader.engine.plan import Told
 from joader.engine.reader import Reader, Terms
@@ -21,7 +21,7 @@ from joader.sampling import SequentialSampler
 def join(**changed: Any) -> None:
     given: dict[str, Any] = {"row_limit": 4, "batch_size": 2, **changed}
     rows = np.arange(given.pop("count", 4))
-    check_join(Join(1, "code", rows, **given), Limits(), Cache(1 << 20, ExpectedUse()))
+    check_join(Join(1, "code", rows, **given), Limits(), Cache(1 << 20))
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def join(**changed: Any) -> None:
         ({"batch_size": 0}, "batch size is 0"),
         ({"order": "odd"}, "there are shared, seeded, given, told"),
         ({"seed": -1}, "a seed is an integer >= 0"),
-        ({"row_limit": EXTRA_BASE + 1}, f"at most {EXTRA_BASE}"),
+        ({"row_limit": MOST_ROWS + 1}, f"at most {MOST_ROWS}"),
         ({"world_size": 0}, "0 ranks"),
         ({"world_size": MOST_RANKS + 1}, f"at most {MOST_RANKS}"),
         ({"batch_size": LARGE_BATCH + 1, "order": "told"}, "use smaller batches"),

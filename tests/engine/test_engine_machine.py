@@ -16,8 +16,8 @@ from hypothesis.stateful import (
     rule,
 )
 
-from joader.engine import ON_DEMAND, Engine, Limits, supply
-from joader.engine.stock import WORKERS
+from joader.cache import PREPARING
+from joader.engine import ON_DEMAND, Engine, Limits, deliveries, supply
 from joader.messages import Join
 from tests.engine.world import World
 from tests.trials import trials
@@ -37,7 +37,7 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        supply.FEW = self.few
+        supply.FEW = deliveries.FEW = self.few
         self.next_job = 0
         self.now = 0.0
 
@@ -164,41 +164,40 @@ class Machine(RuleBasedStateMachine):
     # What always holds.
 
     @invariant()
-    def leases_are_what_is_asked_for_or_held(self) -> None:
+    def pins_are_what_is_asked_for_held_or_in_workers_hands(self) -> None:
         engine = self.world.engine
-        pins = engine._cache._ledger._members
+        pins = Counter(
+            order.source for order in engine._stock.underway.values() if order.source is not None
+        )
         for job, it in engine._readers.items():
             asked = zip(it.window.places, it.window.samples, strict=False)
-            leased = [
-                sample
-                for position, sample in asked
-                if position not in it.window.failed and engine._cache.has(sample)
-            ]
+            pins += Counter(s for position, s in asked if position not in it.window.failed)
+            pins += Counter(it.inspected)
             held = Counter(
                 int(sample) for batch in self.world.held[job] for sample in batch.tolist()
             )
-            assert Counter(leased) + held == Counter(pins[job].pins if job in pins else {})
+            pins += held
             assert it.window.held == held
             assert it.window.held_count == held.total() <= max(it.share, it.batch_size)
             assert it.window.wanted == sum(it.window.wants)
             if self.on_demand:
                 assert len(it.window.places) <= it.window.wanted
+        table = engine._stock.table
+        everyone = table.everyone().tolist()
+        assert pins == {s: table.pins.cells[s] for s in everyone if table.pins.cells[s]}
 
     @invariant()
-    def sources_are_held_while_workers_read_them(self) -> None:
-        engine = self.world.engine
-        orders = engine._stock.underway.values()
-        sources = Counter(order.source for order in orders if order.source is not None)
-        here = {source: n for source, n in sources.items() if engine._cache.has(source)}
-        workers = engine._cache._ledger._members.get(WORKERS)
-        assert here == (workers.pins if workers else {})
-
-    @invariant()
-    def slots_are_where_the_workers_think(self) -> None:
-        cache = self.world.engine._cache
-        assert sorted(cache.samples()) == sorted(self.world.slots)
-        for sample, (offset, _) in self.world.slots.items():
-            assert cache.place(sample)[0] == offset
+    def the_table_is_what_the_workers_think(self) -> None:
+        table = self.world.engine._stock.table
+        slots = {}
+        for sample in table.everyone().tolist():
+            if table.offset.cells[sample] >= 0:
+                slots[sample] = table.offset.cells[sample], table.size.cells[sample]
+            in_work = table.state.cells[sample] == PREPARING
+            assert in_work == (sample in self.world.engine._stock.underway)
+        assert slots == self.world.slots
+        used = sum(size for _, size in slots.values())
+        assert used == self.world.engine.used_bytes
         underway = set(self.world.to_do) | set(self.world.sized)
         assert set(self.world.engine._stock.underway) == underway
         assert set(self.world.engine._stock.unplaced) == set(self.world.sized)
@@ -234,7 +233,7 @@ class Machine(RuleBasedStateMachine):
         replay = Engine(self.world.capacity, seed=5, limits=self.world.limits)
         for event, instructions in self.world.log:
             assert repr(replay.handle(event)) == repr(instructions)
-        supply.FEW = Machine.few
+        supply.FEW = deliveries.FEW = Machine.few
 
     def everybody_reads_to_the_end(self) -> None:
         self.settle()
@@ -256,12 +255,15 @@ class Machine(RuleBasedStateMachine):
         assert not engine._readers
         assert not stock.underway
         assert not stock.unplaced
-        assert not stock.source
+        assert not stock._source
+        assert not stock._promised
+        assert stock.promised_bytes == 0
         assert not stock.again
-        assert self.world.ready == set(self.world.slots) == set(stock.origin)
-        engine._supply.drop()
+        assert self.world.ready == set(self.world.slots) == set(stock.table.everyone().tolist())
+        stock.drop_all()
         assert engine.used_bytes == 0
-        assert not stock.origin
+        assert not len(stock.table)
+        assert not stock.made_for
         assert not len(stock.instances)
 
 

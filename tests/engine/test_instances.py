@@ -1,6 +1,6 @@
 """Fresh instances: nobody gets one twice, and numbers are used again."""
 
-from joader.engine.instances import EXTRA_BASE, Instances
+from joader.engine.recipes import MOST_ROWS, Instances
 
 
 def test_the_home_serves_each_once_and_then_an_extra_one_does() -> None:
@@ -37,12 +37,12 @@ def test_what_is_one_jobs_own_is_offered_to_nobody() -> None:
 def test_numbers_of_what_is_gone_are_given_to_others_the_lowest_first() -> None:
     instances = Instances()
     numbers = [instances.add_extra(5), instances.add_own(6), instances.add_extra(7)]
-    assert numbers == [EXTRA_BASE, EXTRA_BASE + 1, EXTRA_BASE + 2]
+    assert numbers == [MOST_ROWS, MOST_ROWS + 1, MOST_ROWS + 2]
     instances.forget(numbers[1])
     instances.forget(numbers[0])
     assert not instances.is_own(numbers[1])
     assert instances.all_of(5) == [5]
-    assert [instances.add_extra(8) for _ in range(3)] == [*numbers[:2], EXTRA_BASE + 3]
+    assert [instances.add_extra(8) for _ in range(3)] == [*numbers[:2], MOST_ROWS + 3]
 
 
 def test_nothing_is_known_of_what_is_gone() -> None:
@@ -51,6 +51,6 @@ def test_nothing_is_known_of_what_is_gone() -> None:
     instances.take("a", instances.add_extra(5))
     assert len(instances) == 3
     instances.forget(5)
-    instances.forget(EXTRA_BASE)
+    instances.forget(MOST_ROWS)
     assert len(instances) == 0
     assert instances.new_to("a", 5) == 5

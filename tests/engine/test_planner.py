@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from joader.cache import Cache, ExpectedUse
+from joader.cache import Cache
 from joader.engine.limits import Limits
 from joader.engine.plan import Drawn
 from joader.engine.planner import FULL, LONGEST, MOST, STEP, Planner
@@ -33,7 +33,7 @@ class Noting(Cache):
     """A cache that notes which plans it was told."""
 
     def __init__(self) -> None:
-        super().__init__(1 << 20, ExpectedUse())
+        super().__init__(1 << 20)
         self.plans: dict[int, float] = {}
         self.rates: dict[object, float] = {}
 

@@ -1,6 +1,6 @@
 """What becomes of preparations when workers report, die, or do not answer."""
 
-from joader.engine.instances import EXTRA_BASE
+from joader.engine.recipes import MOST_ROWS
 from joader.engine.preparations import TRIES, Preparations
 from joader.messages import Drop, Place, Prepare
 from tests.engine.shelf import SLOT_BYTES, Shelf
@@ -86,8 +86,8 @@ def test_who_waits_for_a_late_worker_waits_for_another_preparation_of_the_row() 
     preparations.late((0,))
     (message,) = shelf.out
     assert isinstance(message, Prepare)
-    assert (message.samples, message.rows) == ((EXTRA_BASE,), (0,))
-    assert shelf.readers[1].window.samples == [EXTRA_BASE, 1]
+    assert (message.samples, message.rows) == ((MOST_ROWS,), (0,))
+    assert shelf.readers[1].window.samples == [MOST_ROWS, 1]
     assert shelf.stock.underway[0].waiting == {}
-    preparations.late((EXTRA_BASE,))  # not from worker to worker
+    preparations.late((MOST_ROWS,))  # not from worker to worker
     assert len(shelf.out) == 1

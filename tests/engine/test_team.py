@@ -137,18 +137,13 @@ def test_ranks_read_disjoint_parts_of_equal_steps(order: str, world_size: int) -
         part = 1 if number == steps - 1 else 4  # 2 rows are left, for 2 or 4 ranks
         for job, delivery in enumerate(deliveries):
             assert on.plan[job][number] == step
-            assert on_rows(delivery) == step[part * job : part * job + part]
+            assert on.rows_of(delivery) == step[part * job : part * job + part]
         seen += step[: len(step) - deliveries[0].repeated]
         assert len(set(step)) == len(step)
     assert sorted(seen) == list(range(50))
     assert deliveries[0].repeated == world_size - 2
     if order == "given":
         assert seen == list(range(50))
-
-
-def on_rows(delivery: Deliver) -> list[int]:
-    """Return the rows of a delivery whose samples have the numbers of their rows."""
-    return [int(sample) for sample in delivery.samples]
 
 
 def test_drop_last_leaves_the_last_step_out() -> None:

@@ -120,10 +120,10 @@ class World:
                     assert sample in self.sized
                     self.drop_with_followers(sample)
             case Place():
-                ((sample,), (offset,), (size,)) = astuple(instruction)
-                order = self.sized.pop(sample)
-                self.occupy(sample, offset, size)
-                self.to_do[sample] = replace(order, offset=offset, size_bytes=size)
+                for sample, offset, size in zip(*astuple(instruction), strict=True):
+                    order = self.sized.pop(sample)
+                    self.occupy(sample, offset, size)
+                    self.to_do[sample] = replace(order, offset=offset, size_bytes=size)
             case Deliver():
                 self.receive(instruction)
             case Refuse():
@@ -203,7 +203,7 @@ class World:
             return  # its random numbers are its own; another of its loader may have asked for it
         base = self.engine._readers[spec.job].recipe.base
         for position in positions:
-            sample = base + int(spec.rows[position])
+            sample = self.engine._stock.table.first.get(base + int(spec.rows[position]))
             if sample in self.ready:
                 assert spec.fresh
                 assert self.bytes[self.slots[sample][0]].serial in self.had_by(spec.job)[0]
@@ -277,7 +277,7 @@ class World:
             self.tell(Sized((sample,), (size,)))
         else:
             self.bytes[order.offset] = made
-            self.slots[sample] = (order.offset, -(-size // 64) * 64)
+            self.slots[sample] = (order.offset, order.size_bytes)
             self.ready.add(sample)
             self.prepared += isinstance(order, Row)
             self.tell(Prepared((sample,), (size,)))

@@ -1,26 +1,43 @@
 """Decides what stays in memory: who needs and who uses a sample, what leaves, which bytes are free.
 
-Reading order: `ledger` (pins and needs; `needs` keeps one job's), `slots` (byte ranges),
-`eviction` (which sample leaves first), `neighbors` (which of them leave together if one is too
-small), `cache` (joins them).
+Reading order: `table` (all samples, one array per field), `demand` (who will still ask for what;
+`needs` keeps one job's), `runs` (slots of one size; `slots` is the memory they are cut from),
+`eviction` (which sample leaves first), `cache` (joins them).
 Not here: the bytes themselves (memory/), what to prepare next (engine/).
 """
 
 from joader.cache.cache import Cache
-from joader.cache.eviction import ExpectedUse, Fifo, Lru, Policy, RandomReplacement, RefCount
-from joader.cache.ledger import Job, Ledger
-from joader.cache.slots import Slots, round_up
+from joader.cache.classes import class_bytes, round_up
+from joader.cache.demand import Demand, Job
+from joader.cache.eviction import (
+    ExpectedUse,
+    Fifo,
+    Known,
+    Lru,
+    MakePolicy,
+    Policy,
+    RandomReplacement,
+    RefCount,
+)
+from joader.cache.table import NOBODY, NOWHERE, PREPARING, READY, Table
 
 __all__ = [
+    "NOBODY",
+    "NOWHERE",
+    "PREPARING",
+    "READY",
     "Cache",
+    "Demand",
     "ExpectedUse",
     "Fifo",
     "Job",
-    "Ledger",
+    "Known",
     "Lru",
+    "MakePolicy",
     "Policy",
     "RandomReplacement",
     "RefCount",
-    "Slots",
+    "Table",
+    "class_bytes",
     "round_up",
 ]

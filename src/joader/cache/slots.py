@@ -5,25 +5,13 @@ ranges touch. So `allocate` succeeds whenever any contiguous free range is large
 written into the bytes; this is bookkeeping only, and knows nothing of samples. The free ranges are
 kept by size, with the distinct sizes sorted: finding, inserting and removing one is a bisection of
 that list, which is short even if there are many ranges.
-Not here: what has to leave so that a range becomes free (neighbors.py, eviction/).
+Not here: slots of one size (runs.py), what has to leave so that a range becomes free (eviction/).
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable
 
+from joader.cache.classes import UNIT_BYTES, round_up
 from joader.errors import BadArgument, SampleTooLarge
-
-# A cache line, and the stride of a gather over slots of the shared arena (memory/rows.py).
-UNIT_BYTES = 64
-# A run of ranges is taken only from a hole that is at least this many times as large.
-AMPLE = 4
-
-
-def round_up(size_bytes: int) -> int:
-    """Return the bytes a sample takes: the next multiple of 64, and one unit if it is empty."""
-    if size_bytes < 0:
-        raise BadArgument(f"a sample cannot have {size_bytes} bytes; give 0 or more")
-    return max(UNIT_BYTES, size_bytes + UNIT_BYTES - 1 & -UNIT_BYTES)
 
 
 class Slots:
@@ -69,21 +57,11 @@ class Slots:
         self._taken[offset] = offset + size
         return offset
 
-    def allocate_run(self, count: int, size_bytes: int) -> range:
-        """Take adjacent ranges of one size if there is ample room; return their starts.
-
-        All or none: if room is short, best fit matters, so they must be allocated one by one.
-        """
-        size = round_up(size_bytes)
-        if not count or self.largest_free_bytes < AMPLE * count * size:
-            return range(0)
-        offset = next(reversed(self._of_size[self._sizes[-1]]))
-        end, stop = self._free[offset], offset + count * size
-        self._remove(offset)
-        self._insert(stop, end)
-        starts = range(offset, stop, size)
-        self._taken.update(zip(starts, range(offset + size, stop + 1, size), strict=True))
-        return starts
+    def split(self, offset: int, size: int) -> None:
+        """Make several taken ranges of this size, and what is left, of one."""
+        end = self._taken_end(offset)
+        for start in range(offset, end, size):
+            self._taken[start] = min(start + size, end)
 
     def free(self, offset: int) -> None:
         """Give a taken range back and merge it with its free neighbors."""
@@ -97,42 +75,6 @@ class Slots:
             self._remove(end)
             end = after
         self._insert(offset, end)
-
-    def shrink(self, offset: int, size_bytes: int) -> None:
-        """Free the end of a taken range beyond this size."""
-        end, cut = self._taken_end(offset), offset + round_up(size_bytes)
-        if cut >= end:
-            return
-        self._taken[offset] = cut
-        after = self._free.get(end)
-        if after is not None:
-            self._remove(end)
-            end = after
-        self._insert(cut, end)
-
-    def size_bytes(self, offset: int) -> int:
-        """Return the size of the taken range at this offset."""
-        return self._taken_end(offset) - offset
-
-    def total_bytes(self, offsets: Iterable[int]) -> int:
-        """Return the size of the taken ranges at these offsets."""
-        taken = self._taken
-        return sum([taken[offset] - offset for offset in offsets])
-
-    def hole_around(self, offset: int) -> tuple[int, int]:
-        """Return start and end of the free range there would be if this taken range were freed."""
-        end = self._taken_end(offset)
-        return self._free_ending.get(offset, offset), self._free.get(end, end)
-
-    def ranges(self, start: int, end: int) -> list[tuple[int, int, bool]]:
-        """List what lies from `start` to `end`, both borders of ranges, as (offset, end, taken)."""
-        found = []
-        while start < end:
-            taken = start in self._taken
-            stop = self._taken[start] if taken else self._free[start]
-            found.append((start, stop, taken))
-            start = stop
-        return found
 
     def _taken_end(self, offset: int) -> int:
         end = self._taken.get(offset)

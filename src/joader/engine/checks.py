@@ -1,10 +1,10 @@
 """What no job can mean, refused before anything is made of it."""
 
 from joader.cache import Cache, round_up
-from joader.engine.instances import EXTRA_BASE
 from joader.engine.limits import Limits
 from joader.engine.plan import Told
 from joader.engine.reader import Reader
+from joader.engine.recipes import MOST_ROWS
 from joader.errors import BadArgument
 from joader.messages import Join, Want
 
@@ -24,10 +24,9 @@ def check_join(event: Join, limits: Limits, cache: Cache) -> None:
         raise BadArgument(f"order is {event.order!r}; there are {', '.join(ORDERS)}")
     if event.seed < 0:
         raise BadArgument(f"seed is {event.seed}; a seed is an integer >= 0")
-    if not 0 <= event.row_limit <= EXTRA_BASE:
+    if not 0 <= event.row_limit <= MOST_ROWS:
         raise BadArgument(
-            f"a dataset of {event.row_limit} rows; at least 0 and at most {EXTRA_BASE} are "
-            "supported"
+            f"a dataset of {event.row_limit} rows; at least 0 and at most {MOST_ROWS} are supported"
         )
     if not 1 <= event.world_size <= MOST_RANKS:
         raise BadArgument(f"{event.world_size} ranks; at least 1 and at most {MOST_RANKS}")

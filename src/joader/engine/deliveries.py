@@ -1,16 +1,20 @@
-"""Batches that are complete, handed to their jobs."""
+"""Batches that are complete, handed to their jobs, and taken back from them."""
+
+from collections import Counter
 
 import numpy as np
+from numpy.typing import NDArray
 
+from joader.cache import NOBODY
 from joader.engine.plan import Drawn
 from joader.engine.reader import Reader
 from joader.engine.stock import Stock
 from joader.engine.supply import Supply
 from joader.engine.team import Teams
-from joader.messages import Deliver
+from joader.messages import Deliver, Job
 
-# Up to so many samples of a delivery are noted as read one by one: arrays cost more.
-FEW = 4
+# Up to so many samples are noted as read, or given back, one by one: arrays cost more.
+FEW = 16
 
 
 class Deliveries:
@@ -45,7 +49,8 @@ class Deliveries:
             bad = {position for position, _ in failed}
             samples = [s for p, s in zip(positions, samples, strict=True) if p not in bad]
         self._note_read(reader, homes)
-        prepared, shared = self._supply.claim(reader.job, samples)
+        here = np.array(samples, np.int64)
+        prepared, shared = self._claim(reader.job, here)
         prepared += len(absent)
         reader.delivered += len(samples) + len(absent)
         reader.prepared += prepared
@@ -56,8 +61,8 @@ class Deliveries:
             Deliver(
                 reader.job,
                 np.array(positions, np.int64),
-                np.array(samples, np.int64),
-                np.array(self._cache.offsets(samples), np.int64),
+                here,
+                self._stock.table.offset.all[here],
                 failed=tuple(failed),
                 prepared=prepared,
                 shared=shared,
@@ -65,6 +70,18 @@ class Deliveries:
                 absent=np.array(absent, np.int64),
             )
         )
+
+    def _claim(self, job: Job, samples: NDArray[np.int64]) -> tuple[int, int]:
+        """Count deliveries: the first of a preparation is "prepared", every other a hit.
+
+        Return how many count as prepared for this job, and how many were prepared for another.
+        """
+        claimed = self._stock.table.claimed.all
+        # A sample may come several times in a batch; it is prepared once.
+        new = np.unique(samples[claimed[samples] == NOBODY])
+        shared = int(np.count_nonzero((claimed[samples] != job) & (claimed[samples] != NOBODY)))
+        claimed[new] = job
+        return new.size, shared
 
     def _note_read(self, reader: Reader, homes: list[int]) -> None:
         """Note that a job does not need these any more; of a rank, its whole team does not."""
@@ -77,5 +94,23 @@ class Deliveries:
             needing = place[0].lead.job
         for home in homes:
             # A row that comes several times in a pass is needed until it came first.
-            if self._cache.needed(needing, home):
+            if self._cache.demand.needed(needing, home):
                 self._cache.read(needing, home)
+
+    def release(self, reader: Reader, samples: list[int]) -> None:
+        """Note that a job has copied these samples; BadArgument if it does not hold them."""
+        reader.window.let_go(reader.job, samples)
+        self._let_go(samples)
+
+    def release_all(self, reader: Reader) -> None:
+        """Note that a job with all it holds is gone."""
+        self._let_go(list(Counter(reader.window.held).elements()))
+
+    def _let_go(self, samples: list[int]) -> None:
+        own = self._stock.table.own.cells
+        if len(samples) > FEW and not any(map(own.__getitem__, samples)):
+            self._cache.release_each(np.array(samples, np.int64))
+            return
+        for sample in samples:
+            self._cache.release(sample)
+            self._stock.drop_if_own(sample)

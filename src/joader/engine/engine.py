@@ -9,16 +9,16 @@ that were admitted before is refused with the bytes needed, as soon as the size 
 known. An event that raises changes nothing.
 """
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from joader.cache import Cache, ExpectedUse, Policy
+from joader.cache import Cache, ExpectedUse, MakePolicy
 from joader.engine.checks import check_join, check_want
 from joader.engine.deliveries import Deliveries
+from joader.engine.inspection import Inspection
 from joader.engine.limits import Limits
 from joader.engine.plan import Told, plan_of
 from joader.engine.planner import Planner
@@ -61,12 +61,12 @@ class Engine:
         self,
         capacity_bytes: int,
         seed: int = 0,
-        policy: Policy | None = None,
+        policy: MakePolicy = ExpectedUse,
         limits: Limits | None = None,
         make_sampler: MakeSampler = DependentSampler,
     ) -> None:
         """Start without jobs; the daemon gives a seed only, the simulator all of it."""
-        self._cache = Cache(capacity_bytes, ExpectedUse() if policy is None else policy)
+        self._cache = Cache(capacity_bytes, policy)
         self._limits = limits or Limits()
         self._readers: dict[Job, Reader] = {}
         self._joins = 0
@@ -79,6 +79,7 @@ class Engine:
         self._preparations = Preparations(self._stock, self._room)
         self._teams = Teams()
         self._deliveries = Deliveries(self._stock, self._supply, self._teams)
+        self._inspection = Inspection(self._stock)
         self._planner = Planner(self._cache)
         self._handlers: dict[type, Callable[[Any], None]] = {
             Join: self._join,
@@ -113,17 +114,15 @@ class Engine:
     def say(self) -> list[Instruction]:
         """Return what is to be done now, in order."""
         self._pump()
-        said = self._out.copy()
-        self._out.clear()
         self.refuses = False
-        return said
+        return self._stock.say()
 
     def statistics(self) -> EngineStatistics:
         """Return what jobs got so far, and how much memory that takes."""
         return EngineStatistics(
             jobs={job: reader.statistics() for job, reader in self._readers.items()},
             memory=self._cache.statistics(),
-            wasted=self._stock.wasted,
+            wasted=self._cache.wasted,
         )
 
     def rows_of(self, job: Job) -> NDArray[np.uint32]:
@@ -132,7 +131,7 @@ class Engine:
 
     def row_of(self, job: Job, sample: int) -> int:
         """Return the row of a job's recipe that a sample is of."""
-        return sample - self._reader(job).recipe.base
+        return self._stock.table.home.cells[sample] - self._reader(job).recipe.base
 
     def holds(self, job: Job) -> bool:
         """Tell whether a job has samples that it has not released."""
@@ -273,11 +272,10 @@ class Engine:
         reader = self._reader(event.job)
         self._room.give_up_all(reader)
         for sample in list(reader.inspected):
-            self._supply.compared(reader, sample)
+            self._inspection.end(reader, sample)
+        self._deliveries.release_all(reader)
         if reader.in_pass:
             reader.plan.end()
-            # What is its alone nobody else could use: it would only lie there.
-            self._supply.release(reader.job, list(Counter(reader.window.held).elements()))
             self._cache.leave(reader.job)
         del self._readers[reader.job]
         self._supply.forget_pass(reader.key)
@@ -309,11 +307,11 @@ class Engine:
     # Jobs of one recipe that first meet.
 
     def _inspect(self, event: Inspect) -> None:
-        self._supply.inspect(self._reader(event.job))
+        self._inspection.begin(self._reader(event.job))
 
     def _compared(self, event: Compared) -> None:
         if event.job in self._readers:
-            self._supply.compared(self._readers[event.job], event.sample)
+            self._inspection.end(self._readers[event.job], event.sample)
 
     # What jobs want and give back.
 
@@ -339,9 +337,7 @@ class Engine:
                 f"job {event.job} releases {event.samples.size} samples and holds "
                 f"{reader.window.held_count}; release each once"
             )
-        samples = event.samples.tolist()
-        reader.window.let_go(reader.job, samples)
-        self._supply.release(reader.job, samples)
+        self._deliveries.release(reader, event.samples.tolist())
 
     # Until nothing moves. Only deliveries, which are finite, make it go round again.
 
@@ -350,8 +346,8 @@ class Engine:
         self._preparations.prepare_again()
         while moving:
             self._preparations.place()
-            for recipe in self._recipes.to_be_closed(self._supply.holds):
-                self._supply.drop(recipe)
+            for recipe in self._recipes.to_be_closed(self._stock.holds):
+                self._stock.drop_all(recipe)
                 self._recipes.close(recipe)
             self._planner.limit_look_ahead(self._readers.values(), self._limits)
             self._planner.top_up(self._drawers())
@@ -390,7 +386,7 @@ class Engine:
             return True
         for other in self._readers.values():
             self._room.give_up_all(other)
-        self._supply.drop()
+        self._stock.drop_all()
         reader.stuck = True
         while len(reader.window.samples) < count and self._supply.ask(reader):
             pass

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from joader.engine.plan import Origin as Start
 from joader.engine.recipes import Recipe
 from joader.engine.room import Room
-from joader.engine.stock import WORKERS, Origin, Preparation, Stock
+from joader.engine.stock import Preparation, Stock
 from joader.messages import Drop, Place
 
 TRIES = 2
@@ -29,45 +29,27 @@ class Preparations:
 
     def prepared(self, samples: Sequence[int], sizes: Sequence[int]) -> None:
         """Note that samples are here."""
-        if len(samples) > 1 and not any(map(self._stock.instances.is_own, samples)):
-            self._prepared_together(samples, sizes)
-            return
+        stock = self._stock
+        stock.cache.prepared_each(samples)
+        slots, own = stock.table.size.cells, stock.table.own.cells
         for sample, size_bytes in zip(samples, sizes, strict=True):
-            self._prepared_alone(sample, size_bytes)
-
-    def _prepared_alone(self, sample: int, size_bytes: int) -> None:
-        preparation = self._stock.ended(sample)
-        preparation.sizes.note(self._stock.cache.prepared(sample, size_bytes))
-        self._stock.origin[sample] = self._new_origin(preparation)
-        if preparation.source is not None:
-            self._stock.origin[sample] = self._stock.origin[preparation.source]
-            self._stock.let_source_go(sample, preparation.source)
-        for (_, position), reader in preparation.waiting.items():
-            reader.window.unready.remove(position)
-        self._stock.drop_if_own(sample)
-
-    def _prepared_together(self, samples: Sequence[int], sizes: Sequence[int]) -> None:
-        """Do the same for several shared samples, in half the time."""
-        for sample, taken_bytes in zip(
-            samples, self._stock.cache.prepared_each(samples, sizes), strict=True
-        ):
-            preparation = self._stock.ended(sample)
-            preparation.sizes.note(taken_bytes)
-            self._stock.origin[sample] = self._new_origin(preparation)
+            preparation = stock.ended(sample)
+            preparation.sizes.note(size_bytes or slots[sample], preparation.row)
             for (_, position), reader in preparation.waiting.items():
                 reader.window.unready.remove(position)
-
-    def _new_origin(self, preparation: Preparation) -> Origin:
-        reader = self._stock.readers.get(preparation.job)
-        if reader is None or not reader.terms.fresh:
-            return Origin()
-        return Origin(None, reader.terms.reads_for, preparation.origin)
+            if preparation.source is not None:
+                stock.claim_for_own(sample, preparation.source, preparation.job)
+                stock.let_source_go(sample, preparation.source)
+            elif (maker := stock.readers.get(preparation.job)) and maker.terms.fresh:
+                stock.made_for[sample] = maker.terms.reads_for, preparation.origin
+            if own[sample]:
+                stock.drop_if_own(sample)
 
     def sized(self, sample: int, size_bytes: int) -> Recipe:
         """Note that a sample needs another slot than it has; return its recipe."""
         preparation = self._stock.underway[sample]
         self._stock.late_ones.discard(sample)
-        self._stock.abandon(sample, preparation)
+        self._stock.cache.unplace(sample)
         if size_bytes > self._stock.cache.capacity_bytes:
             reason = f"the sample has {size_bytes} bytes and the budget is "
             advice = "make it smaller in prepare=, or give the daemon more (joader up --memory)"
@@ -75,21 +57,20 @@ class Preparations:
         else:
             self._stock.unplaced[sample] = size_bytes
             if not preparation.sizes.slot_bytes:
-                preparation.sizes.note(size_bytes)
+                preparation.sizes.note(size_bytes, preparation.row)
         return preparation.recipe
 
     def failed(self, sample: int, reason: str) -> None:
         """Note that a sample cannot be prepared, nor what was to be made of it."""
         preparation = self._stock.ended(sample)
-        self._stock.abandon(sample, preparation)
         if preparation.source is not None:
             self._stock.let_source_go(sample, preparation.source)
         for (_, position), reader in preparation.waiting.items():
             reader.window.unready.remove(position)
             reader.window.failed[position] = reason
-        self._stock.forget_numbers([sample])
-        for follower in list(preparation.followers):
-            self.failed(follower, reason)
+        for follower in preparation.followers:
+            self.failed(follower, reason)  # and so its hold on this ends
+        self._stock.abandon(sample, preparation)
 
     def lost(self, samples: tuple[int, ...], reason: str, blamed: bool = True) -> None:
         """Note that samples went with their worker: they are prepared again if they have a try.
@@ -138,10 +119,11 @@ class Preparations:
 
         So do these own parts, which are made of that one then.
         """
-        extra = self._stock.instances.add_extra(self._stock.instances.home(sample))
-        size_bytes = preparation.sizes.slot_bytes
-        if size_bytes and self._room.reserve(extra, size_bytes, reclaim=True) is None:
-            self._stock.instances.forget(extra)
+        stock = self._stock
+        extra = stock.table.add(stock.table.home.cells[sample])
+        size_bytes = preparation.sizes.of(preparation.row)
+        if size_bytes and not self._room.reserve(extra, size_bytes, reclaim=True):
+            stock.cache.drop(extra)
             return
         again = Preparation(
             preparation.recipe,
@@ -153,19 +135,15 @@ class Preparations:
             moved=True,
         )
         preparation.waiting = {}
-        for (job, position), reader in again.waiting.items():
+        for (_, position), reader in again.waiting.items():
             reader.window.samples[reader.window.places.index(position)] = extra
-            if self._stock.cache.has(sample):
-                self._stock.cache.release(job, sample)
-            if self._stock.cache.has(extra):
-                self._stock.cache.lease(job, extra)
+            stock.cache.lease(extra)
+            stock.cache.release(sample)
             if reader.terms.fresh:
-                self._stock.instances.take(reader.terms.reads_for, extra)
+                stock.instances.take(reader.terms.reads_for, extra)
         for follower in own:
             self._follow(follower, preparation, sample, again, extra)
-        self._stock.underway[extra] = again
-        again.recipe.underway += 1
-        self._stock.say(extra, again)
+        stock.begin(extra, again)
 
     def _begun_anew(self, preparation: Preparation) -> Start:
         """Return where a second preparation starts: if fresh, not where the first does.
@@ -184,11 +162,10 @@ class Preparations:
         """Let an own part be made of another preparation of its row."""
         del old.followers[own]
         new.followers[own] = None
-        self._stock.underway[own].source = self._stock.source[own] = extra
-        if self._stock.cache.has(source):
-            self._stock.cache.release(WORKERS, source)
-        if self._stock.cache.has(extra):
-            self._stock.hold(extra)
+        self._stock.underway[own].source = extra
+        self._stock.make_of(own, extra)
+        self._stock.cache.lease(extra)
+        self._stock.cache.release(source)
         for reader in self._stock.underway[own].waiting.values():
             if reader.terms.fresh:
                 self._stock.instances.take(reader.terms.reads_for, extra)
@@ -200,26 +177,32 @@ class Preparations:
             if reason is None:
                 continue  # it has failed with its source
             if self._stock.wanted(sample):
-                self._stock.say(sample, self._stock.underway[sample])
+                self._stock.say_again(sample)
             else:
                 self.failed(sample, reason)
 
     def place(self) -> None:
         """Give samples that were sized their slots where there is room; drop what nobody wants."""
+        slots: list[int] = []
         for sample in list(self._stock.unplaced):
             if sample not in self._stock.unplaced:
                 continue  # another's room was made of it
             size_bytes, preparation = self._stock.unplaced[sample], self._stock.underway[sample]
-            wanted, offset = self._stock.wanted(sample), None
-            if wanted or self._stock.cache.needs(sample):
-                offset = self._room.reserve(sample, size_bytes, reclaim=wanted)
-            if not wanted and offset is None:
+            wanted, placed = self._stock.wanted(sample), False
+            if wanted or self._stock.needed(sample):
+                slot_bytes = preparation.sizes.slot_for(size_bytes)
+                placed = self._room.reserve(sample, slot_bytes, reclaim=wanted)
+                if not placed and slot_bytes > size_bytes:
+                    placed = self._room.reserve(sample, size_bytes, reclaim=wanted)
+            if placed:
+                del self._stock.unplaced[sample]
+                self._stock.keep_promise(sample)
+                slots.append(sample)
+            elif not wanted:
                 self.failed(sample, "nobody wants it any more")
                 self._stock.out.append(Drop((sample,)))
-            elif offset is not None:
-                del self._stock.unplaced[sample]
-                for reader in preparation.waiting.values():
-                    self._stock.cache.lease(reader.job, sample)
-                for _ in preparation.followers:
-                    self._stock.hold(sample)
-                self._stock.out.append(Place((sample,), (offset,), (size_bytes,)))
+        if slots:
+            offset, size = self._stock.table.offset.cells, self._stock.table.size.cells
+            offsets = tuple([offset[sample] for sample in slots])
+            sizes = tuple([size[sample] for sample in slots])
+            self._stock.out.append(Place(tuple(slots), offsets, sizes))

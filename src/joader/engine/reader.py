@@ -31,7 +31,7 @@ class Terms:
         """Return the terms that a job joins on."""
         return cls(
             fresh=join.fresh,
-            private=join.order == "seeded",
+            private=join.fresh and join.order == "seeded",
             own=join.own,
             reads_itself=join.reads_itself,
             reads_for=reads_for,

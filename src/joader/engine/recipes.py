@@ -10,11 +10,12 @@ recipe, a dataset with another number of rows may have its name.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from joader.engine.instances import EXTRA_BASE
 from joader.engine.sizes import Sizes
 from joader.errors import BadArgument
 from joader.sampling import DependentSampler, Sampler
 
+# Row numbers of all recipes together, and so rows of a dataset.
+MOST_ROWS = 1 << 31
 # Recipes without jobs that stay open. Their samples are the first to go where room is needed.
 MOST_KEPT = 16
 
@@ -29,11 +30,15 @@ class Recipe:
     row_limit: int
     base: int
     sampler: Sampler
-    sizes: Sizes = field(default_factory=Sizes)
+    sizes: Sizes = field(init=False)
     readers: int = 0
     underway: int = 0  # preparations
     kept: bool = True  # none of its jobs had random code, so what is here serves others later
     left: bool = False  # its last job has left, and something of it is here
+
+    def __post_init__(self) -> None:
+        """Know of no sizes yet."""
+        self.sizes = Sizes(self.row_limit)
 
     @property
     def in_use(self) -> bool:
@@ -108,9 +113,9 @@ class Recipes:
             if base + row_limit <= recipe.base:
                 break
             base = recipe.base + recipe.row_limit
-        if base + row_limit > EXTRA_BASE:
+        if base + row_limit > MOST_ROWS:
             raise BadArgument(
-                f"no {row_limit} sample numbers in a row are free of {EXTRA_BASE}: the datasets "
+                f"no {row_limit} sample numbers in a row are free of {MOST_ROWS}: the datasets "
                 "in use have too many rows together"
             )
         return base

@@ -2,7 +2,6 @@
 
 from joader.engine.reader import Reader
 from joader.engine.stock import Stock
-from joader.errors import CacheFull
 from joader.schedule.shares import spare_bytes, who_gives_back
 
 
@@ -15,43 +14,42 @@ class Room:
 
     def give_up(self, reader: Reader) -> None:
         """Give up the farthest sample the reader asked for; it stays planned."""
+        stock = self._stock
         position, sample = reader.window.unask()
         if reader.window.failed.pop(position, None) is not None:
             return
         if position in reader.window.unready:
             reader.window.unready.remove(position)
-            del self._stock.underway[sample].waiting[reader.job, position]
-        if self._stock.cache.has(sample):
-            self._stock.cache.release(reader.job, sample)
-        if reader.terms.fresh:
-            self._stock.instances.put_back(
-                reader.terms.reads_for, self._stock.source.get(sample, sample)
-            )
-        self._stock.drop_if_own(sample)
+            del stock.underway[sample].waiting[reader.job, position]
+        if reader.terms.fresh and (source := stock.source_of(sample)) >= 0:
+            stock.instances.put_back(reader.terms.reads_for, source)
+        if stock.is_own(sample):
+            stock.unclaim(sample, reader.job)
+        stock.cache.release(sample)
+        stock.drop_if_own(sample)
 
     def give_up_all(self, reader: Reader) -> None:
         """Give up all the reader asked for."""
         while reader.window.samples:
             self.give_up(reader)
 
-    def room_for(self, reader: Reader, sample: int, size_bytes: int) -> bool:
-        """Reserve a slot for what a reader asks for, by its share or beyond it."""
-        within_share = reader.window.size < reader.share
-        if not within_share and not self.spare(size_bytes):
-            return False
-        return self.reserve(sample, size_bytes, within_share) is not None
-
-    def reserve(self, sample: int, size_bytes: int, reclaim: bool) -> int | None:
+    def reserve(self, sample: int, size_bytes: int, reclaim: bool) -> bool:
         """Reserve a slot; with `reclaim`, readers give back what they have beyond their shares."""
-        while True:
-            try:
-                offset, evicted = self._stock.cache.reserve(sample, size_bytes)
-            except CacheFull:
-                if reclaim and self.reclaim(sample):
-                    continue
-                return None
+        return self.reserve_each([sample], size_bytes, int(reclaim)) == 1
+
+    def reserve_each(self, samples: list[int], size_bytes: int, by_right: int) -> int:
+        """Reserve slots of one size for the first of these samples; return how many got one.
+
+        For so many `by_right` readers give back what they have beyond their shares.
+        """
+        count = 0
+        while count < len(samples):
+            more, evicted = self._stock.cache.reserve_each(samples[count:], size_bytes)
             self._stock.forget(evicted)
-            return offset
+            count += more
+            if count >= min(by_right, len(samples)) or not self.reclaim(samples[count]):
+                break
+        return count
 
     def somebody_waits_for_room(self) -> bool:
         """Tell whether a prepared sample that somebody wants waits for a slot."""
@@ -64,12 +62,13 @@ class Room:
         """
         return reader.stuck and not self.somebody_waits_for_room()
 
-    def spare(self, size_bytes: int) -> bool:
-        """Tell whether there is room beyond what readers are still owed, and who waits for room."""
+    def spare_bytes(self) -> int:
+        """Return how much room there is beyond what readers are owed, and who waits for room."""
         if self.somebody_waits_for_room():
-            return False
-        free_bytes = self._stock.cache.capacity_bytes - self._stock.cache.pinned_bytes - size_bytes
-        return spare_bytes(free_bytes, (one.holding for one in self._stock.readers.values())) >= 0
+            return -1
+        taken_bytes = self._stock.cache.pinned_bytes + self._stock.promised_bytes
+        free_bytes = self._stock.cache.capacity_bytes - taken_bytes
+        return spare_bytes(free_bytes, (one.holding for one in self._stock.readers.values()))
 
     def reclaim(self, wanted: int) -> bool:
         """Take the farthest sample from the reader with most beyond its share, but not this."""

@@ -1,15 +1,15 @@
 """How large samples of one kind are: what to reserve for the next, and what is usual.
 
-A slot is reserved before the sample is made and cut to size when it is there. While the latest
-samples are of one size, the next is taken to be so too. Where they differ the usual size is
-reserved, and about every second sample asks for another slot: reserving the largest of 16 instead
-had others evicted for room that was then cut off (on a full node with photos of 0.1 to 3 MB the
-search for victims took the daemon 0.5 ms a sample).
+A slot is reserved before the sample is made. While the latest samples are of one size, the next is
+taken to be so too. Where they differ, a row that was prepared before is as large as it was; any
+other has no slot until its size is known: a slot that is too large would stay so.
 """
 
 from collections import deque
 
-from joader.cache import round_up
+import numpy as np
+
+from joader.cache import class_bytes, round_up
 
 RECENT = 16
 
@@ -17,20 +17,37 @@ RECENT = 16
 class Sizes:
     """The sizes of the samples of a recipe, or of a job's own part."""
 
-    def __init__(self) -> None:
-        """Know nothing yet."""
+    def __init__(self, row_limit: int = 0) -> None:
+        """Know nothing yet; of a recipe, the size of each of its rows is remembered."""
         self._recent: deque[int] = deque(maxlen=RECENT)
         self._total_bytes = 0
         self._count = 0
         self._equal = False  # whether all recent ones are
-        self.slot_bytes = 0  # to reserve for the next; 0 while nothing is known
+        self._row_limit = row_limit
+        self._units = np.zeros(0, np.uint32)  # by row: of 64 bytes; 0: not known
+        self.slot_bytes = 0  # of the next as far as is known; 0 while nothing is
 
     @property
     def usual_bytes(self) -> int:
         """The mean, as slots are counted; 0 while nothing is known."""
         return -(-self._total_bytes // self._count) if self._count else 0
 
-    def note(self, size_bytes: int) -> None:
+    @property
+    def differ(self) -> bool:
+        """Whether the latest samples were of different sizes."""
+        return bool(self._count) and not self._equal
+
+    def of(self, row: int) -> int:
+        """Return how many bytes to reserve for a row; 0: that is not known before it is here."""
+        if self._equal:
+            return self.slot_bytes
+        return int(self._units[row]) << 6 if row < self._units.size else 0
+
+    def slot_for(self, size_bytes: int) -> int:
+        """Return how large the slot of a sample of this size should be."""
+        return class_bytes(size_bytes) if self.differ else round_up(size_bytes)
+
+    def note(self, size_bytes: int, row: int = 0) -> None:
         """Note the size of a sample."""
         size = round_up(size_bytes)
         self._total_bytes += size
@@ -40,4 +57,8 @@ class Sizes:
         self._recent.append(size)
         largest = max(self._recent)
         self._equal = largest == min(self._recent)
-        self.slot_bytes = largest if self._equal else round_up(self.usual_bytes)
+        self.slot_bytes = largest if self._equal else class_bytes(largest)
+        if not self._equal and self._row_limit:
+            if not self._units.size:
+                self._units = np.zeros(self._row_limit, np.uint32)
+            self._units[row] = class_bytes(size) >> 6

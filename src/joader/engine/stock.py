@@ -2,29 +2,25 @@
 
 A preparation is *at work* in a worker; *unplaced*: sized, and the worker waits for its slot;
 *late*: its worker does not answer; or lost, to be prepared *again*. An own part is made of a shared
-sample, its *source*, which is held for the workers until the own part is reported.
+sample, its *source*, which is pinned for the worker until the own part is reported.
+
+What is said of samples is collected here, and said in an order that holds whatever it was decided
+in: what is gone first, as its number may be another's already; then all else; and what is to be
+prepared last, many rows in a message.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import groupby
 
-from joader.cache import Cache
+from joader.cache import NOBODY, NOWHERE, Cache
 from joader.engine.instances import Instances
 from joader.engine.reader import Reader
 from joader.engine.recipes import Recipe
 from joader.engine.sizes import Sizes
 from joader.messages import Finish, Forget, Instruction, Job, Prepare
 
-# Holds the sources of own parts that are in workers' hands; no job has this number.
-WORKERS = -1
-
-
-@dataclass(eq=False, slots=True)
-class Origin:
-    """One preparation of a row, and for which job it counts, once somebody got it."""
-
-    job: Job | None = None
-    reads_for: str = ""  # of fresh samples: for whom it was made, and where it starts
-    start: tuple[int, int, int] = (0, 0, 0)
+Start = tuple[int, int, int]
 
 
 @dataclass(eq=False, slots=True)
@@ -34,7 +30,7 @@ class Preparation:
     recipe: Recipe
     row: int
     job: Job
-    origin: tuple[int, int, int]  # where its random numbers start: see Prepare
+    origin: Start  # where its random numbers start: see Prepare
     sizes: Sizes
     source: int | None = None  # of an own part
     waiting: dict[tuple[Job, int], Reader] = field(default_factory=dict)
@@ -50,18 +46,21 @@ class Stock:
         self, cache: Cache, readers: dict[Job, Reader], instructions: list[Instruction]
     ) -> None:
         """Start empty; readers come and go, and instructions are appended."""
-        self.cache = cache
+        self.cache, self.table = cache, cache.table
         self.readers = readers
         self.out = instructions
-        self.instances = Instances()
+        self.instances = Instances(cache.table)
         self.underway: dict[int, Preparation] = {}
         self.unplaced: dict[int, int] = {}  # size in bytes
+        self._promised: dict[int, int] = {}  # at work without a slot, and what they may need
+        self.promised_bytes = 0
         self.again: dict[int, str] = {}  # lost with their worker, and what to say of them
         self.late_ones: set[int] = set()  # in the hands of workers that do not answer
-        self.origin: dict[int, Origin] = {}  # of samples that are here
-        self.source: dict[int, int] = {}  # of own parts that are here or on their way
-        self.wasted = 0  # samples that were prepared ahead and went before anybody got them
-        self._holding = False  # whether WORKERS is known to the cache
+        # Of fresh samples that are here: for whom they were made, and where they start.
+        self.made_for: dict[int, tuple[str, Start]] = {}
+        self._source: dict[int, tuple[int, int]] = {}  # of own parts: a sample, and its serial
+        self._gone: list[int] = []
+        self._to_prepare: list[int] = []
 
     @property
     def at_work(self) -> bool:
@@ -71,7 +70,18 @@ class Stock:
 
     def is_own(self, sample: int) -> bool:
         """Tell whether a sample is a job's own part of another."""
-        return sample in self.source
+        return sample in self._source
+
+    def make_of(self, own: int, source: int) -> None:
+        """Note what an own part is made of."""
+        self._source[own] = source, self.table.serial.cells[source]
+
+    def source_of(self, sample: int) -> int:
+        """Return what an own part was made of, -1 if that is gone; of others, the sample itself."""
+        if sample not in self._source:
+            return sample
+        source, serial = self._source[sample]
+        return source if self.table.serial.cells[source] == serial else -1
 
     def waits_for(self, sample: int) -> tuple[int, int]:
         """Return what a sample in preparation waits for, itself or its source, and the row."""
@@ -86,104 +96,165 @@ class Stock:
         preparation = self.underway[sample]
         return bool(preparation.waiting) or any(map(self.wanted, preparation.followers))
 
+    def needed(self, sample: int) -> bool:
+        """Tell whether a job will still ask for the row that a sample is of."""
+        home = self.table.home.cells[sample]
+        return not self.table.own.cells[sample] and self.cache.demand.anybody_needs(home)
+
+    def begin(self, sample: int, preparation: Preparation) -> None:
+        """Note that a sample is on its way, and have it prepared."""
+        self.underway[sample] = preparation
+        preparation.recipe.underway += 1
+        self._to_prepare.append(sample)
+        if self.table.offset.cells[sample] == NOWHERE:
+            self._promised[sample] = preparation.sizes.usual_bytes
+            self.promised_bytes += preparation.sizes.usual_bytes
+
+    def keep_promise(self, sample: int) -> None:
+        """Note that a sample that was at work without a slot has one now, or needs none."""
+        self.promised_bytes -= self._promised.pop(sample, 0)
+
+    def say_again(self, sample: int) -> None:
+        """Have a sample prepared that was to be prepared before."""
+        preparation = self.underway[sample]
+        if preparation.job not in self.readers and preparation.waiting:  # left; another waits
+            preparation.job = next(iter(preparation.waiting))[0]
+        self._to_prepare.append(sample)
+
     def ended(self, sample: int) -> Preparation:
         """Note that a preparation has come to its end, good or bad."""
         preparation = self.underway.pop(sample)
-        self.unplaced.pop(sample, None)
-        self.again.pop(sample, None)
-        self.late_ones.discard(sample)
+        if self._promised:
+            self.keep_promise(sample)
+        if self.unplaced or self.again or self.late_ones:
+            self.unplaced.pop(sample, None)
+            self.again.pop(sample, None)
+            self.late_ones.discard(sample)
         preparation.recipe.underway -= 1
         return preparation
 
     def abandon(self, sample: int, preparation: Preparation) -> None:
-        """Free the slot of a preparation, if it has one."""
-        if self.cache.has(sample):
-            for reader in preparation.waiting.values():
-                self.cache.release(reader.job, sample)
-            for _ in preparation.followers:
-                self.cache.release(WORKERS, sample)
-            self.cache.abandon(sample)
-
-    def say(self, sample: int, preparation: Preparation) -> None:
-        """Have a worker prepare a sample."""
-        offset, size_bytes = self.cache.place(sample) if self.cache.has(sample) else (-1, 0)
-        job = preparation.job
-        if job not in self.readers and preparation.waiting:  # it has left; another waits
-            job = preparation.job = next(iter(preparation.waiting))[0]
-        key, position, times = preparation.origin
-        source = preparation.source
-        if source is None:
-            self.out.append(
-                Prepare(
-                    preparation.recipe.name,
-                    job,
-                    key,
-                    samples=(sample,),
-                    rows=(preparation.row,),
-                    positions=(position,),
-                    times=(times,),
-                    offsets=(offset,),
-                    sizes=(size_bytes,),
-                )
-            )
-            return
-        source_offset = -1 if source in self.underway else self.cache.place(source)[0]
-        self.out.append(
-            Finish(
-                job,
-                key,
-                samples=(sample,),
-                sources=(source,),
-                source_offsets=(source_offset,),
-                positions=(position,),
-                times=(times,),
-                offsets=(offset,),
-                sizes=(size_bytes,),
-            )
-        )
-
-    def hold(self, source: int) -> None:
-        """Keep a sample for a worker that makes something of it, or compares it."""
-        if not self._holding:
-            self.cache.begin(WORKERS, ())
-            self._holding = True
-        self.cache.lease(WORKERS, source)
+        """Forget a preparation that has failed, its slot and all its pins."""
+        for _ in preparation.waiting:
+            self.cache.release(sample)
+        self.cache.drop(sample)
+        self.forget_numbers([sample])
 
     def let_source_go(self, sample: int, source: int) -> None:
-        """End the hold an own part has on its source, if that is here."""
+        """End the hold an own part has on its source."""
         underway = self.underway.get(source)
         if underway is not None:
             underway.followers.pop(sample, None)
-        if self.cache.has(source):
-            self.cache.release(WORKERS, source)
-            self.drop_if_own(source)
+        self.cache.release(source)
+        self.drop_if_own(source)
 
     def drop_if_own(self, sample: int) -> None:
         """Drop a sample that is made for one job alone and that nobody holds any more."""
-        if (
-            self.instances.is_own(sample)
-            and sample not in self.underway
-            and self.cache.has(sample)
-            and not self.cache.pinned(sample)
-        ):
+        if self.table.own.cells[sample] and self.cache.may_leave(sample):
             self.drop(sample)
 
     def drop(self, sample: int) -> None:
         """Drop a sample that nobody uses."""
         self.cache.drop(sample)
-        self.forget([sample])
+        self.forget((sample,))
 
-    def forget(self, samples: list[int]) -> None:
-        """Say that samples are no longer in their slots."""
+    def forget(self, samples: Iterable[int]) -> None:
+        """Note that samples are no longer in their slots."""
         self.forget_numbers(samples)
-        if samples:
-            self.out.append(Forget(tuple(samples)))
+        self._gone += samples
 
-    def forget_numbers(self, samples: list[int]) -> None:
-        """Free the numbers of samples that are gone."""
+    def forget_numbers(self, samples: Iterable[int]) -> None:
+        """Forget what is known of samples that are gone."""
         for sample in samples:
             self.instances.forget(sample)
-            origin = self.origin.pop(sample, None)
-            if origin is not None and origin.job is None and sample not in self.source:
-                self.wasted += 1
-            self.source.pop(sample, None)
+            self.made_for.pop(sample, None)
+            self._source.pop(sample, None)
+
+    def holds(self, recipe: Recipe) -> bool:
+        """Tell whether samples of a recipe are here."""
+        return bool(self._of(recipe))
+
+    def drop_all(self, recipe: Recipe | None = None) -> None:
+        """Drop all samples that nobody uses, or those of a recipe."""
+        for sample in self._of(recipe):
+            if self.cache.may_leave(sample):
+                self.drop(sample)
+
+    def _of(self, recipe: Recipe | None) -> list[int]:
+        everyone = self.table.everyone()
+        if recipe is not None:
+            rows = self.table.home.all[everyone] - recipe.base
+            everyone = everyone[(rows >= 0) & (rows < recipe.row_limit)]
+        found: list[int] = everyone.tolist()
+        return found
+
+    def claim_for_own(self, own: int, source: int, job: Job) -> None:
+        """Let an own part count as its source does: as prepared, if that is nobody's yet."""
+        claimed = self.table.claimed.cells
+        if claimed[source] == NOBODY:
+            claimed[source] = job
+        else:
+            claimed[own] = claimed[source]
+
+    def unclaim(self, own: int, job: Job) -> None:
+        """Let what an own part was made of count for the next: nobody gets the own part."""
+        claimed, source = self.table.claimed.cells, self.source_of(own)
+        ready = own not in self.underway
+        if ready and claimed[own] == NOBODY and source >= 0 and claimed[source] == job:
+            claimed[source] = NOBODY
+
+    def say(self) -> list[Instruction]:
+        """Return what is to be done, in order."""
+        said: list[Instruction] = []
+        if self._gone:
+            said.append(Forget(tuple(self._gone)))
+            self._gone = []
+        said += self.out
+        self.out.clear()
+        if self._to_prepare:
+            # A preparation may have ended meanwhile, with its source.
+            self._to_prepare = [one for one in self._to_prepare if one in self.underway]
+            shared = [sample for sample in self._to_prepare if sample not in self._source]
+            for _, some in groupby(shared, self._for_whom):
+                said.append(self._prepare(list(some)))
+            if len(shared) < len(self._to_prepare):
+                own = [sample for sample in self._to_prepare if sample in self._source]
+                for _, some in groupby(own, self._for_whom):
+                    said.append(self._finish(list(some)))
+            self._to_prepare = []
+        return said
+
+    def _for_whom(self, sample: int) -> tuple[str, Job, int]:
+        preparation = self.underway[sample]
+        return preparation.recipe.name, preparation.job, preparation.origin[0]
+
+    def _prepare(self, samples: list[int]) -> Prepare:
+        offset, size = self.table.offset.cells, self.table.size.cells
+        each = [self.underway[sample] for sample in samples]
+        return Prepare(
+            each[0].recipe.name,
+            each[0].job,
+            each[0].origin[0],
+            samples=tuple(samples),
+            rows=tuple([one.row for one in each]),
+            positions=tuple([one.origin[1] for one in each]),
+            times=tuple([one.origin[2] for one in each]),
+            offsets=tuple([offset[sample] for sample in samples]),
+            sizes=tuple([size[sample] for sample in samples]),
+        )
+
+    def _finish(self, samples: list[int]) -> Finish:
+        offset, size = self.table.offset.cells, self.table.size.cells
+        each = [self.underway[sample] for sample in samples]
+        sources = [one.source for one in each if one.source is not None]
+        return Finish(
+            each[0].job,
+            each[0].origin[0],
+            samples=tuple(samples),
+            sources=tuple(sources),
+            source_offsets=tuple([-1 if s in self.underway else offset[s] for s in sources]),
+            positions=tuple([one.origin[1] for one in each]),
+            times=tuple([one.origin[2] for one in each]),
+            offsets=tuple([offset[sample] for sample in samples]),
+            sizes=tuple([size[sample] for sample in samples]),
+        )

@@ -1,26 +1,34 @@
-"""From planned to leased: what jobs ask for, give up and let go.
+"""From planned to pinned: what jobs ask for.
+
+A reader asks for a stretch of its plan at a time: what is here is pinned for it, what is on its way
+is waited for, and the rest is prepared as far as there is room; the stretch ends before the first
+that finds none. Pins come first: what is here must not leave for the rest of the stretch.
 
 **Own parts.** A reader with a part of its own gets samples that are its alone, each made from a
 shared one, its *source*, and dropped as soon as the reader lets it go. An own part is a *follower*
 of its source while that is in preparation: they are done in one visit.
 
-Not here: who may ask now (engine.py), what workers report (preparations.py), room (room.py).
+Not here: what is delivered and given back (deliveries.py), what workers report (preparations.py),
+room (room.py).
 """
 
-from joader.cache import round_up
+from collections.abc import Sequence
+
+import numpy as np
+
+from joader.cache import READY
 from joader.engine.plan import Origin as Start
 from joader.engine.preparations import TIMES
 from joader.engine.reader import Reader
 from joader.engine.recipes import Recipe
 from joader.engine.room import Room
-from joader.engine.stock import WORKERS, Preparation, Stock
-from joader.messages import Compare, Job, Prepare
+from joader.engine.stock import Preparation, Stock
 from joader.schedule.turns import TURN, Turns
 
-# Up to so many samples are released one by one: arrays cost more.
-FEW = 4
-# Rows that a job's workers compare before it takes what others have prepared.
-INSPECTED = 3
+# A row of which there is no sample that the reader may get.
+_ABSENT = -1
+# Up to so many samples are pinned one by one: arrays cost more.
+FEW = 16
 
 
 class Supply:
@@ -29,6 +37,7 @@ class Supply:
     def __init__(self, stock: Stock, room: Room) -> None:
         """Take from this stock."""
         self._stock, self._room = stock, room
+        self._table = stock.table
         self._used: set[Start] = set()  # see _origin_of
 
     def ask_in_turns(self) -> None:
@@ -42,27 +51,195 @@ class Supply:
         while turns:
             reader = turns.next
             most = reader.may_ask if turns.only_one else min(TURN, reader.may_ask)
-            asked = self.ask_ready(reader, most)
-            asked += self.ask_absent(reader, most - asked)
-            while asked < most and self.ask(reader):
-                asked += 1
-            if asked == TURN:
+            if self.ask(reader, most) == TURN:
                 turns.again(reader.lasts_s)
             else:
                 turns.leave()
 
-    def ask(self, reader: Reader) -> bool:
-        """Ask for the reader's next planned sample, if there is room for it."""
-        place = len(reader.window.samples)
-        position, home = reader.window.places[place], reader.window.homes[place]
-        ask = self._ask_own if reader.terms.own else self._ask_shared
-        sample = ask(reader, position, home)
-        if sample is None:
-            return False
+    def ask(self, reader: Reader, most: int = 1) -> int:
+        """Ask for the reader's next planned samples; return how many there is room for."""
+        asked = 0
+        # More than once: the first sample of a recipe goes alone, and so do rows that come again.
+        while asked < most and (more := self._ask(reader, most - asked)):
+            asked += more
+        return asked
+
+    def _ask(self, reader: Reader, most: int) -> int:
+        window = reader.window
+        place = len(window.samples)
+        most = _distinct(window.homes[place : place + (1 if reader.stuck else most)])
+        positions = window.places[place : place + most]
+        homes = window.homes[place : place + most]
+        if reader.terms.own:
+            samples = self._own_parts(reader, positions, homes)
+        else:
+            samples = self._have_each(reader, positions, homes)
+            self._wait_for(reader, positions, samples)
+        window.samples += samples
+        return len(samples)
+
+    def _wait_for(self, reader: Reader, positions: list[int], samples: list[int]) -> None:
+        """Note that a reader waits for those samples that are on their way."""
+        underway, unready = self._stock.underway, reader.window.unready
+        for position, sample in zip(positions, samples, strict=False):
+            if sample in underway:
+                underway[sample].waiting[reader.job, position] = reader
+                unready.add(position)
+
+    # Samples that several jobs may get.
+
+    def _have_each(self, reader: Reader, positions: list[int], homes: list[int]) -> list[int]:
+        """Have samples of rows here or on their way, each pinned; up to the first without room."""
+        if reader.terms.fresh or self._stock.late_ones:
+            found = [self._find(reader, *one) for one in zip(positions, homes, strict=True)]
+        else:
+            found = self._table.firsts_of(homes)
+        absent = [place for place, sample in enumerate(found) if sample == _ABSENT]
+        if not absent:
+            self._pin(found)
+            return found
+        self._pin([sample for sample in found if sample != _ABSENT])
+        made = self._begin_each(reader, positions, homes, absent)
+        for place, sample in zip(absent, made, strict=False):
+            found[place] = sample
+        end = absent[len(made)] if len(made) < len(absent) else len(found)
+        for sample in found[end:]:
+            if sample != _ABSENT:
+                self._unpin(reader, sample)
+        return found[:end]
+
+    def _find(self, reader: Reader, position: int, home: int) -> int:
+        """Return a sample of a row that is here or on its way and that the reader may get."""
+        fresh, whom = reader.terms.fresh, reader.terms.reads_for
+        if reader.terms.private:
+            return _ABSENT
+        for sample in self._table.all_of(home):
+            if sample in self._stock.late_ones:
+                continue  # nobody has to wait for a worker that is late
+            if fresh and self._stock.instances.has_had(whom, sample):
+                # Where nobody else uses it, another takes its place.
+                if self._stock.cache.may_leave(sample):
+                    self._stock.drop(sample)
+                continue
+            if fresh:
+                self._take(reader, position, sample)
+            return sample
+        return _ABSENT
+
+    def _pin(self, samples: list[int]) -> None:
+        """Pin samples that are here or on their way."""
+        if len(samples) > FEW:
+            array = np.array(samples, np.int64)
+            if (self._table.state.all[array] == READY).all():
+                self._stock.cache.lease_each(array)
+                return
+        for sample in samples:
+            self._stock.cache.lease(sample)
+
+    def _unpin(self, reader: Reader, sample: int) -> None:
+        """Let go of a sample that the reader does not get, for want of room for one before it."""
         if reader.terms.fresh:
-            self._take(reader, position, self._stock.source.get(sample, sample))
-        reader.window.samples.append(sample)
-        return True
+            self._stock.instances.put_back(reader.terms.reads_for, sample)
+        self._stock.cache.release(sample)
+
+    def _begin_each(
+        self, reader: Reader, positions: list[int], homes: list[int], absent: list[int]
+    ) -> list[int]:
+        """Begin to prepare the rows at these places of a stretch, each pinned, up to the first
+        without room."""
+        recipe, sizes = reader.recipe, reader.recipe.sizes
+        if not sizes.slot_bytes:
+            if recipe.underway and self._will_tell_size(recipe):
+                return []  # the first sample tells the size
+            absent = absent[:1]
+        by_right = reader.share - reader.window.size  # places of the stretch
+        rows = [homes[place] - recipe.base for place in absent]
+        needs = [sizes.of(row) for row in rows]
+        count = self._allowed(absent, [need or sizes.usual_bytes for need in needs], by_right)
+        if not count and self._room.may_go_without(reader):
+            count, needs = 1, [0]
+        add, own = self._table.add, reader.terms.private
+        samples = [add(homes[place], own) for place in absent[:count]]
+        rights = sum(1 for place in absent[:count] if place < by_right)
+        placed = self._reserve(samples, needs[:count], rights)
+        if not placed and samples and self._room.may_go_without(reader):
+            placed = 1
+        for sample in samples[placed:]:
+            self._stock.cache.drop(sample)
+        for place, row, sample in zip(absent, rows, samples[:placed], strict=False):
+            origin = self._origin_of(reader, positions[place])
+            self._stock.cache.lease(sample)
+            self._stock.begin(sample, Preparation(recipe, row, reader.job, origin, sizes))
+            if reader.terms.fresh:
+                self._take(reader, positions[place], sample)
+        return samples[:placed]
+
+    def _allowed(self, places: list[int], needs: list[int], by_right: int) -> int:
+        """Return for how many of these a reader may have room, by its share or beyond it."""
+        spare_bytes = self._room.spare_bytes() if places[-1] >= by_right else 0
+        for count, (place, need) in enumerate(zip(places, needs, strict=True)):
+            if place >= by_right:
+                spare_bytes -= need
+                if spare_bytes < 0:
+                    return count
+        return len(places)
+
+    def _reserve(self, samples: list[int], needs: list[int], rights: int) -> int:
+        """Reserve slots, but for those whose size is not known; return for how many."""
+        by_size: dict[int, list[int]] = {}
+        for place, need in enumerate(needs):
+            by_size.setdefault(need, []).append(place)
+        end = len(samples)
+        for need, places in by_size.items():
+            if need:
+                wanted = [samples[place] for place in places]
+                mine = sum(1 for place in places if place < rights)
+                count = self._room.reserve_each(wanted, need, mine)
+                if count < len(places):
+                    end = min(end, places[count])
+        return end
+
+    # A job's own parts.
+
+    def _own_parts(self, reader: Reader, positions: list[int], homes: list[int]) -> list[int]:
+        """Have own parts made of samples, up to the first for which there is no room."""
+        stock, size_bytes = self._stock, reader.sizes.slot_bytes
+        if not size_bytes:
+            if reader.window.unready:
+                return []  # the first tells the size
+            positions, homes = positions[:1], homes[:1]
+        by_right = reader.share - reader.window.size
+        needs = [size_bytes] * len(homes)
+        count = self._allowed(list(range(len(homes))), needs, by_right) if size_bytes else 1
+        if not count and self._room.may_go_without(reader):
+            count, size_bytes = 1, 0
+        own = [self._table.add(home, own=True) for home in homes[:count]]
+        placed = len(own)
+        if size_bytes and own:
+            placed = self._room.reserve_each(own, size_bytes, min(by_right, len(own)))
+            if not placed and self._room.may_go_without(reader):
+                placed = 1
+        # After that: a source that is made while there is no room for what is made of it would go
+        # for the next, and come again.
+        sources = self._have_each(reader, positions[:placed], homes[:placed]) if placed else []
+        placed = len(sources)
+        for sample in own[placed:]:
+            stock.cache.drop(sample)
+        for position, sample, source in zip(positions, own[:placed], sources, strict=False):
+            row, origin = self._table.home.cells[sample], reader.origin(position)
+            preparation = Preparation(
+                reader.recipe, row - reader.recipe.base, reader.job, origin, reader.sizes, source
+            )
+            preparation.waiting[reader.job, position] = reader
+            stock.make_of(sample, source)
+            if source in stock.underway:
+                stock.underway[source].followers[sample] = None
+            stock.cache.lease(sample)
+            stock.begin(sample, preparation)
+        reader.window.unready.update(positions[:placed])
+        return own[:placed]
+
+    # Random numbers.
 
     def _take(self, reader: Reader, position: int, sample: int) -> None:
         """Note who takes a fresh instance, and if it was begun for another place of its loader.
@@ -75,248 +252,11 @@ class Supply:
             maker = self._stock.readers.get(preparation.job)
             whom, start = maker.terms.reads_for if maker else "", preparation.origin
         else:
-            whom, start = self._stock.origin[sample].reads_for, self._stock.origin[sample].start
+            whom, start = self._stock.made_for.get(sample, ("", (0, 0, 0)))
         key, place, times = reader.origin(position)
         mine = start[:2] == (key, place) and start[2] & TIMES == times
         if whom == reader.terms.reads_for and not mine:
             self._used.add(start)
-
-    def ask_ready(self, reader: Reader, most: int) -> int:
-        """Ask for the reader's next planned samples that are here, up to the first that is not."""
-        if reader.terms.own or reader.terms.fresh:
-            return 0
-        place = len(reader.window.samples)
-        homes = reader.window.homes[place : place + most]
-        count = self._stock.cache.lease_ready(reader.job, homes)
-        reader.window.samples += homes[:count]
-        return count
-
-    def ask_absent(self, reader: Reader, most: int) -> int:
-        """Ask for the reader's next planned samples that are nowhere, where there is much room.
-
-        As `ask` for each of them, in half the time.
-        """
-        size_bytes = reader.recipe.sizes.slot_bytes
-        if reader.terms.own or reader.terms.fresh or not size_bytes:
-            return 0
-        place = len(reader.window.samples)
-        homes: dict[int, int] = {}  # with their positions
-        for at in range(place, min(place + most, len(reader.window.homes))):
-            home = reader.window.homes[at]
-            if home in homes or home in self._stock.underway or self._stock.cache.has(home):
-                break
-            homes[home] = reader.window.places[at]
-        if len(homes) <= FEW or not self._room.spare(len(homes) * round_up(size_bytes)):
-            return 0
-        samples = list(homes)
-        offsets = self._stock.cache.reserve_run(reader.job, samples, size_bytes)
-        if not offsets:
-            return 0
-        recipe, job = reader.recipe, reader.job
-        rows = tuple(home - recipe.base for home in samples)
-        origins = [reader.origin(position) for position in homes.values()]
-        for home, position, row, origin in zip(samples, homes.values(), rows, origins, strict=True):
-            preparation = Preparation(recipe, row, job, origin, recipe.sizes)
-            preparation.waiting[job, position] = reader
-            self._stock.underway[home] = preparation
-        _, positions, times = zip(*origins, strict=True)
-        self._stock.out.append(
-            Prepare(
-                recipe.name,
-                job,
-                reader.key,
-                samples=tuple(samples),
-                rows=rows,
-                positions=positions,
-                times=times,
-                offsets=tuple(offsets),
-                sizes=(offsets.step,) * len(samples),
-            )
-        )
-        recipe.underway += len(homes)
-        reader.window.unready.update(homes.values())
-        reader.window.samples += samples
-        return len(samples)
-
-    def _ask_shared(self, reader: Reader, position: int, home: int) -> int | None:
-        sample = self._have_one(reader, position, home)
-        if sample is None:
-            return None
-        preparation = self._stock.underway.get(sample)
-        if preparation is not None:
-            preparation.waiting[reader.job, position] = reader
-            reader.window.unready.add(position)
-        if self._stock.cache.has(sample):
-            self._stock.cache.lease(reader.job, sample)
-        return sample
-
-    def _ask_own(self, reader: Reader, position: int, home: int) -> int | None:
-        size_bytes = reader.sizes.slot_bytes
-        if not size_bytes and reader.window.unready:
-            return None  # the first tells the size
-        sample = self._stock.instances.add_own(home)
-        placed = size_bytes > 0 and self._room.room_for(reader, sample, size_bytes)
-        if size_bytes and not placed and not self._room.may_go_without(reader):
-            self._stock.instances.forget(sample)
-            return None
-        source = self._have_one(reader, position, home)  # last: room for the own part may cost one
-        if source is None:
-            if placed:
-                self._stock.cache.abandon(sample)
-            self._stock.forget_numbers([sample])
-            return None
-        row, origin = home - reader.recipe.base, reader.origin(position)
-        preparation = Preparation(reader.recipe, row, reader.job, origin, reader.sizes, source)
-        preparation.waiting[reader.job, position] = reader
-        reader.window.unready.add(position)
-        reader.recipe.underway += 1
-        self._stock.underway[sample] = preparation
-        self._stock.source[sample] = source
-        if source in self._stock.underway:
-            self._stock.underway[source].followers[sample] = None
-        if self._stock.cache.has(source):
-            self._stock.hold(source)
-        if placed:
-            self._stock.cache.lease(reader.job, sample)
-        self._stock.say(sample, preparation)
-        return sample
-
-    def release(self, job: Job, samples: list[int]) -> None:
-        """Note that a job has copied these samples."""
-        own = [sample for sample in samples if self._stock.instances.is_own(sample)]
-        shared = samples
-        if own:
-            shared = [sample for sample in samples if not self._stock.instances.is_own(sample)]
-            self._stock.forget([sample for sample in own if self._stock.cache.use_up(job, sample)])
-        if len(shared) > FEW:
-            self._stock.cache.release_each(job, shared)
-        else:
-            for sample in shared:
-                self._stock.cache.release(job, sample)
-
-    def claim(self, job: Job, samples: list[int]) -> tuple[int, int]:
-        """Count deliveries: the first of a preparation is "prepared", every other a hit.
-
-        Return how many count as prepared for this job, and how many were prepared for another.
-        """
-        prepared = shared = 0
-        for sample in samples:
-            origin = self._stock.origin[sample]
-            if origin.job is None:
-                origin.job = job
-                prepared += 1
-            elif origin.job != job:
-                shared += 1
-        return prepared, shared
-
-    def drop(self, recipe: Recipe | None = None) -> None:
-        """Drop all samples that nobody uses, or those of a recipe."""
-        gone = [
-            sample
-            for sample in self._stock.cache.samples()
-            if not self._stock.cache.pinned(sample)
-            and (recipe is None or self._is_of(sample, recipe))
-        ]
-        for sample in gone:
-            self._stock.cache.drop(sample)
-        self._stock.forget(gone)
-
-    def holds(self, recipe: Recipe) -> bool:
-        """Tell whether samples of a recipe are here."""
-        return any(self._is_of(sample, recipe) for sample in self._stock.cache.samples())
-
-    def _is_of(self, sample: int, recipe: Recipe) -> bool:
-        return 0 <= self._stock.instances.home(sample) - recipe.base < recipe.row_limit
-
-    def inspect(self, reader: Reader) -> None:
-        """Have a job's workers compare a few rows that are here; the job waits for the outcome."""
-        for sample in self._stock.cache.samples():
-            if len(reader.inspected) == INSPECTED:
-                break
-            recipe, row = reader.recipe, sample - reader.recipe.base
-            ready = sample not in self._stock.underway and not self._stock.instances.is_own(sample)
-            if ready and 0 <= row < recipe.row_limit and reader.rows.has(row):
-                reader.inspected.add(sample)
-        for sample in reader.inspected:
-            self._stock.hold(sample)
-            recipe, offset = reader.recipe, self._stock.cache.place(sample)[0]
-            row = sample - recipe.base
-            self._stock.out.append(Compare(reader.job, sample, recipe.name, row, offset))
-
-    def compared(self, reader: Reader, sample: int) -> None:
-        """Let go of a row that a job's worker has compared."""
-        if sample in reader.inspected:
-            reader.inspected.remove(sample)
-            self._stock.cache.release(WORKERS, sample)
-
-    def take_what_is_here(self, reader: Reader, count: int) -> list[int]:
-        """Lease what is here of a reader's next samples; return the places of what is not.
-
-        For a reader that reads by itself: its samples that are not here have the number -1.
-        """
-        absent = []
-        for place, home in enumerate(reader.window.homes[:count]):
-            sample: int | None = home
-            if reader.terms.fresh:
-                sample = (
-                    None
-                    if reader.terms.private
-                    else self._stock.instances.new_to(reader.terms.reads_for, home)
-                )
-            if (
-                sample is None
-                or sample in self._stock.underway
-                or not self._stock.cache.has(sample)
-            ):
-                absent.append(place)
-                reader.window.samples.append(-1)
-                continue
-            self._stock.cache.lease(reader.job, sample)
-            if reader.terms.fresh:
-                self._take(reader, reader.window.places[place], sample)
-            reader.window.samples.append(sample)
-        return absent
-
-    def _have_one(self, reader: Reader, position: int, home: int) -> int | None:
-        """Have a sample of a row here or on its way that the reader may get, and return it."""
-        sample = self._instance(reader, home) if reader.terms.fresh else home
-        if sample in self._stock.late_ones:
-            sample = self._not_late(reader, home)
-        if self._have(reader, sample, position, home):
-            return sample
-        self._stock.instances.forget(sample)  # a number that was to be its
-        return None
-
-    def _not_late(self, reader: Reader, home: int) -> int:
-        """Return a sample of the row for which nobody has to wait for a worker that is late."""
-        for other in self._stock.instances.all_of(home):
-            known = other in self._stock.underway or self._stock.cache.has(other)
-            had = reader.terms.fresh and self._stock.instances.has_had(
-                reader.terms.reads_for, other
-            )
-            if known and not had and other not in self._stock.late_ones:
-                return other
-        return self._stock.instances.add_extra(home)
-
-    def _have(self, reader: Reader, sample: int, position: int, home: int) -> bool:
-        """Have a sample here or on its way; False where there is no room."""
-        if sample in self._stock.underway or self._stock.cache.has(sample):
-            return True
-        recipe = reader.recipe
-        size_bytes = recipe.sizes.slot_bytes
-        if size_bytes:
-            if not self._room.room_for(
-                reader, sample, size_bytes
-            ) and not self._room.may_go_without(reader):
-                return False
-        elif recipe.underway and self._will_tell_size(recipe):
-            return False  # the first sample tells the size
-        row, origin = home - recipe.base, self._origin_of(reader, position)
-        preparation = Preparation(recipe, row, reader.job, origin, recipe.sizes)
-        self._stock.underway[sample] = preparation
-        recipe.underway += 1
-        self._stock.say(sample, preparation)
-        return True
 
     def _will_tell_size(self, recipe: Recipe) -> bool:
         """Tell whether a sample of a recipe is on its way, but for those of who does not answer."""
@@ -338,18 +278,47 @@ class Supply:
 
     def forget_pass(self, key: int) -> None:
         """Note that nothing will be prepared any more for the pass of this key."""
-        self._used = {start for start in self._used if start[0] != key}
+        if self._used:
+            self._used = {start for start in self._used if start[0] != key}
 
-    def _instance(self, reader: Reader, home: int) -> int:
-        """Return a sample of the row that the job has never had."""
+    def take_what_is_here(self, reader: Reader, count: int) -> list[int]:
+        """Pin what is here of a reader's next samples; return the places of what is not.
+
+        For a reader that reads by itself: its samples that are not here have the number -1.
+        """
+        absent = []
+        for place, home in enumerate(reader.window.homes[:count]):
+            sample = self._here(reader, home)
+            if sample is None:
+                absent.append(place)
+                reader.window.samples.append(_ABSENT)
+                continue
+            self._stock.cache.lease(sample)
+            if reader.terms.fresh:
+                self._take(reader, reader.window.places[place], sample)
+            reader.window.samples.append(sample)
+        return absent
+
+    def _here(self, reader: Reader, home: int) -> int | None:
+        """Return a sample of a row that is ready and that the reader may get."""
         if reader.terms.private:
-            return self._stock.instances.add_own(home)
-        sample = self._stock.instances.new_to(reader.terms.reads_for, home)
-        if sample is not None:
-            return sample
-        for stale in self._stock.instances.all_of(home):
-            if stale not in self._stock.underway and not self._stock.cache.pinned(stale):
-                self._stock.drop(stale)
-                if stale == home:
-                    return home
-        return self._stock.instances.add_extra(home)
+            return None
+        for sample in self._table.all_of(home):
+            had = reader.terms.fresh and self._stock.instances.has_had(
+                reader.terms.reads_for, sample
+            )
+            if self._table.state.cells[sample] == READY and not had:
+                return sample
+        return None
+
+
+def _distinct(homes: Sequence[int]) -> int:
+    """Return how many of these come before the first that comes again."""
+    if len(set(homes)) == len(homes):
+        return len(homes)
+    seen: set[int] = set()
+    for count, home in enumerate(homes):
+        if home in seen:
+            return count
+        seen.add(home)
+    return len(homes)

@@ -1,9 +1,17 @@
 """The samplers and policies that can be simulated, by name."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TypeVar
 
-from joader.cache import ExpectedUse, Fifo, Lru, Policy, RandomReplacement, RefCount
+from joader.cache import (
+    ExpectedUse,
+    Fifo,
+    Lru,
+    MakePolicy,
+    RandomReplacement,
+    RefCount,
+)
 from joader.errors import BadArgument
 from joader.sampling import (
     DependentSampler,
@@ -27,12 +35,12 @@ SAMPLERS: Mapping[str, Callable[[int], Sampler]] = {
 }
 # Orders that do not depend on other jobs: the engine is told so, as the daemon does.
 OWN_ORDERS = {"seeded": "seeded", "sequential": "given"}
-POLICIES: Mapping[str, Callable[[int], Policy]] = {
-    "refcount": lambda seed: RefCount(),
-    "expected": lambda seed: ExpectedUse(),
-    "lru": lambda seed: Lru(),
-    "fifo": lambda seed: Fifo(),
-    "random": RandomReplacement,
+POLICIES: Mapping[str, Callable[[int], MakePolicy]] = {
+    "refcount": lambda seed: RefCount,
+    "expected": lambda seed: ExpectedUse,
+    "lru": lambda seed: Lru,
+    "fifo": lambda seed: Fifo,
+    "random": lambda seed: partial(RandomReplacement, seed=seed),
 }
 
 
@@ -42,14 +50,15 @@ def chosen_sampler(choice: str | Sampler, seed: int) -> tuple[Sampler, str]:
     return _chosen(choice, SAMPLERS, "sampler", "draw", seed), order
 
 
-def chosen_policy(choice: str | Policy, seed: int) -> Policy:
-    """Return the policy of this name, or the object itself; refuse one that was already used."""
-    policy = _chosen(choice, POLICIES, "policy", "order", seed)
-    if next(iter(policy.order()), None) is not None:
-        raise BadArgument(
-            f"policy {policy!r} has served another cache; make a new one for every run"
-        )
-    return policy
+def chosen_policy(choice: str | MakePolicy, seed: int) -> MakePolicy:
+    """Return what makes policies of this name, or the class itself."""
+    if not isinstance(choice, str):
+        if not callable(choice):
+            raise BadArgument(
+                f"policy is {choice!r}; give the class of one, or one of {', '.join(POLICIES)}"
+            )
+        return choice
+    return _chosen(choice, POLICIES, "policy", "victims", seed)
 
 
 def _chosen(

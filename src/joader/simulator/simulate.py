@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from joader.cache import Policy
+from joader.cache import MakePolicy
 from joader.engine import ON_DEMAND, Engine, Limits
 from joader.errors import BadArgument
 from joader.messages import (
@@ -61,7 +61,7 @@ class Result(JobResult):
 def simulate(
     jobs: Iterable[Job],
     sampler: str | Sampler = "dependent",
-    policy: str | Policy = "expected",
+    policy: str | MakePolicy = "expected",
     capacity: int = 1,
     seed: int = 0,
     batch_size: int = 1,
@@ -129,10 +129,12 @@ def _carry_out(engine: Engine, events: list[Event]) -> None:
 def _done(instruction: Instruction) -> Iterator[Event]:
     """Do as a worker or a job does, in no time, and return what it then reports."""
     match instruction:
-        case Prepare() if instruction.offsets[0] < 0:
-            yield Sized(instruction.samples, (SAMPLE_BYTES,) * len(instruction.samples))
         case Prepare() | Place():
-            yield Prepared(instruction.samples)
+            each = list(zip(instruction.samples, instruction.offsets, strict=True))
+            if absent := tuple(sample for sample, offset in each if offset < 0):
+                yield Sized(absent, (SAMPLE_BYTES,) * len(absent))
+            if placed := tuple(sample for sample, offset in each if offset >= 0):
+                yield Prepared(placed)
         case Deliver() if instruction.samples.size:
             yield Release(instruction.job, instruction.samples)
         case Refuse():

@@ -1,30 +1,19 @@
 """First in, first out: the sample admitted first leaves first, however often it is used."""
 
-from collections.abc import Iterator
+import numpy as np
+from numpy.typing import NDArray
 
-from joader.cache.eviction.policy import Policy
-from joader.cache.eviction.ranking import Ranking
+from joader.cache.eviction.buckets import Buckets, Ranks
+from joader.cache.eviction.policy import Known
 
 
-class Fifo(Policy):
+class Fifo(Buckets):
     """First admitted first; pinning and unpinning do not move a sample."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: Known) -> None:
         """Start empty."""
-        self._ranking: Ranking[int] = Ranking()
+        super().__init__(known, _none, oldest_first=True)
 
-    def add(self, sample: int, needs: int, admitted: int) -> None:
-        """Rank a sample by its admission."""
-        self._ranking.put(sample, admitted)
 
-    def discard(self, sample: int) -> None:
-        """Take a sample out."""
-        self._ranking.remove(sample)
-
-    def victim(self) -> int:
-        """Return the sample admitted first."""
-        return self._ranking.first()
-
-    def order(self) -> Iterator[int]:
-        """Iterate over the samples by admission."""
-        return self._ranking.order()
+def _none(known: Known, samples: NDArray[np.int64]) -> Ranks:
+    return np.zeros(samples.size, np.int64)

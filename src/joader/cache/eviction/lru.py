@@ -1,33 +1,29 @@
 """Least recently used: the sample whose last pin ended longest ago leaves first."""
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Sequence
+from itertools import islice
 
-from joader.cache.eviction.policy import Policy, nobody
+from joader.cache.eviction.policy import Known, Policy
 
 
 class Lru(Policy):
     """Least recently used first."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: Known) -> None:
         """Start empty."""
         # Not a dict: taking from its front walks over the entries of all that left before.
         self._samples: OrderedDict[int, None] = OrderedDict()
 
-    def add(self, sample: int, needs: int, admitted: int) -> None:
-        """Put a sample behind all others."""
-        self._samples[sample] = None
+    def add_each(self, samples: Sequence[int]) -> None:
+        """Put samples behind all others."""
+        self._samples.update(dict.fromkeys(samples))
 
-    def discard(self, sample: int) -> None:
-        """Take a sample out."""
-        del self._samples[sample]
+    def discard_each(self, samples: Sequence[int]) -> None:
+        """Take samples out."""
+        for sample in samples:
+            del self._samples[sample]
 
-    def victim(self) -> int:
-        """Return the sample used longest ago."""
-        for sample in self._samples:
-            return sample
-        raise nobody()
-
-    def order(self) -> Iterator[int]:
-        """Iterate over the samples by last use."""
-        return iter(self._samples)
+    def victims(self, count: int) -> list[int]:
+        """Return the samples used longest ago."""
+        return list(islice(self._samples, count))

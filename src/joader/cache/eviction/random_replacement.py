@@ -1,13 +1,13 @@
-"""Random replacement: every evictable sample is equally likely to leave.
+"""Random replacement: every sample is equally likely to leave.
 
 Draws are integers from the raw bits of a bit generator, rejected above the bound: exactly uniform,
-and the same on any machine. A victim stays chosen until a sample comes or goes, so asking twice
-gives the same answer.
+and the same on any machine. Victims stay chosen until a sample comes or goes, so asking twice gives
+the same answer.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
-from joader.cache.eviction.policy import Policy, nobody
+from joader.cache.eviction.policy import Known, Policy
 from joader.sampling.bits import Bits
 from joader.sampling.sampler import checked_seed
 
@@ -15,44 +15,39 @@ from joader.sampling.sampler import checked_seed
 class RandomReplacement(Policy):
     """A uniformly random sample first."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, known: Known, seed: int = 0) -> None:
         """Start empty; the seed fixes all draws."""
         self._bits = Bits("random replacement", checked_seed(seed))
         self._samples: list[int] = []
         self._place: dict[int, int] = {}  # of each sample in the list
-        self._chosen: int | None = None  # place of the victim, while nothing changes
+        self._chosen: list[int] = []  # while nothing changes
 
-    def add(self, sample: int, needs: int, admitted: int) -> None:
-        """Let a sample take part."""
-        self._place[sample] = len(self._samples)
-        self._samples.append(sample)
-        self._chosen = None
+    def add_each(self, samples: Sequence[int]) -> None:
+        """Let samples take part."""
+        for sample in samples:
+            self._place[sample] = len(self._samples)
+            self._samples.append(sample)
+        self._chosen = []
 
-    def discard(self, sample: int) -> None:
-        """Take a sample out; the last one fills its place."""
-        place = self._place.pop(sample)
-        last = self._samples.pop()
-        if last != sample:
-            self._samples[place] = last
-            self._place[last] = place
-        self._chosen = None
+    def discard_each(self, samples: Sequence[int]) -> None:
+        """Take samples out; the last one fills the place of each."""
+        for sample in samples:
+            self._move(sample, len(self._samples) - 1)
+            self._samples.pop()
+            del self._place[sample]
+        self._chosen = []
 
-    def victim(self) -> int:
-        """Return a random sample, the same one until something changes."""
-        if not self._samples:
-            raise nobody()
-        if self._chosen is None:
-            self._chosen = self._bits.below(len(self._samples))
-        return self._samples[self._chosen]
+    def victims(self, count: int) -> list[int]:
+        """Return random samples, the same ones until something changes."""
+        # The first of a Fisher-Yates shuffle: those that are chosen already stay in front.
+        for place in range(len(self._chosen), min(count, len(self._samples))):
+            sample = self._samples[place + self._bits.below(len(self._samples) - place)]
+            self._move(sample, place)
+            self._chosen.append(sample)
+        return self._chosen[:count]
 
-    def order(self) -> Iterator[int]:
-        """Iterate over the samples in a random order that starts with the victim."""
-        if not self._samples:
-            return
-        self.victim()
-        place = self._chosen or 0
-        moved: dict[int, int] = {}  # a Fisher-Yates shuffle that records only what it moved
-        for last in range(len(self._samples) - 1, -1, -1):
-            yield self._samples[moved.get(place, place)]
-            moved[place] = moved.get(last, last)
-            place = self._bits.below(last) if last else 0
+    def _move(self, sample: int, place: int) -> None:
+        """Let a sample change places with another."""
+        other, before = self._samples[place], self._place[sample]
+        self._samples[before], self._samples[place] = other, sample
+        self._place[other], self._place[sample] = before, place

@@ -1,0 +1,119 @@
+"""One table of all samples that are here or on their way: a number each, one array per field.
+
+A row of a dataset is *absent* while no sample in the table is of it. A sample is
+
+| state     | its bytes                              | pins                          |
+| --------- | -------------------------------------- | ----------------------------- |
+| preparing | nowhere, or a slot that a worker fills | of who waits; never leaves    |
+| ready     | in its slot                            | of who uses it; leaves at 0   |
+
+and a preparation that fails leaves no trace here. Numbers are used again: the number of a sample
+that has gone is the next one's. *Home* is the number of the row that a sample was prepared from;
+the first sample of a row is found by it, further ones (`extras`, of datasets with random code) in
+their order, and those that are made for one job alone (*own*) not at all.
+
+Invariant: a number is in use from `add` to `remove`. Not here: who decides (engine/), where there
+is room (runs.py), who leaves first (eviction/).
+"""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joader.cache.columns import Column
+
+FREE, PREPARING, READY = 0, 1, 2
+NOWHERE = -1
+NOBODY = -1
+
+Ids = NDArray[np.int64]
+
+
+class Table:
+    """What is known of each sample."""
+
+    def __init__(self, size: int = 1024) -> None:
+        """Start empty."""
+        self.state = Column("b", size)
+        self.own = Column("b", size)  # 1: one job's alone
+        self.home = Column("q", size)
+        self.offset = Column("q", size, NOWHERE)
+        self.size = Column("q", size)  # of its slot, in bytes; 0 without one
+        self.pins = Column("i", size)
+        self.admitted = Column("q", size)  # which reservation gave it its bytes
+        self.serial = Column("q", size)  # never used again, as numbers are
+        self.claimed = Column("q", size, NOBODY)  # the job for which its preparation counts
+        self._columns = [one for one in vars(self).values() if isinstance(one, Column)]
+        self._vacant = list(range(size - 1, -1, -1))
+        self._made = 0
+        self.first: dict[int, int] = {}  # by home
+        self.extras: dict[int, list[int]] = {}  # by home
+
+    def __len__(self) -> int:
+        """Return how many samples there are."""
+        return len(self.state.cells) - len(self._vacant)
+
+    def add(self, home: int, own: bool = False) -> int:
+        """Return a number for a sample of a row, which is now in preparation and has no slot."""
+        if not self._vacant:
+            self._grow()
+        sample = self._vacant.pop()
+        self._made += 1
+        self.serial.cells[sample] = self._made
+        self.state.cells[sample] = PREPARING
+        self.home.cells[sample] = home
+        if own:
+            self.own.cells[sample] = 1
+        elif home in self.first:
+            self.extras.setdefault(home, []).append(sample)
+        else:
+            self.first[home] = sample
+        return sample
+
+    def remove(self, sample: int) -> None:
+        """Forget a sample; its slot must have been given back."""
+        home = self.home.cells[sample]
+        if not self.own.cells[sample]:
+            if self.first.get(home) == sample:
+                del self.first[home]
+            else:
+                self.extras[home].remove(sample)
+            # Whichever is left is the first then.
+            if home not in self.first and (others := self.extras.get(home)):
+                self.first[home] = others.pop(0)
+            if not self.extras.get(home, True):
+                del self.extras[home]
+        self.state.cells[sample] = FREE
+        self.own.cells[sample] = 0
+        self.pins.cells[sample] = 0
+        self.claimed.cells[sample] = NOBODY
+        self._vacant.append(sample)
+
+    def all_of(self, home: int) -> list[int]:
+        """Return the samples of a row, but for those of one job alone."""
+        first = self.first.get(home)
+        return [] if first is None else [first, *self.extras.get(home, ())]
+
+    def of_each(self, homes: Collection[int]) -> list[int]:
+        """Return all samples of these rows, but for those of one job alone."""
+        find = self.first.get
+        found = [sample for home in homes if (sample := find(home)) is not None]
+        if self.extras:
+            found += [s for home in self.extras.keys() & set(homes) for s in self.extras[home]]
+        return found
+
+    def firsts_of(self, homes: Sequence[int]) -> list[int]:
+        """Return the first sample of each row, -1 where there is none."""
+        find = self.first.get
+        return [find(home, -1) for home in homes]
+
+    def everyone(self) -> Ids:
+        """Return all samples."""
+        return np.flatnonzero(self.state.all)
+
+    def _grow(self) -> None:
+        before = len(self.state.cells)
+        for column in self._columns:
+            column.grow(2 * before)
+        self._vacant = list(range(2 * before - 1, before - 1, -1)) + self._vacant
