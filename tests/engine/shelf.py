@@ -17,7 +17,10 @@ SLOT_BYTES = 64
 
 
 class Shelf:
-    """A stock with room for so many samples of one recipe, row n being sample n."""
+    """A stock with room for so many samples of one recipe.
+
+    Rows are asked for in their order, so row n is sample n.
+    """
 
     def __init__(self, slots: int, rows: int = 100) -> None:
         self.recipe = Recipe("code", rows, 0, SequentialSampler())
@@ -43,14 +46,16 @@ class Shelf:
         """Let a reader ask for its next samples, and have them prepared."""
         for _ in range(count):
             place = len(reader.window.samples)
-            position, sample = reader.window.places[place], reader.window.homes[place]
-            reader.window.samples.append(sample)
-            if sample not in self.stock.underway:
-                assert self.room.reserve(sample, SLOT_BYTES, reclaim=False) is not None
-                self.stock.underway[sample] = Preparation(
-                    self.recipe, sample, reader.job, reader.origin(position), self.recipe.sizes
+            position, home = reader.window.places[place], reader.window.homes[place]
+            sample = self.stock.table.first.get(home)
+            if sample is None:
+                sample = self.stock.table.add(home)
+                assert self.room.reserve(sample, SLOT_BYTES, reclaim=False)
+                preparation = Preparation(
+                    self.recipe, home, reader.job, reader.origin(position), self.recipe.sizes
                 )
-                self.recipe.underway += 1
-            self.stock.cache.lease(reader.job, sample)
+                self.stock.begin(sample, preparation)
+            reader.window.samples.append(sample)
+            self.stock.cache.lease(sample)
             self.stock.underway[sample].waiting[reader.job, position] = reader
             reader.window.unready.add(position)

@@ -7,12 +7,11 @@ import pytest
 
 from joader.cache import Cache
 from joader.engine.checks import LARGE_BATCH, MOST_RANKS, MOST_TOLD, check_join, check_want
-from joader.engine.recipes import MOST_ROWS
 from joader.engine.limits import Limits
 from joader.engine.plan import Told
 from joader.engine.reader import Reader, Terms
 from joader.engine.recipe_rows import JobRows
-from joader.engine.recipes import Recipe
+from joader.engine.recipes import MOST_ROWS, Recipe
 from joader.errors import BadArgument
 from joader.messages import Join, Want
 from joader.sampling import SequentialSampler

@@ -13,7 +13,7 @@ from tests.engine.shelf import SLOT_BYTES, Shelf
 class Counter:
     """A shelf, who prepares, and who hands out."""
 
-    def __init__(self, slots: int = 16) -> None:
+    def __init__(self, slots: int = 64) -> None:
         self.shelf = Shelf(slots)
         stock = self.shelf.stock
         self.preparations = Preparations(stock, self.shelf.room)
@@ -37,7 +37,11 @@ def test_a_batch_is_handed_out_once_all_of_it_is_here_and_is_then_read(count: in
     assert batch.offsets.tolist() == [sample * SLOT_BYTES for sample in range(count)]
     assert reader.window.held_count == count
     cache = counter.shelf.stock.cache
-    assert [cache.needed(1, sample) for sample in (0, count - 1, count)] == [False, False, True]
+    assert [cache.demand.needed(1, sample) for sample in (0, count - 1, count)] == [
+        False,
+        False,
+        True,
+    ]
     assert not counter.deliveries.hand_out()
 
 

@@ -1,6 +1,6 @@
 """What becomes of preparations when workers report, die, or do not answer."""
 
-from joader.engine.recipes import MOST_ROWS
+from joader.cache import NOWHERE, READY
 from joader.engine.preparations import TRIES, Preparations
 from joader.messages import Drop, Place, Prepare
 from tests.engine.shelf import SLOT_BYTES, Shelf
@@ -9,6 +9,7 @@ from tests.engine.shelf import SLOT_BYTES, Shelf
 def underway(slots: int = 4, count: int = 2) -> tuple[Shelf, Preparations]:
     shelf = Shelf(slots)
     shelf.ask(shelf.reader(1), count)
+    shelf.stock.say()
     return shelf, Preparations(shelf.stock, shelf.room)
 
 
@@ -18,7 +19,7 @@ def test_samples_that_are_reported_together_are_here_as_each_would_be() -> None:
     preparations.prepared([2], [SLOT_BYTES])
     assert shelf.stock.underway == {}
     assert shelf.readers[1].window.unready == set()
-    assert set(shelf.stock.origin) == {0, 1, 2}
+    assert (shelf.stock.table.state.all[:3] == READY).all()
     assert shelf.recipe.underway == 0
 
 
@@ -28,8 +29,8 @@ def test_a_failure_is_told_to_all_that_wait_and_frees_the_slot() -> None:
     shelf.ask(other)
     preparations.failed(0, "no")
     assert [reader.window.failed for reader in shelf.readers.values()] == [{0: "no"}, {0: "no"}]
-    assert not shelf.stock.cache.has(0)
-    assert shelf.stock.cache.has(1)
+    assert shelf.stock.table.firsts_of([0, 1]) == [-1, 1]
+    assert shelf.stock.cache.used_bytes == SLOT_BYTES
 
 
 def test_what_a_worker_died_of_is_tried_again_so_often_and_then_fails() -> None:
@@ -37,7 +38,7 @@ def test_what_a_worker_died_of_is_tried_again_so_often_and_then_fails() -> None:
     for _ in range(TRIES - 1):
         preparations.lost((0,), "it died\ntrace")
         preparations.prepare_again()
-    assert [type(message) for message in shelf.out] == [Prepare] * (TRIES - 1)
+        assert [type(message) for message in shelf.stock.say()] == [Prepare]
     preparations.lost((0,), "it died\ntrace")
     assert shelf.readers[1].window.failed == {0: f"it died, {TRIES} times\ntrace"}
 
@@ -56,13 +57,14 @@ def test_what_nobody_waits_for_any_more_is_not_tried_again() -> None:
     shelf.room.give_up_all(shelf.readers[1])
     preparations.lost((0, 77), "it died")
     preparations.prepare_again()
-    assert shelf.out == []
+    assert shelf.stock.say() == []
     assert 0 not in shelf.stock.underway
 
 
 def test_a_sample_that_needs_another_slot_gets_it_unless_it_is_larger_than_all() -> None:
     shelf, preparations = underway()
     preparations.sized(0, 2 * SLOT_BYTES)
+    assert shelf.stock.table.offset.cells[0] == NOWHERE
     preparations.place()
     (place,) = shelf.out
     assert isinstance(place, Place)
@@ -84,10 +86,10 @@ def test_a_sized_sample_that_nobody_wants_or_needs_is_dropped() -> None:
 def test_who_waits_for_a_late_worker_waits_for_another_preparation_of_the_row() -> None:
     shelf, preparations = underway()
     preparations.late((0,))
-    (message,) = shelf.out
+    (message,) = shelf.stock.say()
     assert isinstance(message, Prepare)
-    assert (message.samples, message.rows) == ((MOST_ROWS,), (0,))
-    assert shelf.readers[1].window.samples == [MOST_ROWS, 1]
+    assert (message.samples, message.rows) == ((2,), (0,))
+    assert shelf.readers[1].window.samples == [2, 1]
     assert shelf.stock.underway[0].waiting == {}
-    preparations.late((MOST_ROWS,))  # not from worker to worker
-    assert len(shelf.out) == 1
+    preparations.late((2,))  # not from worker to worker
+    assert shelf.stock.say() == []

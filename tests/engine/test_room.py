@@ -1,38 +1,55 @@
 """Room for samples: by right within a share, beyond it only while nobody is owed any."""
 
-from joader.engine.reader import Terms
+from joader.engine.reader import Reader, Terms
 from tests.engine.shelf import SLOT_BYTES, Shelf
 
 
-def test_within_its_share_a_reader_gets_room_from_who_has_more_than_its_own() -> None:
-    shelf = Shelf(4)
-    rich, poor = shelf.reader(1), shelf.reader(2)
-    shelf.ask(rich, 4)
-    for sample in range(4):
+def prepared(shelf: Shelf, reader: Reader) -> None:
+    for sample in list(shelf.stock.underway):
         shelf.stock.ended(sample)
         shelf.stock.cache.prepared(sample)
-    rich.window.unready.clear()
-    assert shelf.room.room_for(poor, 50, SLOT_BYTES)
+    reader.window.unready.clear()
+
+
+def test_by_right_a_reader_gets_room_from_who_has_more_than_its_share() -> None:
+    shelf = Shelf(4)
+    rich = shelf.reader(1)
+    shelf.ask(rich, 4)
+    prepared(shelf, rich)
+    new = [shelf.stock.table.add(home) for home in (50, 51, 52)]
+    assert shelf.room.reserve_each(new, SLOT_BYTES, by_right=1) == 1
     assert rich.window.samples == [0, 1, 2]
-    assert shelf.stock.cache.has(50)
-    assert not shelf.stock.cache.has(3)
+    assert shelf.stock.table.firsts_of([3, 2]) == [-1, 2]
+    assert shelf.room.reserve_each(new[1:], SLOT_BYTES, by_right=2) == 1  # two are its share
+    assert rich.window.samples == [0, 1]
 
 
-def test_beyond_its_share_it_takes_nothing_that_another_is_owed() -> None:
+def test_what_is_spare_is_nobodys_share() -> None:
     shelf = Shelf(4)
     rich, _ = shelf.reader(1), shelf.reader(2)
     shelf.ask(rich, 2)
-    assert not shelf.room.room_for(rich, 50, SLOT_BYTES)  # two are the other's
+    assert shelf.room.spare_bytes() == 0  # two are the other's
     del shelf.readers[2]
-    assert shelf.room.room_for(rich, 50, SLOT_BYTES)
+    assert shelf.room.spare_bytes() == 2 * SLOT_BYTES
+    shelf.stock.promised_bytes = SLOT_BYTES
+    assert shelf.room.spare_bytes() == SLOT_BYTES
 
 
 def test_what_is_in_a_workers_hands_is_not_taken_back() -> None:
     shelf = Shelf(4)
-    rich, poor = shelf.reader(1), shelf.reader(2)
+    rich = shelf.reader(1)
     shelf.ask(rich, 4)
-    assert not shelf.room.room_for(poor, 50, SLOT_BYTES)
+    assert not shelf.room.reserve(shelf.stock.table.add(50), SLOT_BYTES, reclaim=True)
     assert len(rich.window.samples) == 4
+
+
+def test_room_for_a_sample_is_not_made_of_that_sample() -> None:
+    shelf = Shelf(4)
+    rich = shelf.reader(1)
+    shelf.ask(rich, 4)
+    shelf.stock.unplaced[3] = SLOT_BYTES
+    assert not shelf.room.reclaim(wanted=3)
+    assert shelf.room.reclaim(wanted=2)
 
 
 def test_giving_up_leaves_no_lease_no_waiting_and_a_fresh_sample_new() -> None:
@@ -63,9 +80,9 @@ def test_nothing_is_spare_while_a_prepared_sample_waits_for_room() -> None:
     shelf = Shelf(8)
     reader = shelf.reader(1)
     shelf.ask(reader, 2)
-    assert shelf.room.spare(SLOT_BYTES)
+    assert shelf.room.spare_bytes() >= SLOT_BYTES
     shelf.stock.unplaced[1] = SLOT_BYTES
-    assert not shelf.room.spare(SLOT_BYTES)
+    assert shelf.room.spare_bytes() < 0
     reader.stuck = True
     assert not shelf.room.may_go_without(reader)
     shelf.stock.unplaced.clear()

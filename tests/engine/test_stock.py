@@ -1,47 +1,99 @@
 """What is here or on its way is written down once, and forgotten when it is gone."""
 
-import numpy as np
-
-from joader.engine.stock import WORKERS, Origin, Preparation
-from joader.messages import Finish, Forget, Prepare
+from joader.cache import NOBODY
+from joader.engine.stock import Preparation
+from joader.messages import Drop, Finish, Forget, Prepare
 from tests.engine.shelf import SLOT_BYTES, Shelf
 
 
-def test_a_worker_is_told_the_slot_and_where_random_numbers_start() -> None:
+def own_part_of(shelf: Shelf, source: int) -> int:
+    own = shelf.stock.table.add(shelf.stock.table.home.cells[source], own=True)
+    shelf.stock.make_of(own, source)
+    shelf.stock.cache.lease(source)
+    preparation = Preparation(shelf.recipe, 1, 1, (9, 1, 0), shelf.recipe.sizes, source)
+    shelf.stock.begin(own, preparation)
+    return own
+
+
+def test_a_worker_is_told_the_slots_and_where_random_numbers_start() -> None:
     shelf = Shelf(4)
     shelf.ask(shelf.reader(1), 2)
-    shelf.stock.say(1, shelf.stock.underway[1])
-    (message,) = shelf.out
+    (message,) = shelf.stock.say()
     assert isinstance(message, Prepare)
     assert (message.recipe, message.job, message.key) == ("code", 1, 9)
-    assert (message.rows, message.positions, message.times) == ((1,), (1,), (0,))
-    assert (message.offsets, message.sizes) == ((SLOT_BYTES,), (SLOT_BYTES,))
+    assert (message.samples, message.rows) == ((0, 1), (0, 1))
+    assert (message.positions, message.times) == ((0, 1), (0, 0))
+    assert (message.offsets, message.sizes) == ((0, SLOT_BYTES), (SLOT_BYTES, SLOT_BYTES))
+    assert shelf.stock.say() == []
+
+
+def test_what_is_gone_is_said_first_and_what_is_to_be_prepared_last() -> None:
+    shelf = Shelf(4)
+    shelf.ask(shelf.reader(1), 2)
+    own = own_part_of(shelf, 1)
+    shelf.out.append(Drop((7,)))
+    shelf.stock.forget((5, 6))
+    gone, drop, prepare, finish = shelf.stock.say()
+    assert (gone, drop) == (Forget((5, 6)), Drop((7,)))
+    assert isinstance(prepare, Prepare)
+    assert isinstance(finish, Finish)
+    assert finish.samples == (own,)
 
 
 def test_if_who_asked_first_has_left_it_is_prepared_for_who_waits() -> None:
     shelf = Shelf(4)
     for job in (1, 2):
         shelf.ask(shelf.reader(job))
+    shelf.stock.say()
     del shelf.readers[1]
     preparation = shelf.stock.underway[0]
     del preparation.waiting[1, 0]
-    shelf.stock.say(0, preparation)
-    assert preparation.job == 2
-    assert isinstance(shelf.out[0], Prepare)
-    assert shelf.out[0].job == 2
+    shelf.stock.say_again(0)
+    (message,) = shelf.stock.say()
+    assert isinstance(message, Prepare)
+    assert message.job == preparation.job == 2
 
 
 def test_an_own_part_names_its_source_and_where_that_is_once_it_is_here() -> None:
     shelf = Shelf(4)
     shelf.ask(shelf.reader(1), 2)
-    own = Preparation(shelf.recipe, 1, 1, (9, 1, 0), shelf.recipe.sizes, source=1)
-    shelf.stock.say(50, own)
+    own = own_part_of(shelf, 1)
+    _, first = shelf.stock.say()
     shelf.stock.ended(1)
     shelf.stock.cache.prepared(1)
-    shelf.stock.say(50, own)
-    told = [message for message in shelf.out if isinstance(message, Finish)]
-    assert [message.source_offsets for message in told] == [(-1,), (SLOT_BYTES,)]
-    assert told[0].offsets == (-1,)  # it has no slot yet
+    shelf.stock.say_again(own)
+    (second,) = shelf.stock.say()
+    assert isinstance(first, Finish)
+    assert isinstance(second, Finish)
+    assert (first.sources, second.sources) == ((1,), (1,))
+    assert (first.source_offsets, second.source_offsets) == ((-1,), (SLOT_BYTES,))
+    assert first.offsets == (-1,)  # it has no slot yet
+
+
+def test_the_source_of_an_own_part_is_not_what_has_its_number_later() -> None:
+    shelf = Shelf(4)
+    shelf.ask(shelf.reader(1), 1)
+    own = own_part_of(shelf, 0)
+    assert shelf.stock.source_of(own) == 0
+    assert shelf.stock.source_of(0) == 0
+    shelf.stock.ended(0)
+    shelf.stock.cache.prepared(0)
+    for _ in range(2):
+        shelf.stock.cache.release(0)
+    shelf.stock.drop(0)
+    assert shelf.stock.table.add(50) == 0
+    assert shelf.stock.source_of(own) == -1
+
+
+def test_what_has_no_slot_yet_is_promised_what_is_usual() -> None:
+    shelf = Shelf(4)
+    shelf.ask(shelf.reader(1), 1)
+    assert shelf.stock.promised_bytes == 0
+    own = own_part_of(shelf, 0)
+    assert shelf.stock.promised_bytes == SLOT_BYTES
+    shelf.stock.keep_promise(own)
+    shelf.stock.keep_promise(own)
+    assert shelf.stock.promised_bytes == 0
 
 
 def test_a_sample_is_wanted_while_somebody_waits_for_it_or_for_what_is_made_of_it() -> None:
@@ -69,23 +121,30 @@ def test_nobody_is_at_work_when_all_that_is_underway_waits_for_slots() -> None:
     assert not shelf.stock.at_work
 
 
-def test_what_workers_hold_stays_until_they_let_it_go() -> None:
-    shelf = Shelf(1)
-    shelf.stock.cache.begin(1, np.arange(4))
-    shelf.stock.cache.reserve(0, 64)
-    shelf.stock.cache.prepared(0)
-    shelf.stock.hold(0)
-    assert shelf.stock.cache.number(WORKERS) >= 0
-    assert shelf.stock.cache.pinned(0)
-    shelf.stock.let_source_go(50, 0)
-    assert not shelf.stock.cache.pinned(0)
+def test_an_own_part_counts_as_its_source_does() -> None:
+    shelf = Shelf(4)
+    shelf.ask(shelf.reader(1), 1)
+    claimed = shelf.stock.table.claimed.cells
+    first, second = own_part_of(shelf, 0), own_part_of(shelf, 0)
+    for own in (first, second):
+        shelf.stock.ended(own)
+        shelf.stock.claim_for_own(own, 0, 3)
+    assert (claimed[first], claimed[second], claimed[0]) == (NOBODY, 3, 3)
+    shelf.stock.unclaim(second, 3)
+    assert claimed[0] == 3
+    shelf.stock.unclaim(first, 3)  # nobody gets it: the source counts for the next
+    assert claimed[0] == NOBODY
 
 
-def test_what_went_before_anybody_got_it_is_counted_as_wasted_and_told() -> None:
+def test_what_went_before_anybody_got_it_is_counted_as_wasted() -> None:
     shelf = Shelf(2)
-    shelf.stock.origin = {0: Origin(), 1: Origin(job=1)}
-    shelf.stock.forget([0, 1])
-    assert shelf.stock.wasted == 1
-    assert shelf.out == [Forget((0, 1))]
-    shelf.stock.forget([])
-    assert len(shelf.out) == 1
+    reader = shelf.reader(1)
+    shelf.ask(reader, 2)
+    for sample in (0, 1):
+        shelf.stock.ended(sample)
+        shelf.stock.cache.prepared(sample)
+        shelf.stock.cache.release(sample)
+    shelf.stock.table.claimed.cells[1] = 1
+    shelf.stock.drop_all(shelf.recipe)
+    assert shelf.stock.cache.wasted == 1
+    assert not shelf.stock.holds(shelf.recipe)

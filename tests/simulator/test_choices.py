@@ -2,10 +2,12 @@
 
 import pytest
 
-from joader.cache import Lru
+from joader.cache import Demand, Known, Lru, Table
 from joader.errors import BadArgument
 from joader.sampling import SeededSampler
 from joader.simulator.choices import POLICIES, SAMPLERS, chosen_policy, chosen_sampler
+
+KNOWN = Known(Table(), Demand())
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
@@ -29,18 +31,18 @@ def test_orders_that_are_a_jobs_own_are_told_to_the_engine() -> None:
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_has_a_name(name: str) -> None:
-    assert list(chosen_policy(name, 0).order()) == []
+    known = Known(Table(), Demand())
+    policy = chosen_policy(name, 0)(known)
+    assert policy.victims(1) == []
+    policy.add_each([known.table.add(7)])
+    assert policy.victims(1) == [0]
 
 
-def test_a_policy_that_was_used_before_is_refused() -> None:
-    policy = Lru()
-    assert chosen_policy(policy, 0) is policy
-    policy.add(1, 0, 1)
-    with pytest.raises(BadArgument, match="has served another cache"):
-        chosen_policy(policy, 0)
+def test_a_policy_of_ones_own_is_given_as_its_class() -> None:
+    assert chosen_policy(Lru, 0) is Lru
 
 
-@pytest.mark.parametrize("choice", ["odd", 3, Lru])
+@pytest.mark.parametrize("choice", ["odd", 3, Lru(KNOWN)])
 def test_what_is_neither_a_name_nor_a_policy_is_refused_with_the_names(choice: object) -> None:
     with pytest.raises(BadArgument, match="refcount, expected, lru, fifo, random"):
         chosen_policy(choice, 0)  # type: ignore[arg-type]

@@ -99,6 +99,10 @@ class Cache:
         self.demand.read_each(job, array)
         self._renew(self.table.of_each(array.tolist()))
 
+    def rate(self, job: Job, value: float) -> None:
+        """Note a job's speed / |unread|: how often a second it asks for any one row."""
+        self.demand.rate(job, value)
+
     def plan(self, homes: Collection[int], tick: int) -> None:
         """Note in which tick rows will be asked for; this replaces what was known."""
         self.demand.plan(homes, tick)

@@ -88,7 +88,7 @@ class Planner:
         for reader in readers:
             if reader.in_pass:
                 unread = reader.plan.undrawn + len(reader.window.places)
-                self._cache.demand.rate(reader.job, reader.pace.per_s / max(unread, 1))
+                self._cache.rate(reader.job, reader.pace.per_s / max(unread, 1))
 
     def _tell(self, readers: Sequence[Reader]) -> None:
         """Tell the cache of new plans, and of old ones that were read or taken back.
