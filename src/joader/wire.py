@@ -194,6 +194,13 @@ class Channel(Generic[T]):
         if self.socket.fileno() not in ready:
             raise ConnectionLost("the process that was to serve us has ended")
 
+    def comes(self, timeout_s: float) -> bool:
+        """Tell whether there is something to receive, in a while; the socket stays as it is.
+
+        Not by a timeout of the socket: another thread may be sending.
+        """
+        return bool(self._ready or self._look.poll(timeout_s * 1000))
+
     def look_ahead(self) -> list[T]:
         """Return the messages that have arrived, without waiting and without receiving them.
 

@@ -65,11 +65,15 @@ class Worker:
         return [type(message) for message in self.said if not isinstance(message, orders)]
 
     def say(self, *messages: Any) -> None:
-        self.floor.dispatch.reported(self.id, messages, self.floor.now)
-        self.floor.act()
+        try:
+            self.floor.dispatch.reported(self.id, messages, self.floor.now)
+        finally:
+            self.floor.act()
+        self.floor.feed()
 
-    def report(self, *samples: int, size_bytes: int = SLOT_BYTES) -> None:
-        self.say(*(Prepared((sample,), (size_bytes,), (LAYOUT,)) for sample in samples))
+    def report(self, *samples: int, size_bytes: int = SLOT_BYTES, row_s: float = 0.0) -> None:
+        """Say that samples are prepared, each by itself, and took so long each."""
+        self.say(*(Prepared((one,), (size_bytes,), (LAYOUT,), row_s) for one in samples))
 
     def begin(self, sample: int) -> None:
         """Work on a sample, as its desk tells."""

@@ -34,7 +34,7 @@ from joader.wire import Channel
 from joader.workers import loop
 from joader.workers.desk import Desk
 from joader.workers.loop import Worker
-from tests.orders import finish, prepare
+from tests.orders import chunk, finish, prepare
 from tests.processes.jobs import wait_until
 
 
@@ -88,7 +88,7 @@ def do(worker: Worker, *messages: Any) -> None:
     """Have a worker take messages in, and do what they say."""
     for message in messages:
         worker.listen_to(message)
-    while not worker._orders.empty() or worker._next:
+    while not worker._chunks.empty():
         worker.work()
 
 
@@ -292,13 +292,14 @@ def test_stored_rows_that_come_together_are_read_and_reported_together(
 ) -> None:
     monkeypatch.setattr(loop, "REPORT_S", 60.0)
     worker = bench.worker(Stored(bench.log))
-    do(worker, *(prepare(row, row, 64 * row, 64) for row in (4, 5, 6)))
+    do(worker, chunk(4, 5, 6))
     together = bench.channel.receive(5)
     assert isinstance(together, Prepared)
     assert together.samples == (4, 5, 6)
-    do(worker, *(prepare(row, row, 64 * row, 64) for row in (7, 3, 8)))
-    reports = [bench.channel.receive(5) for _ in range(3)]
-    assert [type(report) for report in reports] == [Prepared, Failed, Prepared]
+    do(worker, chunk(7, 3, 8))
+    reports = [bench.channel.receive(5) for _ in range(2)]
+    assert [type(report) for report in reports] == [Prepared, Failed]
+    assert reports[0].samples == (7, 8)
     assert "the disk is bad here" in reports[1].reason
     assert bench.log.read_text().split() == ["4,5,6", "7,3,8", "7", "3", "8"]
     assert bench.arena.view.view(np.int64)[:72:8].tolist() == [0, 0, 0, 0, 40, 50, 60, 70, 80]
@@ -308,7 +309,7 @@ def test_rows_that_were_read_together_are_handed_back_if_they_are_not_begun(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with served(bench, bench.worker(Stored(bench.log)), monkeypatch):
-        bench.channel.send(*(prepare(row, row, 64 * row, 64) for row in (1, 2)), HandBack())
+        bench.channel.send(chunk(1, 2), HandBack())
         back = bench.channel.receive(5)
         assert isinstance(back, NotBegun)
         assert sorted(back.samples) == [1, 2]

@@ -4,6 +4,7 @@ An *order* is a row to prepare, a job's own part to do, or a row to compare.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -94,28 +95,32 @@ def own_parts_of(message: Finish) -> list[Own]:
 def messages_of(orders: Iterable[Order]) -> list[Prepare | Finish | Compare]:
     """Return messages for orders, in their order: one for those that differ in the row only."""
     messages: list[Prepare | Finish | Compare] = []
-    rows: list[Row] = []
+    run: list[Any] = []  # rows, or own parts, that go into one message
     for order in orders:
-        if rows and not _alike(rows[0], order):
-            messages.append(_prepare(rows))
-            rows = []
-        if isinstance(order, Row):
-            rows.append(order)
-        elif isinstance(order, Own):
-            messages.append(_finish(order))
-        else:
+        if run and not _alike(run[0], order):
+            messages.append(_joined(run))
+            run = []
+        if isinstance(order, Compare):
             messages.append(order)
-    if rows:
-        messages.append(_prepare(rows))
+        else:
+            run.append(order)
+    if run:
+        messages.append(_joined(run))
     return messages
 
 
-def _alike(first: Row, other: Order) -> bool:
-    return isinstance(other, Row) and (first.recipe, first.job, first.key) == (
-        other.recipe,
-        other.job,
-        other.key,
-    )
+def _alike(first: Row | Own, other: Order) -> bool:
+    if type(first) is not type(other) or first.job != other.job:
+        return False
+    if isinstance(first, Row):
+        assert isinstance(other, Row)
+        return first.key == other.key and first.recipe == other.recipe
+    assert isinstance(other, Own)
+    return first.key == other.key
+
+
+def _joined(run: list[Any]) -> Prepare | Finish:
+    return _prepare(run) if isinstance(run[0], Row) else _finish(run)
 
 
 def _prepare(rows: list[Row]) -> Prepare:
@@ -132,16 +137,16 @@ def _prepare(rows: list[Row]) -> Prepare:
     )
 
 
-def _finish(own: Own) -> Finish:
+def _finish(parts: list[Own]) -> Finish:
     return Finish(
-        own.job,
-        own.key,
-        samples=(own.sample,),
-        sources=(own.source,),
-        source_offsets=(own.source_offset,),
-        positions=(own.position,),
-        times=(own.times,),
-        offsets=(own.offset,),
-        sizes=(own.size_bytes,),
-        layouts=(own.layout,),
+        parts[0].job,
+        parts[0].key,
+        samples=tuple([own.sample for own in parts]),
+        sources=tuple([own.source for own in parts]),
+        source_offsets=tuple([own.source_offset for own in parts]),
+        positions=tuple([own.position for own in parts]),
+        times=tuple([own.times for own in parts]),
+        offsets=tuple([own.offset for own in parts]),
+        sizes=tuple([own.size_bytes for own in parts]),
+        layouts=tuple([own.layout for own in parts]),
     )

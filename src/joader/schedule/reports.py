@@ -6,9 +6,12 @@ from msgspec.structs import replace
 
 from joader.errors import BadMessage
 from joader.messages import Compare, Compared, Failed, FromWorker, NotBegun, Prepared, Sized
-from joader.schedule.crew import Crew, Worker
-from joader.schedule.orders import Order, Own, Row
+from joader.schedule.crew import Worker
+from joader.schedule.orders import Own, Row
 from joader.schedule.staff import Staff
+
+# No row takes that long: what a worker says of its time is not believed beyond it.
+_MOST_S = 1e6
 
 
 class Reports:
@@ -21,18 +24,20 @@ class Reports:
     def take(self, worker: Worker, messages: Iterable[FromWorker], now: float) -> None:
         """Take in what a worker has said; BadMessage if it cannot be."""
         done = worker.done
-        for message in messages:
-            self._reported(worker, message, now)
-        if worker.done > done:
-            worker.crew.pace.note(now - worker.latest, worker.done - done)
-            worker.latest = now
+        try:
+            for message in messages:
+                self._reported(worker, message, now)
+        finally:
+            if worker.done > done:
+                worker.latest = now
+            worker.crew.note_room(worker)
         self._staff.let_leave(worker)
 
     def _reported(self, worker: Worker, message: FromWorker, now: float) -> None:
         match message:
             case Prepared():
-                worker.done += len(message.samples)
                 self._prepared(worker, message)
+                worker.done += len(message.samples)
             case Sized():
                 worker.done += len(message.samples)
                 self._sized(worker, message)
@@ -60,24 +65,30 @@ class Reports:
             orders.append(order)
         if not orders:
             return
-        worker.late = False
+        worker.late = worker.alone = False
+        staff = self._staff
         for order in orders:
-            self._staff.dropped(worker, order.sample)
-            self._staff.cleared(worker, order.sample)
+            staff.dropped(worker, order.sample)
+        if staff.suspects:
+            staff.suspects.difference_update(known)
+        self._note_time(worker, orders, message.seconds)
         if len(known) < len(message.samples):
             sizes, layouts = zip(*known.values(), strict=True)
             message = replace(message, samples=tuple(known), sizes=sizes, layouts=layouts)
-        self._staff.tell(message)
-        for crew in self._staff.crews.values():
-            if crew.held:
-                for order in orders:
-                    self._source_is_ready(crew, order, known[order.sample][1])
+        staff.tell(message)
+        if staff.held:
+            for order in orders:
+                if order.sample in staff.held:
+                    staff.source_is_ready(order, known[order.sample][1])
 
-    def _source_is_ready(self, crew: Crew, source: Order, layout: bytes) -> None:
-        """Queue the own parts whose source is in its slot now, before all else."""
-        assert not isinstance(source, Compare)
-        held = crew.held.pop(source.sample, ())
-        crew.put_back(replace(own, source_offset=source.offset, layout=layout) for own in held)
+    def _note_time(self, worker: Worker, orders: list[Row | Own], seconds: float) -> None:
+        """Charge what was reported to whom it was done for; a report is of rows or of own parts."""
+        claim = worker.crew.queue.of(orders[0])
+        if not 0.0 < seconds < _MOST_S:
+            return  # it does not say
+        claim.took(seconds, len(orders))
+        if worker.done:  # its first rows open files and import modules, and say nothing of others
+            claim.pace.note(seconds, len(orders))
 
     def _sized(self, worker: Worker, message: Sized) -> None:
         if len(message.samples) != len(message.sizes):
@@ -109,7 +120,7 @@ class Reports:
             self._staff.dropped(worker, message.sample)
             self._staff.cleared(worker, message.sample)
             self._staff.tell(message)
-            self._staff.gone(message.sample)
+            self._staff.gone(message.sample, worker)
 
     def _handed_back(self, worker: Worker, samples: Iterable[int], now: float) -> None:
         """Let others do what a worker has not begun."""
@@ -119,7 +130,7 @@ class Reports:
         if crew.ended:
             self._staff.lose([order.sample for order in orders], "its job has left", blamed=False)
             return
-        crew.put_back(o for o in orders if not isinstance(o, Own) or o.layout)
+        self._staff.put_back(crew, [o for o in orders if not isinstance(o, Own) or o.layout])
         for order in orders:
             if isinstance(order, Own) and not order.layout:
                 self._staff.finish(crew, order, now)

@@ -51,6 +51,7 @@ class Watch:
             text = f"worker {worker.pid} is killed: {again[0].step} took too long"
             self._staff.out.append(Warn(text))
             worker.leaving = True
+            worker.crew.note_room(worker)
             worker.overdue = tuple(again)
             self._staff.out.append(Abandon(worker.id))
         # Also those that are to leave once they have done what they have: others wait for it.
@@ -64,8 +65,7 @@ class Watch:
             self._has_grown(worker, seen.private_bytes)
             or (not worker.busy and now - worker.latest > IDLE_S)
         ):
-            worker.leaving = True
-            self._staff.let_leave(worker)
+            self._staff.retire(worker)
 
     def _note_late(self, worker: Worker) -> None:
         """Have others do what a worker has that does not answer.
@@ -76,6 +76,7 @@ class Watch:
             text = f"others do the {len(worker.busy)} samples that it has"
             self._staff.out.append(Warn(f"worker {worker.pid} does not answer; {text}"))
         worker.late = True
+        worker.crew.note_room(worker)
         samples = tuple(worker.busy)
         self._staff.let_go(samples)
         self._staff.tell(Late(samples))
@@ -110,4 +111,5 @@ class Watch:
                 if one.code == crew.code and one.jobs and one.nursery and one not in stalled
             ]
             if able:
-                min(able, key=lambda one: len(one.queue)).queue += crew.surrender()
+                chosen = min(able, key=lambda one: len(one.queue))
+                self._staff.queue_rows(chosen, crew.queue.surrender())
