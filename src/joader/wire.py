@@ -76,13 +76,13 @@ class Stream(Generic[T]):
         self._buffer = bytearray()
         self._start = 0  # of what was not taken
 
-    def feed(self, data: bytes) -> Iterator[T]:
+    def feed(self, data: bytes | memoryview) -> Iterator[T]:
         """Yield the messages that are complete with these bytes."""
         self.put(data)
         while (message := self.take()) is not None:
             yield message
 
-    def put(self, data: bytes) -> None:
+    def put(self, data: bytes | memoryview) -> None:
         """Keep what was received; raise BadMessage if there is no room for it."""
         self._allowance.take(len(data))
         self._buffer += data

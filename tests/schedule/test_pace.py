@@ -2,7 +2,7 @@
 
 import pytest
 
-from joader.schedule.pace import LEAST_IF_WAITING, MOST_CHUNK, ReadingPace, RowPace
+from joader.schedule.pace import MOST_CHUNK, ReadingPace, RowPace
 
 
 def test_rows_that_are_not_known_to_be_quick_go_out_one_by_one() -> None:
@@ -15,7 +15,7 @@ def test_rows_that_are_not_known_to_be_quick_go_out_one_by_one() -> None:
     assert pace.heavy
 
 
-@pytest.mark.parametrize(("row_s", "chunk"), [(1e-5, MOST_CHUNK), (0.001, 10), (0.004, 2)])
+@pytest.mark.parametrize(("row_s", "chunk"), [(1e-5, MOST_CHUNK), (0.001, 20), (0.008, 2)])
 def test_a_chunk_keeps_a_worker_busy_for_a_moment_and_is_never_too_large(
     row_s: float, chunk: int
 ) -> None:
@@ -36,11 +36,12 @@ def test_one_slow_row_does_not_make_quick_ones_go_out_one_by_one() -> None:
     assert pace.chunk == 1
 
 
-def test_rows_that_wait_for_a_network_are_begun_together() -> None:
+def test_more_rows_that_wait_for_a_network_are_in_hand() -> None:
     pace = RowPace()
-    pace.least = LEAST_IF_WAITING
     pace.note(1.0, 1)
-    assert pace.chunk == LEAST_IF_WAITING
+    usual = pace.low
+    pace.wait_for_network(True)
+    assert pace.low > usual
 
 
 def test_the_pace_of_a_job_does_not_depend_on_its_batches() -> None:

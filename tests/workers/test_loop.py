@@ -329,3 +329,43 @@ def test_own_parts_go_back_with_the_row_they_wait_for(
         assert sorted(bench.channel.receive(5).samples) == [2, 3]
         bench.log.with_name("go").touch()
         assert bench.channel.receive(5).samples == (1,)
+
+
+def test_rows_of_a_chunk_are_reported_together_and_say_how_long_they_took(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Sleepy(Counted):
+        def __getitem__(self, row: int) -> Any:
+            time.sleep(0.02)
+            return super().__getitem__(row)
+
+    monkeypatch.setattr(loop, "REPORT_S", 60.0)
+    do(bench.worker(Sleepy(bench.log)), chunk(1, 2, 3, slot_bytes=512))
+    report = bench.channel.receive(5)
+    assert report.samples == (1, 2, 3)
+    assert report.seconds >= 0.06
+
+
+def test_what_is_done_does_not_wait_for_a_slow_row_behind_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(bench, bench.worker(Slow(bench.log)), monkeypatch):
+        bench.channel.send(chunk(5, 6, 0, 7, slot_bytes=512))
+        assert bench.channel.receive(5).samples == (5, 6)
+        bench.log.with_name("go").touch()
+        assert bench.channel.receive(5).samples == (0,)  # at once: it took long
+        assert bench.channel.receive(5).samples == (7,)
+
+
+def test_who_is_asked_for_what_it_has_not_begun_tells_first_what_is_done(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "HELD_S", 60.0)
+    with served(bench, bench.worker(Slow(bench.log)), monkeypatch):
+        bench.channel.send(chunk(5, 0, 6, 7, slot_bytes=512))
+        wait_until(lambda: any(note.sample == 0 for note in bench.desk.notes()))
+        bench.channel.send(HandBack())
+        assert bench.channel.receive(5).samples == (5,)
+        assert sorted(bench.channel.receive(5).samples) == [6, 7]
+        bench.log.with_name("go").touch()
+        assert bench.channel.receive(5).samples == (0,)

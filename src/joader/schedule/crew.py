@@ -1,7 +1,7 @@
 """The workers that one loader brings, what each has in hand, and what waits for them.
 
-Invariant: `idle` and `short` are the workers that take more, without anything in hand and with a
-chunk at most; `note_room` is called whenever that may have changed. So who gets the next chunk is
+Invariant: `idle` and `short` are the workers that take more, without anything in hand and with half
+a chunk at most; `note_room` is called whenever that may have changed. So who gets the next chunk is
 found at once, however many workers there are. Not here: who gets what (feeding.py).
 """
 
@@ -46,11 +46,13 @@ class Worker:
         return bool(self.busy) and now - self.latest > STUCK_S
 
     @property
-    def chunks(self) -> float:
-        """How many chunks it has in hand."""
+    def runs_low(self) -> bool:
+        """Whether what it has in hand will soon be done."""
         claims = self.crew.queue
-        rows = (len(self.busy) - self.own) / claims.shared.pace.chunk
-        return rows + self.own / claims.own_pace.chunk if self.own else rows
+        if not self.own:
+            return len(self.busy) <= claims.shared.pace.low
+        rows = (len(self.busy) - self.own) / claims.shared.pace.low
+        return rows + self.own / claims.own_pace.low <= 1.0
 
 
 @dataclass(eq=False, slots=True)
@@ -88,7 +90,7 @@ class Crew:
             self.idle[worker] = None
         else:
             self.idle.pop(worker, None)
-            if worker.chunks <= 1.0:
+            if worker.runs_low:
                 self.short[worker] = None
             else:
                 self.short.pop(worker, None)

@@ -20,7 +20,6 @@ from joader.schedule.blame import Note
 from joader.schedule.crew import Crew, Worker
 from joader.schedule.feeding import Feeding
 from joader.schedule.orders import own_parts_of, rows_of
-from joader.schedule.pace import LEAST_IF_WAITING
 from joader.schedule.reports import Reports
 from joader.schedule.staff import Staff
 from joader.schedule.watch import Watch
@@ -68,7 +67,7 @@ class Dispatch:
         self._leave_at.pop(lent.ticket, None)
         crew.jobs.add(job)
         crew.most, crew.lends = lent.workers, lent.lends
-        crew.queue.shared.pace.least = LEAST_IF_WAITING if lent.waits else 1
+        crew.queue.shared.pace.wait_for_network(lent.waits)
         self.staff.crew_of[job] = crew
         self.staff.timeout_s[job] = lent.timeout_s
         self._company_changed()

@@ -5,7 +5,7 @@ helps others with equal code (fingerprint and place), unless its loader keeps it
 Own parts are done by the job's own crew: nobody else has the code. Light ones go along with their
 rows; heavy ones wait for their turn, so that nobody who wants the rows waits for them, too.
 
-A worker gets a chunk when it has one left at most: so it never waits for the daemon, and what comes
+A worker gets a chunk when it has half of one left: so it never waits for the daemon, and what comes
 next never waits long for a worker. When little waits, all who take more get equal parts of it.
 
 Workers are born when something waits and none has room: of all crews with equal code together no
@@ -56,8 +56,9 @@ class Feeding:
         part. Others have nothing to do either, or are about to be born.
         """
         while worker := crew.next_worker(now):
-            takers = len(crew.idle) + len(crew.short) + len(crew.born)
-            if not self._give_next(worker, -(-len(crew.queue) // takers), now):
+            waiting = len(crew.queue)
+            share = -(-waiting // (len(crew.idle) + len(crew.short) + len(crew.born)))
+            if not self._give_next(worker, share, now):
                 return True
             if not crew.queue:
                 return False
@@ -78,6 +79,8 @@ class Feeding:
         claim = claims.next(crew.reads_alone)
         assert claim is not None
         most = claim.pace.chunk
+        if worker.busy:  # it can wait for more: crumbs for each would cost more than they give
+            share = max(share, most // 2)
         along = (
             claim is claims.shared
             and not claims.own_pace.heavy

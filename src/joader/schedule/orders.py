@@ -96,31 +96,25 @@ def messages_of(orders: Iterable[Order]) -> list[Prepare | Finish | Compare]:
     """Return messages for orders, in their order: one for those that differ in the row only."""
     messages: list[Prepare | Finish | Compare] = []
     run: list[Any] = []  # rows, or own parts, that go into one message
+    alike: tuple[Any, ...] = ()
     for order in orders:
-        if run and not _alike(run[0], order):
-            messages.append(_joined(run))
-            run = []
         if isinstance(order, Compare):
-            messages.append(order)
-        else:
-            run.append(order)
-    if run:
-        messages.append(_joined(run))
-    return messages
+            messages += [*_joined(run), order]
+            run = []
+            continue
+        kind = type(order), order.job, order.key, isinstance(order, Row) and order.recipe
+        if run and kind != alike:
+            messages += _joined(run)
+            run = []
+        alike = kind
+        run.append(order)
+    return messages + _joined(run)
 
 
-def _alike(first: Row | Own, other: Order) -> bool:
-    if type(first) is not type(other) or first.job != other.job:
-        return False
-    if isinstance(first, Row):
-        assert isinstance(other, Row)
-        return first.key == other.key and first.recipe == other.recipe
-    assert isinstance(other, Own)
-    return first.key == other.key
-
-
-def _joined(run: list[Any]) -> Prepare | Finish:
-    return _prepare(run) if isinstance(run[0], Row) else _finish(run)
+def _joined(run: list[Any]) -> list[Prepare | Finish | Compare]:
+    if not run:
+        return []
+    return [_prepare(run) if isinstance(run[0], Row) else _finish(run)]
 
 
 def _prepare(rows: list[Row]) -> Prepare:

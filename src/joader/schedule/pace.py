@@ -1,12 +1,14 @@
 """How long rows take workers, and so how many make a chunk; how fast jobs read."""
 
-# What a worker gets in one message, and reports together, keeps it busy for about so long. It has
-# two chunks in hand at most: one to work on and one to go on with while the daemon answers.
-CHUNK_S = 0.01
+# What a worker gets in one message keeps it busy for about so long. It gets the next when half of
+# it is done: so it has something to go on with while the daemon answers, and never much more.
+CHUNK_S = 0.02
 # However quick rows are: a worker that dies takes its chunks with it.
 MOST_CHUNK = 128
-# Rows that wait for a network are begun when they come, all at once.
-LEAST_IF_WAITING = 2
+# A worker has at least so many to go on with; rows that wait for a network are begun when they
+# come, all at once.
+_KEEPS = 1
+_KEEPS_IF_WAITING = 3
 # An own part that takes longer than this waits for its turn; shorter ones go along with their row.
 HEAVY_S = 0.002
 # How much of what was known of the pace remains with each further report.
@@ -21,14 +23,20 @@ class RowPace:
     def __init__(self) -> None:
         """Start slow: at first rows are not known to be quick, and go out one by one."""
         self._seconds = self._rows = 0.0
-        self.least = 1
+        self._keeps = _KEEPS
         self.row_s = CHUNK_S
         self.chunk = 1  # how many rows a worker gets at a time
+        self.low = _KEEPS  # it gets more when it has so many left
 
     @property
     def heavy(self) -> bool:
         """Whether one of them is known to take long enough to hold up others."""
         return self._rows > 0 and self.row_s > HEAVY_S
+
+    def wait_for_network(self, waits: bool) -> None:
+        """Note whether rows wait for a network, many at a time."""
+        self._keeps = _KEEPS_IF_WAITING if waits else _KEEPS
+        self.low = max(self._keeps, self.chunk // 2)
 
     def note(self, seconds: float, rows: int) -> None:
         """Note how long a worker took for so many rows."""
@@ -37,7 +45,8 @@ class RowPace:
         self._seconds = _FADING * self._seconds + seconds
         self._rows = _FADING * self._rows + rows
         self.row_s = max(self._seconds / self._rows, 1e-6)
-        self.chunk = max(self.least, chunk_of(self.row_s))
+        self.chunk = chunk_of(self.row_s)
+        self.low = max(self._keeps, self.chunk // 2)
 
 
 def chunk_of(row_s: float) -> int:

@@ -1,6 +1,6 @@
 """What workers report: who has a sample no more, and what follows from that for others."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -51,35 +51,50 @@ class Reports:
                 self._handed_back(worker, message.samples, now)
 
     def _prepared(self, worker: Worker, message: Prepared) -> None:
-        # Nobody waits any more for what it does not have.
-        each = zip(message.samples, message.size_of_each, message.layout_of_each, strict=True)
-        known: dict[int, tuple[int, bytes]] = {}
-        orders: list[Row | Own] = []
-        for sample, size_bytes, layout in each:
-            if sample not in worker.busy or sample in known:
-                continue
-            order = worker.busy[sample]
-            if isinstance(order, Compare) or not 0 < size_bytes <= order.size_bytes:
-                raise BadMessage(f"{size_bytes} bytes in the slot of sample {sample}")
-            known[sample] = size_bytes, layout
-            orders.append(order)
+        samples, sizes = message.samples, message.size_of_each
+        orders = self._taken(worker, samples, sizes)
         if not orders:
             return
+        layouts = message.layout_of_each
         worker.late = worker.alone = False
         staff = self._staff
-        for order in orders:
-            staff.dropped(worker, order.sample)
         if staff.suspects:
-            staff.suspects.difference_update(known)
+            staff.suspects.difference_update(samples)
         self._note_time(worker, orders, message.seconds)
-        if len(known) < len(message.samples):
-            sizes, layouts = zip(*known.values(), strict=True)
-            message = replace(message, samples=tuple(known), sizes=sizes, layouts=layouts)
+        if len(orders) < len(samples):
+            told = dict(zip(samples, zip(sizes, layouts, strict=True), strict=True))
+            samples = tuple([order.sample for order in orders])
+            sizes, layouts = zip(*[told[sample] for sample in samples], strict=True)
+            message = replace(message, samples=samples, sizes=sizes, layouts=layouts)
         staff.tell(message)
         if staff.held:
-            for order in orders:
+            for order, layout in zip(orders, layouts, strict=True):
                 if order.sample in staff.held:
-                    staff.source_is_ready(order, known[order.sample][1])
+                    staff.source_is_ready(order, layout)
+
+    def _taken(
+        self, worker: Worker, samples: Sequence[int], sizes: Sequence[int]
+    ) -> list[Row | Own]:
+        """Take what is prepared from its worker: all of it that it had, or nothing."""
+        busy, holder = worker.busy, self._staff.holder
+        orders: list[Row | Own] = []
+        for sample, size_bytes in zip(samples, sizes, strict=True):
+            order = busy.pop(sample, None)
+            if order is None:
+                continue  # nobody waits for it any more, or it was told before
+            if isinstance(order, Compare) or not 0 < size_bytes <= order.size_bytes:
+                for one in (*orders, order):
+                    busy[one.sample] = one
+                raise BadMessage(f"{size_bytes} bytes in the slot of sample {sample}")
+            orders.append(order)
+        for order in orders:
+            if holder.get(order.sample) is worker:
+                del holder[order.sample]
+        if worker.own:
+            worker.own -= sum(isinstance(order, Own) for order in orders)
+        if worker.unplaced:
+            worker.unplaced.difference_update(samples)
+        return orders
 
     def _note_time(self, worker: Worker, orders: list[Row | Own], seconds: float) -> None:
         """Charge what was reported to whom it was done for; a report is of rows or of own parts."""

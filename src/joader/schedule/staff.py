@@ -62,12 +62,13 @@ class Staff:
         """Hand orders out."""
         if not worker.busy:
             worker.latest = now
+        busy, holder = worker.busy, self.holder
         for order in orders:
-            worker.busy[order.sample] = order
-            if isinstance(order, Compare):
-                continue
-            self.holder[order.sample] = worker
-            if isinstance(order, Own):
+            busy[order.sample] = order
+            if isinstance(order, Row):
+                holder[order.sample] = worker
+            elif isinstance(order, Own):
+                holder[order.sample] = worker
                 worker.own += 1
         worker.crew.note_room(worker)
         self.out.append(Give(worker.id, messages_of(orders)))

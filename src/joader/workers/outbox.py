@@ -1,8 +1,9 @@
 """What a worker has to report, on its way out.
 
 Reports wait for each other: those of a chunk go out in one write, when it is done or REPORT_S after
-the last. The thread that works adds to them and sends them. Where the next row takes unexpectedly
-long, the thread that listens sends what has waited for too long (`flush_if_held`).
+the first of them was begun; so rows that take longer wait for nothing. The thread that works adds
+to them and sends them. Where the next row takes unexpectedly long, the thread that listens sends
+what has waited for HELD_S.
 
 Prepared samples travel in one message for rows and one for own parts, each with the seconds that
 they took: the daemon charges them to different claimants.
@@ -14,7 +15,7 @@ import time
 from joader.messages import Compared, Failed, NotBegun, Prepared, Sized
 from joader.wire import Channel
 
-# How long reports may wait for the next one.
+# How long the rows may take that are reported together.
 REPORT_S = 0.01
 # After so long the listening thread sends them.
 HELD_S = 2 * REPORT_S
@@ -34,13 +35,13 @@ class Outbox:
         self._others: list[Reply] = []
         # Time that is not told yet: what failed or was only sized is charged with the next.
         self._rows_s = self._own_s = 0.0
-        self._since = time.monotonic()  # when the last were sent, or the first of these added
+        self._since = 0.0  # when the first of them was begun
 
     def add(self, reply: Reply, own: bool, seconds: float) -> None:
         """Take a report, of an own part or a row, that took so long."""
         with self._lock:
             if not self._holds:
-                self._since = time.monotonic()
+                self._since = time.monotonic() - seconds
             if own:
                 self._own_s += seconds
             else:
@@ -62,7 +63,7 @@ class Outbox:
         return bool(self._rows or self._own or self._others)
 
     def flush(self, after_s: float = 0.0) -> bool:
-        """Send what there is, if it has waited for so long; tell whether anything was sent."""
+        """Send what there is, if the first was begun so long ago; tell if anything was sent."""
         with self._lock:
             if not self._holds or time.monotonic() - self._since < after_s:
                 return False
