@@ -157,8 +157,9 @@ class Worker(Peer):
                     else:
                         self.finish(sample, offset, room, place == last)
             case Place():
+                sizes = tuple([self.sized.pop(sample) for sample in message.samples])
+                self.say(Prepared(message.samples, sizes, (LAYOUT,)))
                 for sample in message.samples:
-                    self.say(Prepared((sample,), (self.sized.pop(sample),), (LAYOUT,)))
                     for own in self.followers.pop(sample, ()):
                         self.finish(*own, True)
             case Compare():

@@ -30,7 +30,7 @@ from joader.schedule.actions import (
     Tell,
     Warn,
 )
-from joader.schedule.blame import Note
+from joader.schedule.blame import Note, Pulse
 from joader.schedule.dispatch import Dispatch
 from joader.schedule.whereabouts import acts_in_s, whereabouts
 
@@ -50,6 +50,7 @@ class Worker:
         self.working: list[Note] = []
         self.alive = True
         self.bytes = 1 << 20
+        self.pulse: Pulse | None = None  # not to be found out
         self.id = floor.dispatch.arrived(ticket, number, self.pid, floor.now)
         self.state = floor.dispatch.staff.workers[self.id]
 
@@ -253,7 +254,7 @@ class Floor:
 
     def look(self) -> None:
         self._looked = self.now
-        seen = {w.id: Seen(w.working, w.bytes) for w in self.workers if w.alive}
+        seen = {w.id: Seen(w.working, w.bytes, w.pulse) for w in self.workers if w.alive}
         self.dispatch.look(self.now, seen)
         self.act()
 

@@ -7,7 +7,7 @@ found at once, however many workers there are. Not here: who gets what (feeding.
 
 from dataclasses import dataclass, field
 
-from joader.schedule.blame import STUCK_S, Note
+from joader.schedule.blame import STUCK_S, Note, Pulse
 from joader.schedule.claims import Claims
 from joader.schedule.orders import Order, Own
 
@@ -27,6 +27,8 @@ class Worker:
     alone: bool = False  # it has a suspect in hand, and gets nothing beside it
     leaving: bool = False  # it gets nothing more, and ends when it has nothing in hand
     asked_back: float | None = None  # since when it owes an answer to HandBack
+    pulse: Pulse | None = None  # when it was asked
+    silent: int = 0  # how often it was seen since that could have answered
     gone: bool = False  # its connection has ended; how, is not known yet
     late: bool = False  # it has not answered: what it has is done by others, too
     overdue: tuple[Note, ...] = ()  # what it is killed for

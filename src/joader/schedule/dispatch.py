@@ -43,10 +43,12 @@ class Dispatch:
         self._watch = Watch(self.staff, most_growth_bytes)
         self._feeding = Feeding(self.staff, cores)
         self._leave_at: dict[str, float] = {}  # when crews without jobs are dismissed, by ticket
+        self._places: dict[int, list[tuple[int, int, int]]] = {}  # not said yet, by worker
         self._ids = count()
 
     def decided(self) -> list[Action]:
         """Return what is to be done since this was asked last."""
+        self._say_places()
         said, self.staff.out = self.staff.out, []
         return said
 
@@ -136,7 +138,6 @@ class Dispatch:
 
     def place(self, message: Place) -> None:
         """Say where samples go that did not fit; if their worker is ending, `Lost` follows."""
-        parts: dict[int, list[tuple[int, int, int]]] = {}  # by worker
         for sample, offset, size_bytes in zip(
             message.samples, message.offsets, message.sizes, strict=True
         ):
@@ -146,12 +147,17 @@ class Dispatch:
                 assert not isinstance(known, Compare)
                 worker.busy[sample] = replace(known, offset=offset, size_bytes=size_bytes)
                 worker.unplaced.discard(sample)
-                parts.setdefault(worker.id, []).append((sample, offset, size_bytes))
-        for id, slots in parts.items():
+                self._places.setdefault(worker.id, []).append((sample, offset, size_bytes))
+
+    def _say_places(self) -> None:
+        """Tell each worker all its places of this turn at once: it reports them together, too."""
+        for id, slots in self._places.items():
             self.staff.out.append(Give(id, [Place(*zip(*slots, strict=True))]))
+        self._places.clear()
 
     def drop(self, samples: Iterable[int]) -> None:
         """Forget samples that nobody wants any more, and what waits for them."""
+        self._say_places()  # what is dropped after it had a place is dropped after it
         for sample in samples:
             worker = self.staff.holder.get(sample)
             if worker is not None:
@@ -242,7 +248,7 @@ class Dispatch:
         blamed, others = blame.whose_fault(worker.busy, at_work, innocent)
         for sample in list(worker.busy):
             self.staff.dropped(worker, sample)
-        self.staff.lose(others, blame.death(code), blamed=False)
+        self.staff.lose(others, blame.death(code), blamed=False, expected=crew.ended)
         working = [note for note in at_work if note.sample in blamed]
         self.staff.lose(blamed, blame.death(code, working, trace), blamed=True)
 
@@ -252,6 +258,11 @@ class Dispatch:
         self._reports.take(worker, messages, now)
 
     # Time passes.
+
+    def in_doubt(self, id: int, now: float) -> bool:
+        """Tell whether a worker has not answered for a while: its pulse should be looked at."""
+        worker = self.staff.workers[id]
+        return worker.asked_back is not None or worker.is_stuck(now)
 
     def look(self, now: float, seen: Mapping[int, Seen]) -> None:
         """Act on what is wrong with workers, and on those that nobody needs."""

@@ -143,7 +143,8 @@ class Reports:
         orders = [order for s in samples if (order := self._staff.dropped(worker, s)) is not None]
         crew = worker.crew
         if crew.ended:
-            self._staff.lose([order.sample for order in orders], "its job has left", blamed=False)
+            back = [order.sample for order in orders]
+            self._staff.lose(back, "its job has left", blamed=False, expected=True)
             return
         self._staff.put_back(crew, [o for o in orders if not isinstance(o, Own) or o.layout])
         for order in orders:

@@ -187,14 +187,18 @@ class Staff:
 
     # What nobody has any more.
 
-    def lose(self, samples: list[int], reason: str, blamed: bool) -> None:
-        """Say which samples went with a worker; those that are blamed are suspect."""
+    def lose(self, samples: list[int], reason: str, blamed: bool, expected: bool = False) -> None:
+        """Say which samples went with a worker; those that are blamed are suspect.
+
+        `expected`: it was to end, so nobody need be warned.
+        """
         if not samples or self.closing:
             return
         gone = [*samples, *self.let_go(samples)]
         if blamed:
             self.suspects.update(gone)
-        self.out.append(Warn(f"{len(gone)} samples lost: {reason}"))
+        if not expected:
+            self.out.append(Warn(f"{len(gone)} samples lost: {reason}"))
         self.tell(Lost(tuple(gone), reason, blamed))
 
     def unread(self, samples: Sequence[int]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from joader.messages import HandBack, Late
 from joader.schedule import blame
 from joader.schedule.actions import Abandon, Give, Seen, Warn
-from joader.schedule.blame import LATE_S, STUCK_S
+from joader.schedule.blame import LATE_LOOKS, LATE_S, STUCK_S
 from joader.schedule.crew import Worker
 from joader.schedule.staff import Staff
 
@@ -55,12 +55,13 @@ class Watch:
             worker.overdue = tuple(again)
             self._staff.out.append(Abandon(worker.id))
         # Also those that are to leave once they have done what they have: others wait for it.
-        elif worker.asked_back is not None and now - worker.asked_back > LATE_S:
-            self._note_late(worker)
+        elif worker.asked_back is not None:
+            worker.silent += blame.could_answer(worker.pulse, seen.pulse)
+            if now - worker.asked_back > LATE_S and worker.silent >= LATE_LOOKS:
+                self._note_late(worker)
         elif worker.is_stuck(now):
-            if worker.asked_back is None:
-                worker.asked_back = now
-                self._staff.out.append(Give(worker.id, [HandBack()]))
+            worker.asked_back, worker.pulse, worker.silent = now, seen.pulse, 0
+            self._staff.out.append(Give(worker.id, [HandBack()]))
         elif not worker.leaving and (
             self._has_grown(worker, seen.private_bytes)
             or (not worker.busy and now - worker.latest > IDLE_S)

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from joader.errors import BadMessage
 from joader.messages import FromWorker
+from joader.schedule.blame import Pulse
 from joader.wire import Mail, Stream
 from joader.workers.desk import SIGNAL, Desk
 
@@ -130,6 +131,21 @@ class Hand(asyncio.BufferedProtocol):
         except (OSError, ValueError):  # it has just ended
             return 0
         return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
+
+    def pulse(self) -> Pulse | None:
+        """Return what the process has had of processors, and whether a thread waits for one."""
+        folder = f"/proc/{self.pid}/task"
+        ticks, runnable = 0, False
+        try:
+            for thread in os.listdir(folder):
+                with open(f"{folder}/{thread}/stat") as file:
+                    # The name before it may hold anything.
+                    state, *fields = file.read().rpartition(")")[2].split()
+                runnable |= state == "R"
+                ticks += int(fields[10]) + int(fields[11])  # utime, stime
+        except (OSError, ValueError, IndexError):  # it has just ended, or is of another namespace
+            return None
+        return Pulse(ticks / os.sysconf("SC_CLK_TCK"), runnable)
 
     # The end.
 

@@ -273,8 +273,16 @@ class Pool:
     def _watch(self) -> None:
         """Look at all workers, now and again and again."""
         self._watching = asyncio.get_running_loop().call_later(WATCH_S, self._watch)
-        seen = {id: Seen(h.desk.notes(), h.private_bytes()) for id, h in self._hands.items()}
-        self.dispatch.look(time.monotonic(), seen)
+        now = time.monotonic()
+        seen = {
+            id: Seen(
+                hand.desk.notes(),
+                hand.private_bytes(),
+                hand.pulse() if self.dispatch.in_doubt(id, now) else None,
+            )
+            for id, hand in self._hands.items()
+        }
+        self.dispatch.look(now, seen)
         self._act()
 
 
