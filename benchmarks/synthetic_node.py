@@ -48,7 +48,7 @@ from joader.messages import (
 from joader.wire import Stream, connected_to, frame, welcomed
 
 LAYOUT = b"synthetic"
-# As a real worker: see REPORT_S in workers/loop.py.
+# As a real worker: see REPORT_S in workers/outbox.py.
 REPORT_S = 0.01
 WANTS = 4  # batches that a job asks for ahead
 
@@ -125,8 +125,8 @@ class Worker(Peer):
     def __init__(self, case: Case, counts: Counts) -> None:
         super().__init__(ToWorker)
         self.case, self.counts = case, counts
-        # (seconds, reply, whether its message ends with it)
-        self.queue: deque[tuple[float, Any, bool]] = deque()
+        # (seconds, reply, whether it is of an own part, whether its message ends with it)
+        self.queue: deque[tuple[float, Any, bool, bool]] = deque()
         self.sized: dict[int, int] = {}
         self.followers: dict[int, list[tuple[int, int, int]]] = {}  # of what waits for its slot
         self.at_work = False
@@ -140,7 +140,7 @@ class Worker(Peer):
                     zip(message.samples, message.rows, message.offsets, message.sizes, strict=True)
                 ):
                     reply = self.reply(sample, case.size(row), offset, room)
-                    self.queue.append((case.row_ms / 1000, reply, place == last))
+                    self.queue.append((case.row_ms / 1000, reply, False, place == last))
             case Finish():
                 last = len(message.samples) - 1
                 for place, (sample, source, offset, room) in enumerate(
@@ -157,8 +157,9 @@ class Worker(Peer):
                     else:
                         self.finish(sample, offset, room, place == last)
             case Place():
+                sizes = tuple([self.sized.pop(sample) for sample in message.samples])
+                self.say(Prepared(message.samples, sizes, (LAYOUT,)))
                 for sample in message.samples:
-                    self.say(Prepared((sample,), (self.sized.pop(sample),), (LAYOUT,)))
                     for own in self.followers.pop(sample, ()):
                         self.finish(*own, True)
             case Compare():
@@ -170,7 +171,7 @@ class Worker(Peer):
 
     def finish(self, sample: int, offset: int, room: int, ends: bool) -> None:
         reply = self.reply(sample, int(1000 * self.case.own_kb), offset, room)
-        self.queue.append((self.case.own_ms / 1000, reply, ends))
+        self.queue.append((self.case.own_ms / 1000, reply, True, ends))
         self.counts.own += 1
 
     def reply(self, sample: int, size: int, offset: int, room: int) -> Any:
@@ -181,25 +182,24 @@ class Worker(Peer):
 
     def work(self) -> None:
         """Do the next rows, until it is time to report."""
-        seconds, replies, ends = 0.0, [], False
-        while self.queue and not ends and (seconds < REPORT_S):
-            row_s, reply, ends = self.queue.popleft()
-            seconds += row_s
-            replies.append(reply)
+        # Seconds and replies of rows, of own parts.
+        seconds, done, ends = [0.0, 0.0], ([], []), False
+        while self.queue and not ends and (sum(seconds) < REPORT_S):
+            row_s, reply, own, ends = self.queue.popleft()
+            seconds[own] += row_s
+            done[own].append(reply)
         self.at_work = True
-        asyncio.get_running_loop().call_later(seconds, self.report, replies)
+        asyncio.get_running_loop().call_later(sum(seconds), self.report, seconds, done)
 
-    def report(self, replies: list[Any]) -> None:
+    def report(self, seconds: list[float], done: tuple[list[Any], list[Any]]) -> None:
         self.counts.reports += 1
-        joined: list[Any] = []
-        for reply in replies:
-            last = joined[-1] if joined else None
-            if isinstance(last, Prepared) and isinstance(reply, Prepared):
-                samples, sizes = last.samples + reply.samples, last.sizes + reply.sizes
-                joined[-1] = Prepared(samples, sizes, (LAYOUT,))
-            else:
-                joined.append(reply)
-        self.say(*joined)
+        for took_s, replies in zip(seconds, done, strict=True):
+            prepared = [reply for reply in replies if isinstance(reply, Prepared)]
+            if prepared:
+                samples = tuple([reply.samples[0] for reply in prepared])
+                sizes = tuple([reply.sizes[0] for reply in prepared])
+                self.say(Prepared(samples, sizes, (LAYOUT,), took_s))
+            self.say(*(reply for reply in replies if isinstance(reply, Sized)))
         self.at_work = False
         if self.queue:
             self.work()

@@ -17,6 +17,21 @@ def prepare(sample: int, row: int, offset: int, size_bytes: int, key: int = 0) -
     )
 
 
+def chunk(*rows: int, slot_bytes: int = 64) -> Prepare:
+    """Return an order for several rows: sample and slot have the row's number."""
+    return Prepare(
+        "recipe",
+        1,
+        0,
+        samples=rows,
+        rows=rows,
+        positions=rows,
+        times=(0,) * len(rows),
+        offsets=tuple(slot_bytes * row for row in rows),
+        sizes=(slot_bytes,) * len(rows),
+    )
+
+
 def finish(sample: int, source: int, offset: int, size_bytes: int, job: int = 1) -> Finish:
     """Return an own part of a sample that is still in the worker's hands."""
     return Finish(

@@ -76,13 +76,13 @@ class Stream(Generic[T]):
         self._buffer = bytearray()
         self._start = 0  # of what was not taken
 
-    def feed(self, data: bytes) -> Iterator[T]:
+    def feed(self, data: bytes | memoryview) -> Iterator[T]:
         """Yield the messages that are complete with these bytes."""
         self.put(data)
         while (message := self.take()) is not None:
             yield message
 
-    def put(self, data: bytes) -> None:
+    def put(self, data: bytes | memoryview) -> None:
         """Keep what was received; raise BadMessage if there is no room for it."""
         self._allowance.take(len(data))
         self._buffer += data
@@ -193,6 +193,13 @@ class Channel(Generic[T]):
             raise TimeoutError("nothing has come yet")
         if self.socket.fileno() not in ready:
             raise ConnectionLost("the process that was to serve us has ended")
+
+    def comes(self, timeout_s: float) -> bool:
+        """Tell whether there is something to receive, in a while; the socket stays as it is.
+
+        Not by a timeout of the socket: another thread may be sending.
+        """
+        return bool(self._ready or self._look.poll(timeout_s * 1000))
 
     def look_ahead(self) -> list[T]:
         """Return the messages that have arrived, without waiting and without receiving them.

@@ -30,7 +30,7 @@ from joader.schedule.actions import (
     Tell,
     Warn,
 )
-from joader.schedule.blame import Note
+from joader.schedule.blame import Note, Pulse
 from joader.schedule.dispatch import Dispatch
 from joader.schedule.whereabouts import acts_in_s, whereabouts
 
@@ -50,6 +50,7 @@ class Worker:
         self.working: list[Note] = []
         self.alive = True
         self.bytes = 1 << 20
+        self.pulse: Pulse | None = None  # not to be found out
         self.id = floor.dispatch.arrived(ticket, number, self.pid, floor.now)
         self.state = floor.dispatch.staff.workers[self.id]
 
@@ -65,11 +66,15 @@ class Worker:
         return [type(message) for message in self.said if not isinstance(message, orders)]
 
     def say(self, *messages: Any) -> None:
-        self.floor.dispatch.reported(self.id, messages, self.floor.now)
-        self.floor.act()
+        try:
+            self.floor.dispatch.reported(self.id, messages, self.floor.now)
+        finally:
+            self.floor.act()
+        self.floor.feed()
 
-    def report(self, *samples: int, size_bytes: int = SLOT_BYTES) -> None:
-        self.say(*(Prepared((sample,), (size_bytes,), (LAYOUT,)) for sample in samples))
+    def report(self, *samples: int, size_bytes: int = SLOT_BYTES, row_s: float = 0.0) -> None:
+        """Say that samples are prepared, each by itself, and took so long each."""
+        self.say(*(Prepared((one,), (size_bytes,), (LAYOUT,), row_s) for one in samples))
 
     def begin(self, sample: int) -> None:
         """Work on a sample, as its desk tells."""
@@ -249,7 +254,7 @@ class Floor:
 
     def look(self) -> None:
         self._looked = self.now
-        seen = {w.id: Seen(w.working, w.bytes) for w in self.workers if w.alive}
+        seen = {w.id: Seen(w.working, w.bytes, w.pulse) for w in self.workers if w.alive}
         self.dispatch.look(self.now, seen)
         self.act()
 

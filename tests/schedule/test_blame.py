@@ -2,7 +2,16 @@
 
 import pytest
 
-from joader.schedule.blame import Note, SeenBefore, acts_in_s, death, too_long, whose_fault
+from joader.schedule.blame import (
+    Note,
+    Pulse,
+    SeenBefore,
+    acts_in_s,
+    could_answer,
+    death,
+    too_long,
+    whose_fault,
+)
 
 
 def note(sample: int, since: float = 0.0, step: str = "reading the row") -> Note:
@@ -52,3 +61,19 @@ def test_a_death_is_told_with_its_signal_or_code_and_what_the_worker_was_at() ->
     assert "it is not known how" in death(None)
     assert death(-11, [note(1)], "trace").splitlines()[1] == "It was at: reading the row. trace"
     assert too_long(note(1), 2.5, 77, "").startswith("reading the row took more than 2.5 s")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "could"),
+    [
+        (Pulse(1.0, True), Pulse(1.01, True), False),  # a full machine
+        (Pulse(1.0, True), Pulse(1.5, True), True),  # native code that holds the interpreter
+        (Pulse(1.0, True), Pulse(1.0, False), True),  # stopped
+        (None, Pulse(1.0, True), True),
+        (Pulse(1.0, True), None, True),
+    ],
+)
+def test_who_wants_a_processor_and_gets_none_could_not_answer(
+    before: Pulse | None, now: Pulse | None, could: bool
+) -> None:
+    assert could_answer(before, now) is could

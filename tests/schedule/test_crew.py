@@ -5,7 +5,7 @@ import pytest
 from joader.errors import BadMessage
 from joader.messages import Drop, Failed, HandBack, Place, Prepared, Sized, Stop
 from joader.schedule.blame import LATE_S, STUCK_S
-from joader.schedule.pace import MOST_AHEAD
+from joader.schedule.pace import MOST_CHUNK
 from joader.schedule.watch import IDLE_S
 from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, Nursery, one_worker
 
@@ -24,11 +24,10 @@ def test_a_worker_with_quick_rows_gets_them_in_large_parts(floor: Floor) -> None
     worker = one_worker(floor, *range(4000))
     most = 0
     while worker.has:
-        worker.report(*worker.has)
-        floor.now += 1e-6
+        worker.report(*worker.has, row_s=1e-5)
         floor.settle()
         most = max(most, len(worker.has))
-        assert len(worker.has) <= MOST_AHEAD
+        assert len(worker.has) <= 2 * MOST_CHUNK
     assert most > 64
     assert len(floor.prepared) == 4000
 

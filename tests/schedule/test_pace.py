@@ -2,23 +2,46 @@
 
 import pytest
 
-from joader.schedule.pace import AHEAD, MOST_AHEAD, ReadingPace, RowPace
+from joader.schedule.pace import MOST_CHUNK, ReadingPace, RowPace
 
 
-def test_rows_that_are_not_known_to_be_quick_come_two_at_a_time() -> None:
+def test_rows_that_are_not_known_to_be_quick_go_out_one_by_one() -> None:
     pace = RowPace()
-    assert pace.room(0, waits=False) == 2
-    assert pace.room(2, waits=False) == 0
-    assert pace.room(0, waits=True) == AHEAD  # rows that wait for a network are begun together
+    assert pace.chunk == 1
+    assert not pace.heavy
+    for _ in range(50):
+        pace.note(1.0, 1)
+    assert pace.chunk == 1
+    assert pace.heavy
 
 
-def test_quick_rows_come_in_large_parts_and_never_too_many() -> None:
+@pytest.mark.parametrize(("row_s", "chunk"), [(1e-5, MOST_CHUNK), (0.001, 20), (0.008, 2)])
+def test_a_chunk_keeps_a_worker_busy_for_a_moment_and_is_never_too_large(
+    row_s: float, chunk: int
+) -> None:
     pace = RowPace()
-    for _ in range(200):
-        pace.note(1e-5, 10)
-    assert pace.room(0, waits=False) == MOST_AHEAD
-    assert pace.room(MOST_AHEAD - 10, waits=False) == 0  # not for a few
-    assert pace.room(MOST_AHEAD // 2, waits=False) == MOST_AHEAD // 2
+    for _ in range(50):
+        pace.note(4 * row_s * 0.99, 4)
+    assert pace.chunk == chunk
+
+
+def test_one_slow_row_does_not_make_quick_ones_go_out_one_by_one() -> None:
+    pace = RowPace()
+    for _ in range(50):
+        pace.note(0.01, 10)
+    pace.note(5.0, 1)
+    assert pace.row_s < 0.002
+    for _ in range(50):
+        pace.note(0.1, 1)  # but many do
+    assert pace.chunk == 1
+
+
+def test_more_rows_that_wait_for_a_network_are_in_hand() -> None:
+    pace = RowPace()
+    pace.note(1.0, 1)
+    usual = pace.low
+    pace.wait_for_network(True)
+    assert pace.low > usual
 
 
 def test_the_pace_of_a_job_does_not_depend_on_its_batches() -> None:

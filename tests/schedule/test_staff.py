@@ -46,7 +46,7 @@ def test_what_is_given_has_a_holder_until_it_is_dropped_and_comparisons_have_non
 ) -> None:
     worker = staff.workers[1]
     staff.give(worker, [row(5), Compare(1, 6, "code", 6, 0)], now=3.0)
-    assert (worker.latest, worker.since) == (3.0, {5: 3.0, 6: 3.0})
+    assert worker.latest == 3.0
     assert staff.holder == {5: worker}
     assert staff.dropped(worker, 5) == row(5)
     assert (staff.holder, list(worker.busy)) == ({}, [6])
@@ -67,10 +67,10 @@ def test_an_own_part_goes_to_who_has_its_source_or_is_held_for_it(staff: Staff) 
     staff.finish(crew, own(50, 5), now=0.0)
     assert list(worker.busy) == [5, 50]
     staff.finish(crew, own(60, 6), now=0.0)
-    assert crew.held == {6: [own(60, 6)]}
+    assert staff.held == {6: [(crew, own(60, 6))]}
     staff.finish(crew, own(70, 7, b"layout"), now=0.0)
     assert list(crew.queue) == [own(70, 7, b"layout")]
-    staff.gone(5)
+    staff.gone(5, worker)
     assert list(worker.busy) == [5]
 
 
@@ -90,7 +90,7 @@ def test_what_is_lost_takes_own_parts_along_and_is_suspect_only_if_blamed(staff:
 def test_a_crew_that_ends_lets_each_worker_finish_what_it_has(staff: Staff) -> None:
     worker, crew = staff.workers[1], staff.crews["ticket"]
     staff.give(worker, [row(5)], now=0.0)
-    crew.queue.append(row(6))
+    staff.queue_rows(crew, [row(6)])
     staff.finish(crew, own(70, 7), now=0.0)
     assert staff.end(crew) == [6, 70]
     assert Give(1, [Stop()]) not in staff.out

@@ -1,6 +1,7 @@
 """What becomes of workers as time passes."""
 
 from joader.messages import HandBack
+from joader.schedule.blame import Pulse
 from joader.schedule.watch import IDLE_S
 from tests.schedule.floor import Floor, one_worker
 
@@ -60,3 +61,38 @@ def test_a_worker_that_grows_is_replaced_and_one_that_began_large_is_not() -> No
     floor.look()
     assert floor.told_to_stop() == [worker]
     assert any("has grown by 1024 MiB" in text for text in floor.warnings)
+
+
+def test_who_gets_no_processor_is_not_late_however_long_it_takes() -> None:
+    floor = Floor(cores=1)
+    worker = one_worker(floor, 5)
+    worker.begin(5)
+    worker.pulse = Pulse(1.0, runnable=True)
+    floor.later(40)
+    assert floor.late == []
+    assert floor.warnings == []
+    worker.pulse = Pulse(1.5, runnable=True)  # it had its chance, and has not answered
+    floor.later(1.5)
+    assert (5,) in floor.late
+
+
+def test_who_is_stopped_wants_no_processor_and_is_late() -> None:
+    floor = Floor(cores=1)
+    worker = one_worker(floor, 5)
+    worker.begin(5)
+    worker.pulse = Pulse(1.0, runnable=False)
+    floor.later(3.5)
+    assert (5,) in floor.late
+
+
+def test_one_look_is_not_enough_to_call_a_worker_late() -> None:
+    floor = Floor(cores=1)
+    worker = one_worker(floor, 5)
+    floor.now += 1.5
+    floor.look()
+    assert worker.told == [HandBack]
+    floor.now += 60.0  # the machine slept
+    floor.look()
+    assert floor.late == []
+    floor.look()
+    assert floor.late == [(5,)]

@@ -34,7 +34,7 @@ from joader.wire import Channel
 from joader.workers import loop
 from joader.workers.desk import Desk
 from joader.workers.loop import Worker
-from tests.orders import finish, prepare
+from tests.orders import chunk, finish, prepare
 from tests.processes.jobs import wait_until
 
 
@@ -88,7 +88,7 @@ def do(worker: Worker, *messages: Any) -> None:
     """Have a worker take messages in, and do what they say."""
     for message in messages:
         worker.listen_to(message)
-    while not worker._orders.empty() or worker._next:
+    while not worker._chunks.empty():
         worker.work()
 
 
@@ -292,13 +292,14 @@ def test_stored_rows_that_come_together_are_read_and_reported_together(
 ) -> None:
     monkeypatch.setattr(loop, "REPORT_S", 60.0)
     worker = bench.worker(Stored(bench.log))
-    do(worker, *(prepare(row, row, 64 * row, 64) for row in (4, 5, 6)))
+    do(worker, chunk(4, 5, 6))
     together = bench.channel.receive(5)
     assert isinstance(together, Prepared)
     assert together.samples == (4, 5, 6)
-    do(worker, *(prepare(row, row, 64 * row, 64) for row in (7, 3, 8)))
-    reports = [bench.channel.receive(5) for _ in range(3)]
-    assert [type(report) for report in reports] == [Prepared, Failed, Prepared]
+    do(worker, chunk(7, 3, 8))
+    reports = [bench.channel.receive(5) for _ in range(2)]
+    assert [type(report) for report in reports] == [Prepared, Failed]
+    assert reports[0].samples == (7, 8)
     assert "the disk is bad here" in reports[1].reason
     assert bench.log.read_text().split() == ["4,5,6", "7,3,8", "7", "3", "8"]
     assert bench.arena.view.view(np.int64)[:72:8].tolist() == [0, 0, 0, 0, 40, 50, 60, 70, 80]
@@ -308,7 +309,7 @@ def test_rows_that_were_read_together_are_handed_back_if_they_are_not_begun(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with served(bench, bench.worker(Stored(bench.log)), monkeypatch):
-        bench.channel.send(*(prepare(row, row, 64 * row, 64) for row in (1, 2)), HandBack())
+        bench.channel.send(chunk(1, 2), HandBack())
         back = bench.channel.receive(5)
         assert isinstance(back, NotBegun)
         assert sorted(back.samples) == [1, 2]
@@ -328,3 +329,43 @@ def test_own_parts_go_back_with_the_row_they_wait_for(
         assert sorted(bench.channel.receive(5).samples) == [2, 3]
         bench.log.with_name("go").touch()
         assert bench.channel.receive(5).samples == (1,)
+
+
+def test_rows_of_a_chunk_are_reported_together_and_say_how_long_they_took(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Sleepy(Counted):
+        def __getitem__(self, row: int) -> Any:
+            time.sleep(0.02)
+            return super().__getitem__(row)
+
+    monkeypatch.setattr(loop, "REPORT_S", 60.0)
+    do(bench.worker(Sleepy(bench.log)), chunk(1, 2, 3, slot_bytes=512))
+    report = bench.channel.receive(5)
+    assert report.samples == (1, 2, 3)
+    assert report.seconds >= 0.06
+
+
+def test_what_is_done_does_not_wait_for_a_slow_row_behind_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(bench, bench.worker(Slow(bench.log)), monkeypatch):
+        bench.channel.send(chunk(5, 6, 0, 7, slot_bytes=512))
+        assert bench.channel.receive(5).samples == (5, 6)
+        bench.log.with_name("go").touch()
+        assert bench.channel.receive(5).samples == (0,)  # at once: it took long
+        assert bench.channel.receive(5).samples == (7,)
+
+
+def test_who_is_asked_for_what_it_has_not_begun_tells_first_what_is_done(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "HELD_S", 60.0)
+    with served(bench, bench.worker(Slow(bench.log)), monkeypatch):
+        bench.channel.send(chunk(5, 0, 6, 7, slot_bytes=512))
+        wait_until(lambda: any(note.sample == 0 for note in bench.desk.notes()))
+        bench.channel.send(HandBack())
+        assert bench.channel.receive(5).samples == (5,)
+        assert sorted(bench.channel.receive(5).samples) == [6, 7]
+        bench.log.with_name("go").touch()
+        assert bench.channel.receive(5).samples == (0,)

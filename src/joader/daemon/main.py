@@ -15,6 +15,7 @@ from joader.daemon.daemon import Daemon
 from joader.daemon.door import Door
 from joader.daemon.log_size import keep_short
 from joader.daemon.machine import cgroup, check_memory, default_config
+from joader.daemon.pacing import paced_loop
 from joader.daemon.start_lock import start_lock
 from joader.errors import BadArgument, JoaderError, NoDaemon
 
@@ -50,7 +51,8 @@ def _be_daemon(options: argparse.Namespace) -> None:
     _check(config)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
     log.setLevel(logging.INFO)
-    asyncio.run(serve(options.socket, config))
+    with asyncio.Runner(loop_factory=paced_loop) as runner:
+        runner.run(serve(options.socket, config))
 
 
 def _check(config: DaemonConfig) -> None:

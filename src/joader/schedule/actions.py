@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from joader.messages import Event, ToWorker
-from joader.schedule.blame import Note
+from joader.schedule.blame import Note, Pulse
 
 
 class Give(NamedTuple):
@@ -68,3 +68,4 @@ class Seen(NamedTuple):
 
     at_work: Sequence[Note]
     private_bytes: int
+    pulse: Pulse | None = None  # of those that are in doubt

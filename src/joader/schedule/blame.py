@@ -5,7 +5,8 @@ blame, costs a try, and is *suspect* until it went well once: it is done alone, 
 nothing with it again. The rest goes to the next worker as if nothing had happened. A row that
 exceeds the timeout of the jobs that read it is abandoned with its worker; it fails. A worker that
 works on one row for long is asked for what it has not begun; one that does not even answer is
-stopped (SIGSTOP, `docker pause`) or in native code that holds the interpreter, and is *late*.
+stopped (SIGSTOP, `docker pause`) or in native code that holds the interpreter, and is *late*. One
+that wants a processor and gets none is neither: on a full machine everybody waits.
 """
 
 from collections.abc import Iterable
@@ -15,6 +16,11 @@ from typing import NamedTuple
 STUCK_S = 1.0
 # … and without an answer for so long, others do what it has.
 LATE_S = 1.0
+# So often must it be seen silent that could have answered: the daemon, too, may have got no time.
+LATE_LOOKS = 2
+# Whoever has had so much of a processor could have answered: the interpreter changes threads every
+# 5 ms.
+_ANSWER_CPU_S = 0.2
 _SOON_S = 0.1
 
 
@@ -24,6 +30,24 @@ class Note(NamedTuple):
     sample: int
     since: float
     step: str
+
+
+class Pulse(NamedTuple):
+    """What a process has had of the machine, and whether it waits for more."""
+
+    cpu_s: float
+    runnable: bool
+
+
+def could_answer(before: Pulse | None, now: Pulse | None) -> bool:
+    """Tell whether a process has had the processor time to answer since then, or wants none.
+
+    A process that is stopped, or sleeps with the interpreter held, is not waiting for a processor.
+    Where nothing is known (another pid namespace), it is taken to be able to.
+    """
+    if before is None or now is None:
+        return True
+    return not now.runnable or now.cpu_s - before.cpu_s >= _ANSWER_CPU_S
 
 
 class SeenBefore:

@@ -1,18 +1,15 @@
 """The workers that one loader brings, what each has in hand, and what waits for them.
 
-An *own part* goes along with the row it needs: it is *held* while that row waits in the queue or is
-with another crew, sent with it or after it to the same worker, and queued like a row once its
-source is ready. Not here: who gets what (dispatch.py).
+Invariant: `idle` and `short` are the workers that take more, without anything in hand and with half
+a chunk at most; `note_room` is called whenever that may have changed. So who gets the next chunk is
+found at once, however many workers there are. Not here: who gets what (feeding.py).
 """
 
-from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from joader.messages import Compare
-from joader.schedule.blame import STUCK_S, Note
-from joader.schedule.orders import Order, Own, Row
-from joader.schedule.pace import RowPace
+from joader.schedule.blame import STUCK_S, Note, Pulse
+from joader.schedule.claims import Claims
+from joader.schedule.orders import Order, Own
 
 
 @dataclass(eq=False, slots=True)
@@ -25,11 +22,13 @@ class Worker:
     pid: int  # for messages
     latest: float  # when it reported last, or got something to do
     busy: dict[int, Order] = field(default_factory=dict)  # by sample, in the order they came
-    since: dict[int, float] = field(default_factory=dict)
+    own: int = 0  # how many of them are own parts
     unplaced: set[int] = field(default_factory=set)  # sized, and not told where to go
     alone: bool = False  # it has a suspect in hand, and gets nothing beside it
     leaving: bool = False  # it gets nothing more, and ends when it has nothing in hand
     asked_back: float | None = None  # since when it owes an answer to HandBack
+    pulse: Pulse | None = None  # when it was asked
+    silent: int = 0  # how often it was seen since that could have answered
     gone: bool = False  # its connection has ended; how, is not known yet
     late: bool = False  # it has not answered: what it has is done by others, too
     overdue: tuple[Note, ...] = ()  # what it is killed for
@@ -38,19 +37,24 @@ class Worker:
 
     def drop(self, sample: int) -> Order | None:
         """Note that it has a sample no more."""
-        self.since.pop(sample, None)
-        self.unplaced.discard(sample)
-        return self.busy.pop(sample, None)
+        order = self.busy.pop(sample, None)
+        if order is not None:
+            self.unplaced.discard(sample)
+            self.own -= isinstance(order, Own)
+        return order
 
     def is_stuck(self, now: float) -> bool:
         """Tell whether it has had something in hand for a while and has reported nothing."""
         return bool(self.busy) and now - self.latest > STUCK_S
 
-    def room(self, now: float) -> int:
-        """Return how many more orders it should get now."""
-        if self.late or self.is_stuck(now):
-            return 0
-        return self.crew.pace.room(len(self.busy), self.crew.waits)
+    @property
+    def runs_low(self) -> bool:
+        """Whether what it has in hand will soon be done."""
+        claims = self.crew.queue
+        if not self.own:
+            return len(self.busy) <= claims.shared.pace.low
+        rows = (len(self.busy) - self.own) / claims.shared.pace.low
+        return rows + self.own / claims.own_pace.low <= 1.0
 
 
 @dataclass(eq=False, slots=True)
@@ -62,21 +66,47 @@ class Crew:
     jobs: set[int] = field(default_factory=set)
     most: int = 0  # how many workers it lends; 0: its share of the cores
     lends: bool = True  # it works for others, too
-    waits: bool = False  # its rows wait for a network, many at a time
     nursery: bool = False  # it is here, and can bear workers
     ended: bool = False  # its last job has left
-    queue: deque[Order] = field(default_factory=deque)
-    held: dict[int, list[Own]] = field(default_factory=dict)  # by source, which none of ours has
+    reads_alone: bool = True  # no other crew has jobs with equal code
+    queue: Claims = field(default_factory=Claims)
     workers: list[Worker] = field(default_factory=list)
+    idle: dict[Worker, None] = field(default_factory=dict)
+    short: dict[Worker, None] = field(default_factory=dict)
     born: dict[int, float] = field(default_factory=dict)  # numbers on their way, and since when
     not_before: float = 0.0  # when the next may be born
     in_vain: float | None = None  # since when rows wait here and nobody takes them
-    pace: RowPace = field(default_factory=RowPace)
 
     @property
     def present(self) -> int:
         """How many workers there are, or will be in a moment, that take work."""
         return len(self.born) + sum(not (one.leaving or one.late) for one in self.workers)
+
+    def note_room(self, worker: Worker) -> None:
+        """Note whether a worker takes more, after what it has in hand has changed."""
+        if worker.leaving or worker.gone or worker.alone or worker.late:
+            self.idle.pop(worker, None)
+            self.short.pop(worker, None)
+        elif not worker.busy:
+            self.short.pop(worker, None)
+            self.idle[worker] = None
+        else:
+            self.idle.pop(worker, None)
+            if worker.runs_low:
+                self.short[worker] = None
+            else:
+                self.short.pop(worker, None)
+
+    def next_worker(self, now: float) -> Worker | None:
+        """Return who gets the next chunk: those first that have nothing in hand."""
+        if self.idle:
+            return next(iter(self.idle))
+        while self.short:
+            worker = next(iter(self.short))
+            if not worker.is_stuck(now):
+                return worker
+            del self.short[worker]  # until it reports
+        return None
 
     def next_numbers(self, count: int) -> list[int]:
         """Return numbers for workers to be born: the lowest that nobody has.
@@ -86,13 +116,3 @@ class Crew:
         taken = {one.number for one in self.workers if not one.leaving} | set(self.born)
         free = (number for number in range(len(taken) + count) if number not in taken)
         return [next(free) for _ in range(count)]
-
-    def put_back(self, orders: Iterable[Row | Compare | Own]) -> None:
-        """Queue orders before all others, in their order."""
-        self.queue.extendleft(reversed(list(orders)))
-
-    def surrender(self) -> list[Row]:
-        """Give up the rows that wait here, for others to do; own parts stay."""
-        rows = [order for order in self.queue if isinstance(order, Row)]
-        self.queue = deque(order for order in self.queue if not isinstance(order, Row))
-        return rows

@@ -4,6 +4,7 @@ An *order* is a row to prepare, a job's own part to do, or a row to compare.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -94,28 +95,26 @@ def own_parts_of(message: Finish) -> list[Own]:
 def messages_of(orders: Iterable[Order]) -> list[Prepare | Finish | Compare]:
     """Return messages for orders, in their order: one for those that differ in the row only."""
     messages: list[Prepare | Finish | Compare] = []
-    rows: list[Row] = []
+    run: list[Any] = []  # rows, or own parts, that go into one message
+    alike: tuple[Any, ...] = ()
     for order in orders:
-        if rows and not _alike(rows[0], order):
-            messages.append(_prepare(rows))
-            rows = []
-        if isinstance(order, Row):
-            rows.append(order)
-        elif isinstance(order, Own):
-            messages.append(_finish(order))
-        else:
-            messages.append(order)
-    if rows:
-        messages.append(_prepare(rows))
-    return messages
+        if isinstance(order, Compare):
+            messages += [*_joined(run), order]
+            run = []
+            continue
+        kind = type(order), order.job, order.key, isinstance(order, Row) and order.recipe
+        if run and kind != alike:
+            messages += _joined(run)
+            run = []
+        alike = kind
+        run.append(order)
+    return messages + _joined(run)
 
 
-def _alike(first: Row, other: Order) -> bool:
-    return isinstance(other, Row) and (first.recipe, first.job, first.key) == (
-        other.recipe,
-        other.job,
-        other.key,
-    )
+def _joined(run: list[Any]) -> list[Prepare | Finish | Compare]:
+    if not run:
+        return []
+    return [_prepare(run) if isinstance(run[0], Row) else _finish(run)]
 
 
 def _prepare(rows: list[Row]) -> Prepare:
@@ -132,16 +131,16 @@ def _prepare(rows: list[Row]) -> Prepare:
     )
 
 
-def _finish(own: Own) -> Finish:
+def _finish(parts: list[Own]) -> Finish:
     return Finish(
-        own.job,
-        own.key,
-        samples=(own.sample,),
-        sources=(own.source,),
-        source_offsets=(own.source_offset,),
-        positions=(own.position,),
-        times=(own.times,),
-        offsets=(own.offset,),
-        sizes=(own.size_bytes,),
-        layouts=(own.layout,),
+        parts[0].job,
+        parts[0].key,
+        samples=tuple([own.sample for own in parts]),
+        sources=tuple([own.source for own in parts]),
+        source_offsets=tuple([own.source_offset for own in parts]),
+        positions=tuple([own.position for own in parts]),
+        times=tuple([own.times for own in parts]),
+        offsets=tuple([own.offset for own in parts]),
+        sizes=tuple([own.size_bytes for own in parts]),
+        layouts=tuple([own.layout for own in parts]),
     )

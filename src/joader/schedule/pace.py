@@ -1,42 +1,57 @@
-"""How long rows take workers, and so how many each should have in hand; how fast jobs read."""
+"""How long rows take workers, and so how many make a chunk; how fast jobs read."""
 
-AHEAD = 4
-# Rows that take longer than this are handed out two at a time: one to work on, one to go on with.
-_SLOW_ROW_S = 0.02
-_AHEAD_IF_SLOW = 2
-# Rows of 20 µs are handed out by the dozen: a message per row would cost more than the row.
-AHEAD_S = 0.008
-MOST_AHEAD = 256
+# What a worker gets in one message keeps it busy for about so long. It gets the next when half of
+# it is done: so it has something to go on with while the daemon answers, and never much more.
+CHUNK_S = 0.02
+# However quick rows are: a worker that dies takes its chunks with it.
+MOST_CHUNK = 128
+# A worker has at least so many to go on with; rows that wait for a network are begun when they
+# come, all at once.
+_KEEPS = 1
+_KEEPS_IF_WAITING = 3
+# An own part that takes longer than this waits for its turn; shorter ones go along with their row.
+HEAVY_S = 0.002
 # How much of what was known of the pace remains with each further report.
-_FADING = 0.95
+_FADING = 0.9
+# One slow row says little of the next: a report counts as so many times the usual at most.
+_MOST_TIMES = 8.0
 
 
 class RowPace:
     """How long the rows of one loader take its workers, of late."""
 
     def __init__(self) -> None:
-        """Start slow: at first rows are not known to be quick."""
-        self._seconds = self._reports = 1.0
+        """Start slow: at first rows are not known to be quick, and go out one by one."""
+        self._seconds = self._rows = 0.0
+        self._keeps = _KEEPS
+        self.row_s = CHUNK_S
+        self.chunk = 1  # how many rows a worker gets at a time
+        self.low = _KEEPS  # it gets more when it has so many left
 
-    def note(self, seconds: float, reports: int) -> None:
-        """Note how long a worker took for so many reports.
+    @property
+    def heavy(self) -> bool:
+        """Whether one of them is known to take long enough to hold up others."""
+        return self._rows > 0 and self.row_s > HEAVY_S
 
-        Sums, of all workers: reports that come at once, after a while of none, are not quick rows.
-        """
-        self._seconds = _FADING * self._seconds + max(seconds, 1e-6)
-        self._reports = _FADING * self._reports + reports
+    def wait_for_network(self, waits: bool) -> None:
+        """Note whether rows wait for a network, many at a time."""
+        self._keeps = _KEEPS_IF_WAITING if waits else _KEEPS
+        self.low = max(self._keeps, self.chunk // 2)
 
-    def room(self, in_hand: int, waits: bool) -> int:
-        """Return how many more rows a worker should get that has so many in hand.
+    def note(self, seconds: float, rows: int) -> None:
+        """Note how long a worker took for so many rows."""
+        if self._rows:
+            seconds = min(seconds, _MOST_TIMES * rows * self.row_s)
+        self._seconds = _FADING * self._seconds + seconds
+        self._rows = _FADING * self._rows + rows
+        self.row_s = max(self._seconds / self._rows, 1e-6)
+        self.chunk = chunk_of(self.row_s)
+        self.low = max(self._keeps, self.chunk // 2)
 
-        `waits`: its rows wait for a network, and are begun when they come, all at once.
-        """
-        row_s = self._seconds / self._reports
-        least = _AHEAD_IF_SLOW if row_s > _SLOW_ROW_S and not waits else AHEAD
-        most = max(least, min(MOST_AHEAD, int(AHEAD_S / row_s)))
-        room = max(0, most - in_hand)
-        # One with quick rows gets them in large parts.
-        return room if room > most // 4 or most < 4 * AHEAD else 0
+
+def chunk_of(row_s: float) -> int:
+    """Return how many rows of this length make a chunk."""
+    return max(1, min(MOST_CHUNK, int(CHUNK_S / row_s)))
 
 
 class ReadingPace:

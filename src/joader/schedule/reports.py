@@ -1,14 +1,17 @@
 """What workers report: who has a sample no more, and what follows from that for others."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from joader.errors import BadMessage
 from joader.messages import Compare, Compared, Failed, FromWorker, NotBegun, Prepared, Sized
-from joader.schedule.crew import Crew, Worker
-from joader.schedule.orders import Order, Own, Row
+from joader.schedule.crew import Worker
+from joader.schedule.orders import Own, Row
 from joader.schedule.staff import Staff
+
+# No row takes that long: what a worker says of its time is not believed beyond it.
+_MOST_S = 1e6
 
 
 class Reports:
@@ -21,18 +24,20 @@ class Reports:
     def take(self, worker: Worker, messages: Iterable[FromWorker], now: float) -> None:
         """Take in what a worker has said; BadMessage if it cannot be."""
         done = worker.done
-        for message in messages:
-            self._reported(worker, message, now)
-        if worker.done > done:
-            worker.crew.pace.note(now - worker.latest, worker.done - done)
-            worker.latest = now
+        try:
+            for message in messages:
+                self._reported(worker, message, now)
+        finally:
+            if worker.done > done:
+                worker.latest = now
+            worker.crew.note_room(worker)
         self._staff.let_leave(worker)
 
     def _reported(self, worker: Worker, message: FromWorker, now: float) -> None:
         match message:
             case Prepared():
-                worker.done += len(message.samples)
                 self._prepared(worker, message)
+                worker.done += len(message.samples)
             case Sized():
                 worker.done += len(message.samples)
                 self._sized(worker, message)
@@ -46,38 +51,59 @@ class Reports:
                 self._handed_back(worker, message.samples, now)
 
     def _prepared(self, worker: Worker, message: Prepared) -> None:
-        # Nobody waits any more for what it does not have.
-        each = zip(message.samples, message.size_of_each, message.layout_of_each, strict=True)
-        known: dict[int, tuple[int, bytes]] = {}
-        orders: list[Row | Own] = []
-        for sample, size_bytes, layout in each:
-            if sample not in worker.busy or sample in known:
-                continue
-            order = worker.busy[sample]
-            if isinstance(order, Compare) or not 0 < size_bytes <= order.size_bytes:
-                raise BadMessage(f"{size_bytes} bytes in the slot of sample {sample}")
-            known[sample] = size_bytes, layout
-            orders.append(order)
+        samples, sizes = message.samples, message.size_of_each
+        orders = self._taken(worker, samples, sizes)
         if not orders:
             return
-        worker.late = False
-        for order in orders:
-            self._staff.dropped(worker, order.sample)
-            self._staff.cleared(worker, order.sample)
-        if len(known) < len(message.samples):
-            sizes, layouts = zip(*known.values(), strict=True)
-            message = replace(message, samples=tuple(known), sizes=sizes, layouts=layouts)
-        self._staff.tell(message)
-        for crew in self._staff.crews.values():
-            if crew.held:
-                for order in orders:
-                    self._source_is_ready(crew, order, known[order.sample][1])
+        layouts = message.layout_of_each
+        worker.late = worker.alone = False
+        staff = self._staff
+        if staff.suspects:
+            staff.suspects.difference_update(samples)
+        self._note_time(worker, orders, message.seconds)
+        if len(orders) < len(samples):
+            told = dict(zip(samples, zip(sizes, layouts, strict=True), strict=True))
+            samples = tuple([order.sample for order in orders])
+            sizes, layouts = zip(*[told[sample] for sample in samples], strict=True)
+            message = replace(message, samples=samples, sizes=sizes, layouts=layouts)
+        staff.tell(message)
+        if staff.held:
+            for order, layout in zip(orders, layouts, strict=True):
+                if order.sample in staff.held:
+                    staff.source_is_ready(order, layout)
 
-    def _source_is_ready(self, crew: Crew, source: Order, layout: bytes) -> None:
-        """Queue the own parts whose source is in its slot now, before all else."""
-        assert not isinstance(source, Compare)
-        held = crew.held.pop(source.sample, ())
-        crew.put_back(replace(own, source_offset=source.offset, layout=layout) for own in held)
+    def _taken(
+        self, worker: Worker, samples: Sequence[int], sizes: Sequence[int]
+    ) -> list[Row | Own]:
+        """Take what is prepared from its worker: all of it that it had, or nothing."""
+        busy, holder = worker.busy, self._staff.holder
+        orders: list[Row | Own] = []
+        for sample, size_bytes in zip(samples, sizes, strict=True):
+            order = busy.pop(sample, None)
+            if order is None:
+                continue  # nobody waits for it any more, or it was told before
+            if isinstance(order, Compare) or not 0 < size_bytes <= order.size_bytes:
+                for one in (*orders, order):
+                    busy[one.sample] = one
+                raise BadMessage(f"{size_bytes} bytes in the slot of sample {sample}")
+            orders.append(order)
+        for order in orders:
+            if holder.get(order.sample) is worker:
+                del holder[order.sample]
+        if worker.own:
+            worker.own -= sum(isinstance(order, Own) for order in orders)
+        if worker.unplaced:
+            worker.unplaced.difference_update(samples)
+        return orders
+
+    def _note_time(self, worker: Worker, orders: list[Row | Own], seconds: float) -> None:
+        """Charge what was reported to whom it was done for; a report is of rows or of own parts."""
+        claim = worker.crew.queue.of(orders[0])
+        if not 0.0 < seconds < _MOST_S:
+            return  # it does not say
+        claim.took(seconds, len(orders))
+        if worker.done:  # its first rows open files and import modules, and say nothing of others
+            claim.pace.note(seconds, len(orders))
 
     def _sized(self, worker: Worker, message: Sized) -> None:
         if len(message.samples) != len(message.sizes):
@@ -109,7 +135,7 @@ class Reports:
             self._staff.dropped(worker, message.sample)
             self._staff.cleared(worker, message.sample)
             self._staff.tell(message)
-            self._staff.gone(message.sample)
+            self._staff.gone(message.sample, worker)
 
     def _handed_back(self, worker: Worker, samples: Iterable[int], now: float) -> None:
         """Let others do what a worker has not begun."""
@@ -117,9 +143,10 @@ class Reports:
         orders = [order for s in samples if (order := self._staff.dropped(worker, s)) is not None]
         crew = worker.crew
         if crew.ended:
-            self._staff.lose([order.sample for order in orders], "its job has left", blamed=False)
+            back = [order.sample for order in orders]
+            self._staff.lose(back, "its job has left", blamed=False, expected=True)
             return
-        crew.put_back(o for o in orders if not isinstance(o, Own) or o.layout)
+        self._staff.put_back(crew, [o for o in orders if not isinstance(o, Own) or o.layout])
         for order in orders:
             if isinstance(order, Own) and not order.layout:
                 self._staff.finish(crew, order, now)

@@ -6,11 +6,13 @@ The one place where that is changed; `dispatch`, `reports` and `watch` decide, a
 import math
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from joader.errors import BadMessage
 from joader.messages import Compare, Compared, Event, Lost, Stop
 from joader.schedule.actions import Action, Give, Tell, Warn
 from joader.schedule.crew import Crew, Worker
-from joader.schedule.orders import Order, Own, messages_of
+from joader.schedule.orders import Order, Own, Row, messages_of
 
 _NOBODY = "nobody reads it any more"
 
@@ -27,6 +29,9 @@ class Staff:
         self.timeout_s: dict[int, float] = {}  # by job
         self.workers: dict[int, Worker] = {}
         self.holder: dict[int, Worker] = {}  # by sample; comparisons are nobody's
+        # Own parts by the source they wait for, which no worker of their crew has, or which they
+        # do not go along with.
+        self.held: dict[int, list[tuple[Crew, Own]]] = {}
         self.compares: dict[tuple[str, int], int] = {}  # by ticket and sample: for which job
         self.closing = False
 
@@ -57,15 +62,22 @@ class Staff:
         """Hand orders out."""
         if not worker.busy:
             worker.latest = now
+        busy, holder = worker.busy, self.holder
         for order in orders:
-            worker.busy[order.sample] = order
-            worker.since[order.sample] = now
-            if not isinstance(order, Compare):
-                self.holder[order.sample] = worker
+            busy[order.sample] = order
+            if isinstance(order, Row):
+                holder[order.sample] = worker
+            elif isinstance(order, Own):
+                holder[order.sample] = worker
+                worker.own += 1
+        worker.crew.note_room(worker)
         self.out.append(Give(worker.id, messages_of(orders)))
 
     def dropped(self, worker: Worker, sample: int) -> Order | None:
-        """Note that a worker has a sample no more; return what it was to do."""
+        """Note that a worker has a sample no more; return what it was to do.
+
+        Whoever calls this lets the crew note its room in the end.
+        """
         order = worker.drop(sample)
         if self.holder.get(sample) is worker:
             del self.holder[sample]
@@ -76,16 +88,74 @@ class Staff:
         self.suspects.discard(sample)
         worker.alone = False
 
+    # What waits.
+
+    def queue_rows(self, crew: Crew, rows: list[Row]) -> None:
+        """Have rows wait for a crew; suspects apart."""
+        if self.suspects:
+            crew.queue.alone += [row for row in rows if row.sample in self.suspects]
+            rows = [row for row in rows if row.sample not in self.suspects]
+        crew.queue.add_rows(rows)
+
+    def queue_own(self, crew: Crew, own: Own) -> None:
+        """Have an own part wait for a crew; a suspect apart."""
+        if own.sample in self.suspects:
+            crew.queue.alone.append(own)
+        else:
+            crew.queue.add_own(own)
+
+    def put_back(self, crew: Crew, orders: Iterable[Order]) -> None:
+        """Have orders wait before all others, in their order."""
+        rest: list[Row | Own] = []
+        for order in orders:
+            if isinstance(order, Compare):
+                crew.queue.compares.append(order)
+            elif order.sample in self.suspects:
+                crew.queue.alone.append(order)
+            else:
+                rest.append(order)
+        crew.queue.put_back(rest)
+
     def finish(self, crew: Crew, own: Own, now: float) -> None:
         """Have an own part done by a crew: with its source, or once that is ready."""
         if own.layout:
-            crew.queue.append(own)
+            self.queue_own(crew, own)
             return
         worker = self.holder.get(own.source)
-        if worker is not None and worker.crew is crew and not worker.alone and not worker.late:
-            self.give(worker, [own], now)
+        if (
+            worker is None
+            or worker.crew is not crew
+            or worker.alone
+            or worker.late
+            or crew.queue.own_pace.heavy
+        ):
+            self.held.setdefault(own.source, []).append((crew, own))
         else:
-            crew.held.setdefault(own.source, []).append(own)
+            self.give(worker, [own], now)
+
+    def take_along(self, crew: Crew, sources: Iterable[int]) -> list[Own]:
+        """Take and charge what a crew's worker does along with these rows."""
+        found: list[Own] = []
+        for source in sources:
+            held = self.held.pop(source, None)
+            if held is not None:
+                found += [own for one, own in held if one is crew]
+                others = [(one, own) for one, own in held if one is not crew]
+                if others:
+                    self.held[source] = others
+        for own in found:
+            claim = crew.queue.of(own)
+            claim.charge(claim.pace.row_s)
+        return found
+
+    def source_is_ready(self, source: Row | Own, layout: bytes) -> None:
+        """Queue the own parts whose source is in its slot now."""
+        for crew, own in self.held.pop(source.sample, ()):
+            self.queue_own(crew, replace(own, source_offset=source.offset, layout=layout))
+
+    def held_by(self, crew: Crew) -> int:
+        """Return how many own parts of a crew are held for their sources."""
+        return sum(one is crew for held in self.held.values() for one, _ in held)
 
     def compared(self, worker: Worker, sample: int, same: bool) -> None:
         """Say how a comparison came out, once."""
@@ -98,35 +168,37 @@ class Staff:
 
     # Own parts of what does not come.
 
-    def gone(self, source: int) -> None:
-        """Drop own parts whose source will not come."""
-        for crew in self.crews.values():
-            crew.held.pop(source, None)
-            for worker in crew.workers:
-                for own in [one for one in worker.busy.values() if isinstance(one, Own)]:
-                    if own.source == source and not own.layout:
-                        self.dropped(worker, own.sample)
-                        self.suspects.discard(own.sample)
+    def gone(self, source: int, worker: Worker | None) -> None:
+        """Drop own parts whose source will not come; `worker` had it, if anybody had."""
+        self.held.pop(source, None)
+        if worker is None or not worker.own:
+            return
+        for own in [one for one in worker.busy.values() if isinstance(one, Own)]:
+            if own.source == source and not own.layout:
+                self.dropped(worker, own.sample)
+                self.suspects.discard(own.sample)
 
     def let_go(self, sources: Iterable[int]) -> list[int]:
         """Forget own parts that wait for these, and return them: they are told anew.
 
         If nobody wants them any more, their numbers and slots are soon others'.
         """
-        crews = self.crews.values()
-        held = (own for crew in crews for source in sources for own in crew.held.pop(source, ()))
-        return [own.sample for own in held]
+        return [own.sample for source in sources for _, own in self.held.pop(source, ())]
 
     # What nobody has any more.
 
-    def lose(self, samples: list[int], reason: str, blamed: bool) -> None:
-        """Say which samples went with a worker; those that are blamed are suspect."""
+    def lose(self, samples: list[int], reason: str, blamed: bool, expected: bool = False) -> None:
+        """Say which samples went with a worker; those that are blamed are suspect.
+
+        `expected`: it was to end, so nobody need be warned.
+        """
         if not samples or self.closing:
             return
         gone = [*samples, *self.let_go(samples)]
         if blamed:
             self.suspects.update(gone)
-        self.out.append(Warn(f"{len(gone)} samples lost: {reason}"))
+        if not expected:
+            self.out.append(Warn(f"{len(gone)} samples lost: {reason}"))
         self.tell(Lost(tuple(gone), reason, blamed))
 
     def unread(self, samples: Sequence[int]) -> None:
@@ -143,15 +215,25 @@ class Staff:
         if worker.leaving and not worker.busy and not worker.overdue:
             self.out.append(Give(worker.id, [Stop()]))
 
+    def retire(self, worker: Worker) -> None:
+        """Give a worker nothing more; it ends when it has nothing in hand."""
+        worker.leaving = True
+        worker.crew.note_room(worker)
+        self.let_leave(worker)
+
     def end(self, crew: Crew) -> list[int]:
         """Have a crew's workers end; return the samples that none of them has."""
         crew.ended = True
         gone = [order.sample for order in crew.queue if not isinstance(order, Compare)]
-        gone += [own.sample for held in crew.held.values() for own in held]
+        for source, held in list(self.held.items()):
+            gone += [own.sample for one, own in held if one is crew]
+            others = [(one, own) for one, own in held if one is not crew]
+            if others:
+                self.held[source] = others
+            else:
+                del self.held[source]
         self.suspects.difference_update(gone)
         crew.queue.clear()
-        crew.held.clear()
         for worker in crew.workers:
-            worker.leaving = True
-            self.let_leave(worker)
+            self.retire(worker)
         return gone

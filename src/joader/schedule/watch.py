@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from joader.messages import HandBack, Late
 from joader.schedule import blame
 from joader.schedule.actions import Abandon, Give, Seen, Warn
-from joader.schedule.blame import LATE_S, STUCK_S
+from joader.schedule.blame import LATE_LOOKS, LATE_S, STUCK_S
 from joader.schedule.crew import Worker
 from joader.schedule.staff import Staff
 
@@ -51,21 +51,22 @@ class Watch:
             text = f"worker {worker.pid} is killed: {again[0].step} took too long"
             self._staff.out.append(Warn(text))
             worker.leaving = True
+            worker.crew.note_room(worker)
             worker.overdue = tuple(again)
             self._staff.out.append(Abandon(worker.id))
         # Also those that are to leave once they have done what they have: others wait for it.
-        elif worker.asked_back is not None and now - worker.asked_back > LATE_S:
-            self._note_late(worker)
+        elif worker.asked_back is not None:
+            worker.silent += blame.could_answer(worker.pulse, seen.pulse)
+            if now - worker.asked_back > LATE_S and worker.silent >= LATE_LOOKS:
+                self._note_late(worker)
         elif worker.is_stuck(now):
-            if worker.asked_back is None:
-                worker.asked_back = now
-                self._staff.out.append(Give(worker.id, [HandBack()]))
+            worker.asked_back, worker.pulse, worker.silent = now, seen.pulse, 0
+            self._staff.out.append(Give(worker.id, [HandBack()]))
         elif not worker.leaving and (
             self._has_grown(worker, seen.private_bytes)
             or (not worker.busy and now - worker.latest > IDLE_S)
         ):
-            worker.leaving = True
-            self._staff.let_leave(worker)
+            self._staff.retire(worker)
 
     def _note_late(self, worker: Worker) -> None:
         """Have others do what a worker has that does not answer.
@@ -76,6 +77,7 @@ class Watch:
             text = f"others do the {len(worker.busy)} samples that it has"
             self._staff.out.append(Warn(f"worker {worker.pid} does not answer; {text}"))
         worker.late = True
+        worker.crew.note_room(worker)
         samples = tuple(worker.busy)
         self._staff.let_go(samples)
         self._staff.tell(Late(samples))
@@ -110,4 +112,5 @@ class Watch:
                 if one.code == crew.code and one.jobs and one.nursery and one not in stalled
             ]
             if able:
-                min(able, key=lambda one: len(one.queue)).queue += crew.surrender()
+                chosen = min(able, key=lambda one: len(one.queue))
+                self._staff.queue_rows(chosen, crew.queue.surrender())

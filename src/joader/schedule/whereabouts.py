@@ -15,7 +15,7 @@ def whereabouts(staff: Staff, sample: int, now: float, at_work: AtWork) -> str:
     worker = staff.holder.get(sample)
     if worker is not None:
         first = next(iter(worker.busy.values()))
-        seconds = now - worker.since[first.sample]
+        seconds = now - worker.latest
         steps = ", ".join(note.step for note in at_work(worker.id))
         at = f", which is at: {steps}" if steps else ""
         if worker.late:
@@ -33,8 +33,8 @@ def whereabouts(staff: Staff, sample: int, now: float, at_work: AtWork) -> str:
             pids = ", ".join(str(one.pid) for one in crew.workers) or "none yet"
             ahead = queued.index(sample)
             return f"waits behind {ahead} others for a free worker (processes: {pids})"
-        if any(own.sample == sample for held in crew.held.values() for own in held):
-            return "waits for the shared part of its sample"
+    if any(own.sample == sample for held in staff.held.values() for _, own in held):
+        return "waits for the shared part of its sample"
     return "is in no worker's hands"
 
 

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from joader.errors import BadMessage
 from joader.messages import FromWorker
+from joader.schedule.blame import Pulse
 from joader.wire import Mail, Stream
 from joader.workers.desk import SIGNAL, Desk
 
@@ -53,7 +54,12 @@ class Owner(Protocol):
         ...
 
 
-class Hand(asyncio.Protocol):
+# What a worker has said is taken out of here at once, so all have the same. Without it, asyncio
+# makes room for 256 KiB at each read, which costs more than the read.
+_buffer = memoryview(bytearray(1 << 16))
+
+
+class Hand(asyncio.BufferedProtocol):
     """A worker process, from its handshake on."""
 
     def __init__(self, pool: Owner, ticket: str, number: int, pid: int, desk: Desk) -> None:
@@ -81,14 +87,18 @@ class Hand(asyncio.Protocol):
             asyncio.get_running_loop().add_reader(self._pidfd, self._died)
         self._pool.arrived(self)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Say where to put what the worker reports."""
+        return _buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
         """Pass on what the worker reports."""
         if self.id < 0:
             return  # its job has gone
         messages: list[FromWorker] = []
         try:
             try:
-                messages.extend(self._stream.feed(data))
+                messages.extend(self._stream.feed(_buffer[:nbytes]))
             finally:  # also what it said before it said something that cannot be read
                 self._pool.reported(self, messages)
         except BadMessage as error:
@@ -121,6 +131,21 @@ class Hand(asyncio.Protocol):
         except (OSError, ValueError):  # it has just ended
             return 0
         return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
+
+    def pulse(self) -> Pulse | None:
+        """Return what the process has had of processors, and whether a thread waits for one."""
+        folder = f"/proc/{self.pid}/task"
+        ticks, runnable = 0, False
+        try:
+            for thread in os.listdir(folder):
+                with open(f"{folder}/{thread}/stat") as file:
+                    # The name before it may hold anything.
+                    state, *fields = file.read().rpartition(")")[2].split()
+                runnable |= state == "R"
+                ticks += int(fields[10]) + int(fields[11])  # utime, stime
+        except (OSError, ValueError, IndexError):  # it has just ended, or is of another namespace
+            return None
+        return Pulse(ticks / os.sysconf("SC_CLK_TCK"), runnable)
 
     # The end.
 

@@ -9,8 +9,9 @@ Rows are prepared in the main thread, as torch's workers do: signals, SQLite and
 belong to a thread then work. Another thread listens, so that the process ends with its daemon
 whatever the user's code does, and hands back what it has not begun.
 
-Rows of a storage that come together are read together; what takes a moment is reported together,
-once in REPORT_S: with images of 32 x 32 a message costs as much as the image.
+Rows come by the chunk, which is one message, and are reported by the chunk (outbox.py): with images
+of 32 x 32 a message costs as much as the image. Rows of a storage that come together are read
+together.
 
 The job's own parts (`Finish`) of a sample that is still in this worker's hands are done in the same
 visit, right after the sample is in its slot; each works on a copy of its own, so that what one
@@ -28,9 +29,9 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from secrets import randbits
 from typing import Any, NamedTuple, NoReturn
 
@@ -47,7 +48,6 @@ from joader.messages import (
     Failed,
     Finish,
     HandBack,
-    NotBegun,
     Place,
     Prepare,
     Prepared,
@@ -57,16 +57,16 @@ from joader.messages import (
 from joader.recipe.parts import OwnPart, SharedPart, step_names
 from joader.recipe.randomness import key_of, start_random_numbers
 from joader.schedule.orders import Own, Row, own_parts_of, rows_of
+from joader.schedule.pace import MOST_CHUNK
 from joader.wire import Channel
 from joader.workers.complaint import complaint
 from joader.workers.desk import LOADING, READING, WRITING, Desk
 from joader.workers.forks import end_group
+from joader.workers.outbox import HELD_S, REPORT_S, Outbox, Reply
 
 # Prepared samples remembered for own parts that were sent before the pool knew them prepared: more
 # than a worker can have answered meanwhile.
-RECENT = 256
-# How long a report may wait for the next one.
-REPORT_S = 0.0025
+RECENT = 4 * MOST_CHUNK
 
 
 class Slot(NamedTuple):
@@ -78,7 +78,6 @@ class Slot(NamedTuple):
 
 
 Order = Row | Own | Slot | Compare
-Reply = Prepared | Sized | Failed | Compared
 NOTHING: Mapping[int, Any] = {}
 
 
@@ -100,13 +99,15 @@ class Worker:
         self._ready_to_work: Callable[[], None] | None = None  # what is to be done before all else
         self._check_state: Callable[[], None] | None = None
         self._shared_step, self._own_step = self._begins(shared), self._begins(own)
-        self._orders: SimpleQueue[Order] = SimpleQueue()  # from the thread that listens
-        self._next: deque[Order] = deque()  # taken off it
+        self._chunks: SimpleQueue[Sequence[Order]] = SimpleQueue()  # from the thread that listens
         self._waiting: set[int] = set()  # not begun
+        # Chunks that came and chunks that were done; each is counted by one thread alone.
+        self._came = self._done = 0
         self._unplaced: dict[int, Parcel] = {}
         self._followers: dict[int, list[Own]] = {}  # by their source, while it is in our hands
         self._recent: dict[int, tuple[int, Prepared]] = {}  # prepared last, with their offsets
-        self._lock = threading.Lock()  # of the two above, and of what is sent
+        self._lock = threading.Lock()  # of the two above
+        self._outbox = Outbox(channel)
 
     def start_as(self, number: int, workers: int, watch_state: bool) -> None:
         """Get ready before the first row, as torch's worker of this number of so many.
@@ -128,21 +129,31 @@ class Worker:
             self.work()
 
     def work(self) -> None:
-        """Wait for something to do, and do it."""
-        first = self._next.popleft() if self._next else self._orders.get()
-        if isinstance(first, Slot):
-            self._report([(first, self._reply(first))])
-        else:
-            self._answer_in_turn(first, *self._that_come_together(first))
-        for stream in (sys.stdout, sys.stderr):  # what user code has printed; it may be anything
-            with suppress(Exception):
-                stream.flush()
+        """Wait for a chunk, and do it."""
+        chunk = self._chunks.get()
+        read = self._read_together(chunk)
+        for order in chunk:
+            if not isinstance(order, Slot):
+                try:
+                    self._waiting.remove(order.sample)
+                except KeyError:
+                    continue  # handed back meanwhile
+            self._do(order, read)
+            if self._outbox.flush(after_s=REPORT_S):
+                _flush_streams()
+        self._outbox.flush()
+        self._done += 1
+        _flush_streams()
 
     # The thread that listens. It never runs user code, nor waits for the one that does.
 
     def _listen(self) -> None:
         while True:
             try:
+                # While there is work, what has waited for long is sent from here: the row after it
+                # may take for ever.
+                while self._came > self._done and not self._channel.comes(HELD_S):
+                    self._outbox.flush(after_s=HELD_S)
                 self.listen_to(self._channel.receive())
             except ConnectionLost:  # while it waits, or while it answers
                 end_group()
@@ -155,30 +166,37 @@ class Worker:
             case HandBack():
                 self._hand_back()
             case Prepare():
-                for row in rows_of(message):
+                rows = rows_of(message)
+                for row in rows:
                     self._followers[row.sample] = []
                     self._shared.expect(row.row)
-                    self._take(row)
+                self._take(rows)
             case Finish():
-                for own in own_parts_of(message):
-                    with self._lock:
-                        ready = own if own.layout else self._when_ready(own)
-                    if ready is not None:
-                        self._take(ready)
+                with self._lock:
+                    each = [
+                        own if own.layout else self._when_ready(own)
+                        for own in own_parts_of(message)
+                    ]
+                self._take([own for own in each if own is not None])
             case Compare():
-                self._take(message)
+                self._take([message])
             case Place():
-                for slot in zip(message.samples, message.offsets, message.sizes, strict=True):
-                    self._orders.put(Slot(*slot))
+                slots = zip(message.samples, message.offsets, message.sizes, strict=True)
+                self._put_chunk([Slot(*slot) for slot in slots])
             case Drop():
                 # At once: its number may be another sample's before what is queued is done.
                 for sample in message.samples:
                     self._unplaced.pop(sample, None)
                     self._followers.pop(sample, None)
 
-    def _take(self, order: Row | Own | Compare) -> None:
-        self._waiting.add(order.sample)
-        self._orders.put(order)
+    def _take(self, chunk: Sequence[Row | Own | Compare]) -> None:
+        if chunk:
+            self._waiting.update([order.sample for order in chunk])
+            self._put_chunk(chunk)
+
+    def _put_chunk(self, chunk: Sequence[Order]) -> None:
+        self._came += 1
+        self._chunks.put(chunk)
 
     def _hand_back(self) -> None:
         """Give back what was not begun: what is taken out of the set here, not in its turn."""
@@ -188,75 +206,40 @@ class Worker:
                 with suppress(KeyError):
                     self._waiting.remove(sample)
                     back += [sample, *(o.sample for o in self._followers.pop(sample, ()))]
-            self._channel.send(NotBegun(tuple(back)))
+        self._outbox.give_back(tuple(back))
 
     # The thread that works.
 
-    def _that_come_together(self, first: Order) -> list[Row]:
-        """Take the rows that have come after a row, if they are read together."""
-        if not isinstance(first, Row) or not self._shared.reads_many:
-            return []
-        with suppress(Empty):
-            while True:
-                self._next.append(self._orders.get_nowait())
-        orders: list[Row] = []
-        while self._next and isinstance(self._next[0], Row):
-            order = self._next.popleft()
-            assert isinstance(order, Row)
-            orders.append(order)
-        return orders
-
-    def _answer_in_turn(self, *messages: Row | Own | Compare) -> None:
-        """Answer what was not handed back meanwhile."""
-        read = self._read_together(messages)
-        done: list[tuple[Order, Reply]] = []
-        since = time.monotonic()
-        for message in messages:
-            try:
-                self._waiting.remove(message.sample)
-            except KeyError:
-                continue  # handed back
-            done.append((message, self._reply(message, read)))
-            if self._followers.get(message.sample) or time.monotonic() - since > REPORT_S:
-                self._report(done)
-                done, since = [], time.monotonic()
-        self._report(done)
-
-    def _report(self, done: list[tuple[Order, Reply]]) -> None:
-        """Report what is done, and do all own parts that waited for it.
-
-        Reports wait for built-in own parts, which take a moment, and go out in one write; nobody
-        waits for the code of a user.
-        """
-        orders: deque[Own] = deque()
-        replies: list[Reply] = []
-        while done:
+    def _do(self, first: Order, read: Mapping[int, Any]) -> None:
+        """Do an order, and all own parts that waited for it."""
+        orders = deque([first])
+        while orders:
+            order = orders.popleft()
+            begun = time.monotonic()
+            reply = self._reply(order, read)
             with self._lock:
-                for order, reply in done:
-                    orders += self._note(order, reply)
-                    replies.append(reply)
-                if not orders or not self._own.built_in:
-                    self._channel.send(*_joined(replies))
-                    replies.clear()
-            done = []
-            if orders:
-                follower = orders.popleft()
-                done = [(follower, self._reply(follower))]
+                followers = self._note(order, reply)
+            self._outbox.add(reply, isinstance(order, Own), time.monotonic() - begun)
+            orders += followers
 
-    def _read_together(self, messages: tuple[Row | Own | Compare, ...]) -> dict[int, Any]:
-        """Read the rows of several orders, by sample; none where one of them cannot be read."""
-        orders = [message for message in messages if isinstance(message, Row)]
-        if len(orders) < 2:
-            return {}
+    def _read_together(self, chunk: Sequence[Order]) -> Mapping[int, Any]:
+        """Read the rows of a chunk, by sample; none where one of them cannot be read."""
+        if len(chunk) < 2 or not self._shared.reads_many:
+            return NOTHING
+        orders = [order for order in chunk if isinstance(order, Row)]
+        if not orders:
+            return NOTHING
+        begun = time.monotonic()
         self._desk.begin(orders[0].sample, READING)
         try:
             self._get_ready()
             rows = self._shared.read([order.row for order in orders])
             return {order.sample: row for order, row in zip(orders, rows, strict=True)}
         except Exception:  # each is read by itself then, and says what is wrong with it
-            return {}
+            return NOTHING
         finally:
             self._desk.end()
+            self._outbox.spent(time.monotonic() - begun)
 
     def _reply(self, message: Order, read: Mapping[int, Any] = NOTHING) -> Reply:
         """Prepare, finish, or place what was too big; `read` are rows that were read before."""
@@ -378,17 +361,10 @@ class Worker:
         return (lambda number: note(steps[number])) if steps else None
 
 
-def _joined(replies: list[Reply]) -> list[Reply] | list[Prepared]:
-    """Return reports as one message, if they are all of samples of one layout."""
-    first = replies[0] if len(replies) > 1 else None
-    if not isinstance(first, Prepared):
-        return replies
-    samples: list[int] = []
-    for reply in replies:
-        if not isinstance(reply, Prepared) or reply.layouts[0] is not first.layouts[0]:
-            return replies
-        samples += reply.samples
-    return [Prepared(tuple(samples), first.sizes, first.layouts)]
+def _flush_streams() -> None:
+    for stream in (sys.stdout, sys.stderr):  # what user code has printed; it may be anything
+        with suppress(Exception):
+            stream.flush()
 
 
 def _after(order: Own, source_offset: int, source: Prepared) -> Own:

@@ -46,6 +46,7 @@ class Pool:
         self._links: dict[str, NurseryLink] = {}  # by ticket
         self._job_pid: dict[str, int] = {}  # by ticket
         self._acting = False
+        self._feeds_soon = False  # at the end of this turn of the loop
         self._watching: asyncio.TimerHandle | None = None
 
     def statistics(self) -> PoolStatistics:
@@ -97,7 +98,8 @@ class Pool:
         self.dispatch.drop(samples)
 
     def feed(self) -> None:
-        """Hand out what has come."""
+        """Hand out what has come, and what there is room for now."""
+        self._feeds_soon = False
         self.dispatch.feed(time.monotonic())
         self._act()
 
@@ -168,6 +170,15 @@ class Pool:
             self.dispatch.reported(hand.id, messages, time.monotonic())
         finally:
             self._act()
+            if not self._feeds_soon:
+                # After all reports of this turn, and what the engine makes of them: each worker
+                # then gets one message.
+                self._feeds_soon = True
+                asyncio.get_running_loop().call_soon(self._feed_if_due)
+
+    def _feed_if_due(self) -> None:
+        if self._feeds_soon:
+            self.feed()
 
     def out_of_reach(self, hand: Hand) -> None:
         """Note that a worker's connection has ended."""
@@ -262,8 +273,16 @@ class Pool:
     def _watch(self) -> None:
         """Look at all workers, now and again and again."""
         self._watching = asyncio.get_running_loop().call_later(WATCH_S, self._watch)
-        seen = {id: Seen(h.desk.notes(), h.private_bytes()) for id, h in self._hands.items()}
-        self.dispatch.look(time.monotonic(), seen)
+        now = time.monotonic()
+        seen = {
+            id: Seen(
+                hand.desk.notes(),
+                hand.private_bytes(),
+                hand.pulse() if self.dispatch.in_doubt(id, now) else None,
+            )
+            for id, hand in self._hands.items()
+        }
+        self.dispatch.look(now, seen)
         self._act()
 
 

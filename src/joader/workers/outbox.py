@@ -1,0 +1,100 @@
+"""What a worker has to report, on its way out.
+
+Reports wait for each other: those of a chunk go out in one write, when it is done or REPORT_S after
+the first of them was begun; so rows that take longer wait for nothing. The thread that works adds
+to them and sends them. Where the next row takes unexpectedly long, the thread that listens sends
+what has waited for HELD_S.
+
+Prepared samples travel in one message for rows and one for own parts, each with the seconds that
+they took: the daemon charges them to different claimants.
+"""
+
+import threading
+import time
+
+from joader.messages import Compared, Failed, NotBegun, Prepared, Sized
+from joader.wire import Channel
+
+# How long the rows may take that are reported together.
+REPORT_S = 0.01
+# After so long the listening thread sends them.
+HELD_S = 2 * REPORT_S
+
+Reply = Prepared | Sized | Failed | Compared
+
+
+class Outbox:
+    """The reports of one worker that are not sent yet."""
+
+    def __init__(self, channel: Channel[object]) -> None:
+        """Send through this channel; nobody else does."""
+        self._channel = channel
+        self._lock = threading.Lock()
+        self._rows: list[Prepared] = []
+        self._own: list[Prepared] = []
+        self._others: list[Reply] = []
+        # Time that is not told yet: what failed or was only sized is charged with the next.
+        self._rows_s = self._own_s = 0.0
+        self._since = 0.0  # when the first of them was begun
+
+    def add(self, reply: Reply, own: bool, seconds: float) -> None:
+        """Take a report, of an own part or a row, that took so long."""
+        with self._lock:
+            if not self._holds:
+                self._since = time.monotonic() - seconds
+            if own:
+                self._own_s += seconds
+            else:
+                self._rows_s += seconds
+            if not isinstance(reply, Prepared):
+                self._others.append(reply)
+            elif own:
+                self._own.append(reply)
+            else:
+                self._rows.append(reply)
+
+    def spent(self, seconds: float) -> None:
+        """Count time that was spent on several rows, before the first of them is reported."""
+        with self._lock:
+            self._rows_s += seconds
+
+    @property
+    def _holds(self) -> bool:
+        return bool(self._rows or self._own or self._others)
+
+    def flush(self, after_s: float = 0.0) -> bool:
+        """Send what there is, if the first was begun so long ago; tell if anything was sent."""
+        with self._lock:
+            if not self._holds or time.monotonic() - self._since < after_s:
+                return False
+            # Rows first: what is made of one is told after it.
+            messages: list[Reply] = []
+            if self._rows:
+                messages.append(_joined(self._rows, self._rows_s))
+                self._rows, self._rows_s = [], 0.0
+            if self._own:
+                messages.append(_joined(self._own, self._own_s))
+                self._own, self._own_s = [], 0.0
+            messages += self._others
+            self._others = []
+            self._channel.send(*messages)
+            return True
+
+    def give_back(self, samples: tuple[int, ...]) -> None:
+        """Say that these were not begun, after all that was reported before."""
+        self.flush()
+        with self._lock:
+            self._channel.send(NotBegun(samples))
+
+
+def _joined(replies: list[Prepared], seconds: float) -> Prepared:
+    """Return reports of one sample each as one message."""
+    samples = tuple([reply.samples[0] for reply in replies])
+    sizes = tuple([reply.sizes[0] for reply in replies])
+    layouts = tuple([reply.layouts[0] for reply in replies])
+    first_size, first_layout = sizes[0], layouts[0]
+    if all(size == first_size for size in sizes):
+        sizes = (first_size,)
+    if all(layout is first_layout or layout == first_layout for layout in layouts):
+        layouts = (first_layout,)
+    return Prepared(samples, sizes, layouts, seconds)
