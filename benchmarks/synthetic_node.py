@@ -161,7 +161,7 @@ class Worker(Peer):
                 self.say(Prepared(message.samples, sizes, (LAYOUT,)))
                 for sample in message.samples:
                     for own in self.followers.pop(sample, ()):
-                        self.finish(*own, True)
+                        self.finish(*own, sample == message.samples[-1])
             case Compare():
                 self.say(Compared(message.job, message.sample))
             case HandBack():

@@ -26,7 +26,7 @@ from joader.errors import BadArgument, CacheFull, OurError, SampleTooLarge
 from joader.statistics import CacheStatistics
 
 # Once in so many evictions samples of other sizes are looked at: they may be worth less by now.
-_LOOK_AROUND = 32
+_LOOK_AROUND = 64
 # Runs of another size that are looked at before samples of the own size leave instead.
 _RUNS_TRIED = 8
 

@@ -20,6 +20,7 @@ Job: TypeAlias = Hashable
 
 # The rate of a job that is not known yet.
 DEFAULT_RATE = 1.0
+_LEAST_RATE = 1e-12
 
 
 @dataclass(slots=True)
@@ -127,11 +128,19 @@ class Demand:
         return counts
 
     def rates(self, homes: Samples) -> npt.NDArray[np.float64]:
-        """Return how often a second each row is expected to be asked for, over all jobs."""
+        """Return how often a second each row is expected to be asked for; 0: nobody needs it."""
         rates = np.zeros(len(homes), np.float64)
         for reader in self._reading.values():
-            rates += reader.rate * reader.needs.has_each(homes)
+            rates += max(reader.rate, _LEAST_RATE) * reader.needs.has_each(homes)
         return rates
+
+    def rate_of(self, home: int) -> float:
+        """Return the same for one row."""
+        rate = 0.0
+        for reader in self._reading.values():
+            if reader.needs.has(home):
+                rate += max(reader.rate, _LEAST_RATE)
+        return rate
 
     def unread(self, job: Job) -> int:
         """Return how many rows the job still needs in its pass."""

@@ -6,8 +6,8 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-# How many samples one asks for before it is another's turn: one at a time costs 1 µs more each.
-TURN = 8
+# How many samples one asks for before it is another's turn: few at a time cost more each.
+TURN = 32
 
 
 class Turns(Generic[T]):

@@ -13,14 +13,9 @@ sample, and one comparison per rank in use.
 
 from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from joader.cache.eviction.policy import Known
 
-Ranks = NDArray[np.integer[Any]]
 # Outdated keys allowed beyond the number of valid ones, so that few heaps are rebuilt.
 _SLACK = 64
 # How often those about to leave are ranked anew before they leave all the same.
@@ -35,7 +30,7 @@ class Buckets:
     def __init__(
         self,
         known: Known,
-        ranks: Callable[[Known, NDArray[np.int64]], Ranks],
+        ranks: Callable[[Known, list[int]], list[int]],
         oldest_first: bool = False,
     ) -> None:
         """Start empty; `ranks` says what it costs to lose each of these samples."""
@@ -85,7 +80,9 @@ class Buckets:
 
     def _outdated(self, samples: list[int]) -> bool:
         """Have those ranked anew whose rank has changed meanwhile; tell whether there are any."""
-        ranks = self._ranks(self._known, np.array(samples, np.int64)).tolist()
+        if not samples:
+            return False
+        ranks = self._ranks(self._known, samples)
         changed = [s for s, rank in zip(samples, ranks, strict=True) if rank != self._rank[s]]
         self.change_each(changed)
         return bool(changed)
@@ -119,7 +116,7 @@ class Buckets:
         samples = list(self._unranked)
         self._unranked.clear()
         admitted = self._known.table.admitted.cells
-        ranks = self._ranks(self._known, np.array(samples, np.int64)).tolist()
+        ranks = self._ranks(self._known, samples)
         for sample, rank in zip(samples, ranks, strict=True):
             self._rank[sample] = rank
             self._count[rank] = self._count.get(rank, 0) + 1

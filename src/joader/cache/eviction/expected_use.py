@@ -7,16 +7,20 @@ Times to need fall into buckets, STEPS to a factor of two. Where another order o
 is the one function to change.
 """
 
-import numpy as np
-from numpy.typing import NDArray
+from math import floor, log2
 
-from joader.cache.eviction.buckets import Buckets, Ranks
+import numpy as np
+
+from joader.cache.eviction.buckets import Buckets
 from joader.cache.eviction.policy import Known
 
 STEPS = 8
 # Rates from once in 36,000 years to a million a second.
 _LEAST, _MOST = -40 * STEPS, 20 * STEPS
+_NEVER = 2.0**-40
 _PLANNED = 1 << 40  # less the tick: more than all others
+# Up to so many are ranked one by one: arrays cost more.
+FEW = 8
 
 
 class ExpectedUse(Buckets):
@@ -27,16 +31,26 @@ class ExpectedUse(Buckets):
         super().__init__(known, _expected)
 
 
-def _expected(known: Known, samples: NDArray[np.int64]) -> Ranks:
-    homes = known.table.home.all[samples]
-    rates = known.demand.rates(homes)
-    with np.errstate(divide="ignore"):
-        steps = np.floor(STEPS * np.log2(rates))
-    ranks: Ranks = np.clip(steps, _LEAST, _MOST).astype(np.int64) - _LEAST + 1
-    ranks[known.demand.counts(homes) == 0] = 0
-    plans = known.demand.plans
+def _expected(known: Known, samples: list[int]) -> list[int]:
+    demand, plans = known.demand, known.demand.plans
+    if len(samples) <= FEW:
+        homes = [known.table.home.cells[sample] for sample in samples]
+        ranks = [_rank(demand.rate_of(home)) for home in homes]
+    else:
+        array = known.table.home.all[samples]
+        rates = demand.rates(array)
+        steps = np.floor(STEPS * np.log2(np.maximum(rates, _NEVER)))
+        some = np.minimum(steps, _MOST).astype(np.int64) - _LEAST + 1
+        some[rates == 0] = 0
+        homes, ranks = array.tolist(), some.tolist()
     if plans:
-        for place, home in enumerate(homes.tolist()):
+        for place, home in enumerate(homes):
             if (tick := plans.get(home)) is not None:
                 ranks[place] = _PLANNED - tick
     return ranks
+
+
+def _rank(rate: float) -> int:
+    if not rate:
+        return 0
+    return min(floor(STEPS * log2(max(rate, _NEVER))), _MOST) - _LEAST + 1

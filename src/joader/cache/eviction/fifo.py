@@ -1,9 +1,6 @@
 """First in, first out: the sample admitted first leaves first, however often it is used."""
 
-import numpy as np
-from numpy.typing import NDArray
-
-from joader.cache.eviction.buckets import Buckets, Ranks
+from joader.cache.eviction.buckets import Buckets
 from joader.cache.eviction.policy import Known
 
 
@@ -15,5 +12,5 @@ class Fifo(Buckets):
         super().__init__(known, _none, oldest_first=True)
 
 
-def _none(known: Known, samples: NDArray[np.int64]) -> Ranks:
-    return np.zeros(samples.size, np.int64)
+def _none(known: Known, samples: list[int]) -> list[int]:
+    return [0] * len(samples)

@@ -1,9 +1,6 @@
 """The paper's RefCnt (3.2, E.3): what the fewest jobs will still ask for leaves first."""
 
-import numpy as np
-from numpy.typing import NDArray
-
-from joader.cache.eviction.buckets import Buckets, Ranks
+from joader.cache.eviction.buckets import Buckets
 from joader.cache.eviction.policy import Known
 
 
@@ -15,5 +12,6 @@ class RefCount(Buckets):
         super().__init__(known, _needs)
 
 
-def _needs(known: Known, samples: NDArray[np.int64]) -> Ranks:
-    return known.demand.counts(known.table.home.all[samples])
+def _needs(known: Known, samples: list[int]) -> list[int]:
+    counts: list[int] = known.demand.counts(known.table.home.all[samples]).tolist()
+    return counts
