@@ -291,6 +291,16 @@ def test_who_was_late_and_answers_works_again(floor: Floor) -> None:
     assert not worker.state.late
 
 
+def test_who_is_late_with_nothing_in_hand_keeps_nobody_from_being_born(floor: Floor) -> None:
+    worker = one_worker(floor, 1)
+    floor.later(STUCK_S + LATE_S + 1.5)
+    assert worker.state.late
+    floor.dispatch.drop([1])
+    floor.finish(11, 1, LAYOUT)  # nobody else has the code for it
+    floor.later(1.0)
+    assert 11 in floor.has()
+
+
 def test_an_own_part_does_not_go_along_with_what_a_late_worker_has(floor: Floor) -> None:
     worker = one_worker(floor, 1, 2)
     floor.later(STUCK_S + LATE_S + 1.5)

@@ -3,7 +3,7 @@
 import pytest
 
 from joader.errors import BadMessage
-from joader.messages import Failed, Prepared, Sized
+from joader.messages import Failed, NotBegun, Prepared, Sized
 from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, one_worker
 
 
@@ -67,3 +67,40 @@ def test_what_is_handed_back_waits_before_all_else() -> None:
     worker.hand_back()
     waiting = [order.sample for order in worker.state.crew.queue]
     assert worker.has + waiting == list(range(5, 12))
+
+
+def test_an_own_part_that_comes_back_after_its_source_was_reported_is_told_anew() -> None:
+    floor = Floor(cores=1)
+    worker = one_worker(floor, 5, 6)
+    floor.finish(50, source=5)
+    worker.report(5)
+    worker.say(NotBegun((50,)))
+    assert [event.samples for event in floor.lost] == [(50,)]
+    assert not floor.lost[0].blamed
+    assert floor.warnings == []
+
+
+def test_time_that_cannot_be_is_not_believed() -> None:
+    floor = Floor(cores=1)
+    worker = one_worker(floor, *range(20))
+    worker.report(worker.has[0])
+    for seconds in (float("nan"), float("inf"), -1.0, 1e300):
+        worker.say(Prepared((worker.has[0],), (SLOT_BYTES,), (LAYOUT,), seconds))
+    pace = worker.state.crew.queue.shared.pace
+    assert pace.chunk == 1
+    assert worker.state.crew.queue.shared.spent_s < 60
+
+
+def test_heavy_own_parts_wait_for_their_turn_and_light_ones_go_along() -> None:
+    for row_s, along in ((0.05, False), (0.0005, True)):
+        floor = Floor(cores=1)
+        worker = one_worker(floor, *range(8))
+        floor.finish(90, source=worker.has[0])
+        worker.report(worker.has[0])
+        worker.say(Prepared((90,), (SLOT_BYTES,), (LAYOUT,), row_s))
+        floor.finish(91, source=7)
+        while 7 not in worker.has:
+            worker.report(worker.has[0])
+        assert (91 in worker.has) is along
+        worker.report(*[sample for sample in worker.has if sample != 91])
+        assert 91 in worker.has  # now its source is there

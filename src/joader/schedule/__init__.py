@@ -1,9 +1,10 @@
 """Who gets what: decisions about time, workers and memory, as values in and values out.
 
 Reading order: `pace` (how fast a job reads, how long a row takes), `turns` (who asks next),
-`shares` (who is owed memory), `orders` (one row of work), `crew` (the workers that one loader
-brings, and what each has in hand), `blame` (who pays for a slow or dead worker), `actions` (what
-can be decided), `staff` (who is here and who has what), `dispatch` (which worker gets which rows),
-`reports` and `watch` (what follows from reports and from time), `whereabouts` (in words). The
-engine brings the figures that they decide by: `Reader.lasts_s`, `Reader.holding`.
+`shares` (who is owed memory), `orders` (one row of work), `claims` (what waits, and whose turn it
+is), `crew` (the workers that one loader brings, and what each has in hand), `blame` (who pays for a
+slow or dead worker), `actions` (what can be decided), `staff` (who is here and who has what),
+`feeding` (which worker gets which rows), `reports` and `watch` (what follows from reports and from
+time), `dispatch` (all of it), `whereabouts` (in words). The engine brings the figures that they
+decide by: `Reader.lasts_s`, `Reader.holding`.
 """

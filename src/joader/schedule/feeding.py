@@ -112,7 +112,7 @@ class Feeding:
         if may <= 0:
             self._full.add(crew.ticket)
             return
-        free = sum(1 for one in crew.workers if not one.leaving and not one.busy) + len(crew.born)
+        free = len(crew.idle) + len(crew.born)
         for number in crew.next_numbers(max(0, min(may, len(crew.queue) - free))):
             crew.born[number] = now
             self._staff.out.append(AskForWorker(crew.ticket, number))

@@ -30,6 +30,7 @@ class Reports:
         finally:
             if worker.done > done:
                 worker.latest = now
+                worker.asked_back = None  # it is alive; if it gets stuck again, it is asked again
             worker.crew.note_room(worker)
         self._staff.let_leave(worker)
 
@@ -137,7 +138,7 @@ class Reports:
             self._staff.tell(message)
             self._staff.gone(message.sample, worker)
 
-    def _handed_back(self, worker: Worker, samples: Iterable[int], now: float) -> None:
+    def _handed_back(self, worker: Worker, samples: Sequence[int], now: float) -> None:
         """Let others do what a worker has not begun."""
         worker.late = False
         orders = [order for s in samples if (order := self._staff.dropped(worker, s)) is not None]
@@ -147,6 +148,12 @@ class Reports:
             self._staff.lose(back, "its job has left", blamed=False, expected=True)
             return
         self._staff.put_back(crew, [o for o in orders if not isinstance(o, Own) or o.layout])
+        stranded = []
         for order in orders:
             if isinstance(order, Own) and not order.layout:
-                self._staff.finish(crew, order, now)
+                if order.source in self._staff.holder or order.source in samples:
+                    self._staff.finish(crew, order, now)
+                else:
+                    stranded.append(order.sample)
+        # Their sources were reported meanwhile: the engine tells them anew, with where those lie.
+        self._staff.lose(stranded, "its source is ready", blamed=False, expected=True)

@@ -1,0 +1,114 @@
+"""A job whose rows are quick beside one that takes long for each: neither waits for the other.
+
+Rows sleep, so that processors are not what they compete for. Rates are compared within one run.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.processes.conftest import Node
+from tests.processes.jobs import wait_until
+
+READ = """
+options = json.loads(sys.argv[1])
+row_s, step_s = options.pop("row_s"), options.pop("step_s")
+train_s, batches = options.pop("train_s"), options.pop("batches")
+
+def step(sample):
+    time.sleep(step_s)
+    return sample
+
+loader = joader.DataLoader(
+    Squares(20_000, slow_s=row_s), shuffle=True, transform=step if step_s else None, **options
+)
+read = iter(loader)
+check(next(read))
+say("reading")
+waits, begun = [], time.monotonic()
+for _ in range(batches):
+    asked = time.monotonic()
+    check(next(read))
+    waits.append(time.monotonic() - asked)
+    time.sleep(train_s)
+say({"per_s": batches / (time.monotonic() - begun), "longest_s": max(waits)})
+"""
+LIGHT = {"row_s": 0.0002, "step_s": 0.0, "train_s": 0.02, "batches": 60, "batch_size": 16}
+HEAVY = {"train_s": 0.0, "batches": 10_000, "batch_size": 64}
+
+
+@pytest.mark.parametrize(
+    "heavy",
+    [
+        {"row_s": 0.01, "step_s": 0.0, "key": "other rows"},
+        {"row_s": 0.0002, "step_s": 0.01, "key": "rows"},
+    ],
+    ids=["other rows", "the same rows and a heavy transform"],
+)
+def test_quick_rows_are_not_slowed_by_slow_ones(node: Node, heavy: dict[str, object]) -> None:
+    node.up(workers=2)
+    light = json.dumps({**LIGHT, "key": "rows"})
+    _, alone = node.job(READ, light).result()
+    slow = node.job(READ, json.dumps({**HEAVY, **heavy}))
+    assert slow.line() == "reading"
+    _, beside = node.job(READ, light).result()
+    assert slow.process.poll() is None
+    # A fifth of it before turns went by worker-seconds; usually all of it now.
+    assert beside["per_s"] > 0.6 * alone["per_s"]
+
+
+LONE = """
+loader = joader.DataLoader(Squares(1, slow_s=0.001), num_workers=1)
+took = []
+for _ in range(30):
+    begun = time.monotonic()
+    assert [row for batch in loader for row in check(batch)] == [0]
+    took.append(time.monotonic() - begun)
+say(sorted(took)[15])
+"""
+
+
+def test_a_lone_row_waits_for_no_other(node: Node) -> None:
+    """Whole passes over one row: asked for, handed out, prepared, reported, delivered."""
+    node.up()
+    (median_s,) = node.job(LONE).result()
+    assert median_s < 0.1
+
+
+@pytest.fixture
+def hogs() -> Iterator[None]:
+    """Keep all processors busy, many times over."""
+    count = 12 * (os.cpu_count() or 1)
+    code = "while True: pass"
+    running = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(count)]
+    yield
+    for hog in running:
+        hog.send_signal(signal.SIGKILL)
+        hog.wait()
+
+
+COMPUTES = """
+class Computes(Squares):
+    def __getitem__(self, row):
+        end = time.process_time() + 0.03
+        while time.process_time() < end:
+            pass
+        return super().__getitem__(row)
+loader = joader.DataLoader(Computes(60), batch_size=6, num_workers=2, transform=lambda one: one)
+say(sorted(row for batch in loader for row in check(batch)))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hogs")
+def test_nobody_is_blamed_on_a_machine_that_is_merely_full(node: Node) -> None:
+    node.up()
+    (rows,) = node.job(COMPUTES).result()
+    assert rows == list(range(60))
+    wait_until(lambda: node.status()["jobs"] == [])
+    assert "WARNING" not in node.log()
