@@ -1,10 +1,13 @@
-"""How soon does a job get its first batch, and how much memory does the daemon itself take?
+"""How much of a processor does the daemon need, for each sample that is prepared and delivered?
 
-First batch: a job in a warm process joins a running daemon and bears its workers; from the
-construction of the loader to its first batch. Memory: the daemon's private memory (the arena, which
-is the budget, is shared and not counted) with 8 jobs on 1.28 million rows, half of them apart.
+A real daemon, driven by jobs and workers that do no work (synthetic_node.py), so that two cores are
+enough to drive it at the rate of a machine with many. Processor time is the daemon's own, all
+threads, by the kernel. `--against SRC` runs each case with the code of another checkout in turn,
+and reports the ratio.
 """
 
+import argparse
+import json
 import os
 import statistics
 import subprocess
@@ -12,89 +15,124 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 from harness import machine, report
 
-import joader
+HERE = Path(__file__).parent
+SOURCE = HERE.parent / "src"
+# name: what the node does, memory, seconds before it is measured, and what was asked for (µs).
+PHOTOS = {"least_kb": 100, "most_kb": 2000}
+CASES: dict[str, tuple[dict[str, Any], str, float, str]] = {
+    "1 job, small rows": ({"rows": 1_000_000, "least_kb": 3, "most_kb": 3}, "1GiB", 3, "18"),
+    "1 job, fresh": ({"rows": 10_000, "fresh": True}, "1GiB", 3, "18"),
+    "1 job, full memory": ({"rows": 100_000}, "1GiB", 4, "18"),
+    "1 job, 128 workers": (
+        {"rows": 1_000_000, "workers": 128, "row_ms": 4.0, "least_kb": 3, "most_kb": 3},
+        "1GiB",
+        4,
+        "18",
+    ),
+    "1 job, own crops of photos, first pass": (
+        {"rows": 200_000, "own_kb": 150, **PHOTOS},
+        "1GiB",
+        4,
+        "40",
+    ),
+    "1 job, own crops of photos, later passes": (
+        {"rows": 6_000, "own_kb": 150, **PHOTOS},
+        "1GiB",
+        8,
+        "40",
+    ),
+    "8 jobs in step": ({"rows": 100_000, "jobs": 8}, "1GiB", 4, "5 per delivered"),
+    "8 jobs, 128 workers": (
+        {"rows": 1_000_000, "jobs": 8, "workers": 128, "row_ms": 4.0},
+        "2GiB",
+        5,
+        "",
+    ),
+    "32 jobs in step, 10 M rows, full memory": (
+        {"rows": 10_000_000, "jobs": 32, "workers": 64, "row_ms": 8.0},
+        "4GiB",
+        30,
+        "1.3 x what 1 and 8 jobs predict",
+    ),
+}
 
 
-class Rows:
-    def __init__(self, length: int) -> None:
-        self.length = length
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __getitem__(self, row: int) -> np.ndarray:  # type: ignore[type-arg]
-        return np.full(1000, row % 251, np.uint8)
-
-
-def first_batch_s(length: int) -> float:
-    started = time.perf_counter()
-    loader = joader.DataLoader(Rows(length), batch_size=32, shuffle=True, key=f"rows {length}")
-    next(iter(loader))
-    seconds = time.perf_counter() - started
-    loader.close()
-    return seconds
-
-
-def private_bytes(pid: int) -> int:
-    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    fields = {line.split(":")[0]: line.split() for line in text.splitlines() if ":" in line}
-    return 1024 * int(fields["Private_Dirty"][1])
+def run(source: Path, driver: Path, case: str, seconds: float) -> dict[str, Any]:
+    """Run one case with the code of a checkout."""
+    node, memory, warm, _ = CASES[case]
+    with tempfile.TemporaryDirectory(prefix="joader-bench-") as folder:
+        path = os.environ.get("PYTHONPATH", "")
+        environ = {**os.environ, "JOADER_RUNTIME": folder, "PYTHONPATH": f"{source}:{path}"}
+        socket = f"{folder}/daemon.sock"
+        daemon = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "joader.daemon.main", f"--socket={socket}"),
+                *(f"--memory={memory}", "--workers=128", "--idle=0"),
+            ],
+            env=environ,
+            stderr=subprocess.DEVNULL,
+        )
+        while not Path(socket).exists():
+            time.sleep(0.02)
+        arguments = [socket, str(daemon.pid), json.dumps(node)]
+        arguments += [f"--warm={warm}", f"--seconds={seconds}"]
+        # A session of its own: the daemon ends workers with their process groups.
+        done = subprocess.run(
+            [sys.executable, str(driver), *arguments],
+            env=environ,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            check=False,
+        )
+        daemon.terminate()
+        daemon.wait()
+    if not done.stdout:
+        return {"us_per_delivered": float("nan"), "us_per_prepared": float("nan")}
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory(prefix="joader-bench-") as folder:
-        os.environ["JOADER_RUNTIME"] = folder
-        daemon = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "joader.daemon.main", f"--socket={folder}/daemon.sock"),
-                *("--memory=64MiB", "--workers=2", "--idle=0"),
-            ]
-        )
-        while not Path(folder, "daemon.sock").exists():
-            time.sleep(0.02)
-        first_batch_s(100)  # imports
-        results: list[dict[str, object]] = []
-        for length in (1_000, 50_000, 1_280_000):
-            times = [first_batch_s(length) for _ in range(5)]
-            row = {
-                "case": f"first batch, {length} rows",
-                "s": round(statistics.median(times), 4),
-                "worst": round(max(times), 4),
-                "needed": 0.3 if length <= 50_000 else None,
-            }
-            results.append(row)
-            print(row, flush=True)
-        before = private_bytes(daemon.pid)
-        loaders = []
-        for job in range(8):
-            loader = joader.DataLoader(
-                Rows(1_280_000), batch_size=32, shuffle=True, key="large", deterministic=True
-            )
-            iterator = iter(loader)
-            for _ in range(1 + 20 * (job % 4)):
-                next(iterator)
-            loaders.append((loader, iterator))
-        for _ in range(20):
-            for _, iterator in loaders:
-                next(iterator)
-        after = private_bytes(daemon.pid)
-        row = {
-            "case": "daemon with 8 jobs on 1.28 M rows",
-            "mb": round(after / 1e6, 1),
-            "idle_mb": round(before / 1e6, 1),
-            "needed": 200,
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", default="", help="cases whose names hold this")
+    parser.add_argument("--against", type=Path, help="the src/ of another checkout")
+    parser.add_argument("--its-driver", type=Path, help="a driver that speaks its protocol")
+    parser.add_argument("--name", default="daemon")
+    given = parser.parse_args()
+    driver = HERE / "synthetic_node.py"
+    rows: list[dict[str, object]] = []
+    for case in [name for name in CASES if given.only in name]:
+        runs, others = [], []
+        for _ in range(given.repeats):
+            runs.append(run(SOURCE, driver, case, given.seconds))
+            if given.against:
+                its = given.its_driver or driver
+                others.append(run(given.against, its, case, given.seconds))
+        each = sorted(float(one["us_per_delivered"]) for one in runs)
+        row: dict[str, object] = {
+            "case": case,
+            "us_per_delivered": statistics.median(each),
+            "least": each[0],
+            "most": each[-1],
+            "us_per_prepared": statistics.median(one["us_per_prepared"] for one in runs),
+            "delivered_per_s": statistics.median(one.get("delivered_per_s", 0) for one in runs),
+            "prepared_per_s": statistics.median(one.get("prepared_per_s", 0) for one in runs),
+            "daemon_cpu": statistics.median(one.get("daemon_cpu", 0.0) for one in runs),
+            "asked": CASES[case][3],
         }
-        results.append(row)
+        if others:
+            before = statistics.median(float(one["us_per_delivered"]) for one in others)
+            row["before_us"] = before
+            row["times_less"] = round(before / statistics.median(each), 2)
+        rows.append(row)
         print(row, flush=True)
-        for loader, _ in loaders:
-            loader.close()
-        daemon.terminate()
-        daemon.wait()
-    report("daemon", machine(), "medians of 5; private dirty memory", results)
+    report(given.name, machine(), f"medians of {given.repeats}; daemon's processor time", rows)
 
 
 if __name__ == "__main__":
