@@ -1,6 +1,6 @@
 """A job whose rows are quick beside one that takes long for each: neither waits for the other.
 
-Rows sleep, so that processors are not what they compete for. Rates are compared within one run.
+Rows sleep, so that processors are not what they compete for.
 """
 
 import json
@@ -30,13 +30,13 @@ loader = joader.DataLoader(
 read = iter(loader)
 check(next(read))
 say("reading")
-waits, begun = [], time.monotonic()
+waits = []
 for _ in range(batches):
     asked = time.monotonic()
     check(next(read))
     waits.append(time.monotonic() - asked)
     time.sleep(train_s)
-say({"per_s": batches / (time.monotonic() - begun), "longest_s": max(waits)})
+say(sorted(waits)[batches // 2])
 """
 LIGHT = {"row_s": 0.0002, "step_s": 0.0, "train_s": 0.02, "batches": 60, "batch_size": 16}
 HEAVY = {"train_s": 0.0, "batches": 10_000, "batch_size": 64}
@@ -45,8 +45,8 @@ HEAVY = {"train_s": 0.0, "batches": 10_000, "batch_size": 64}
 @pytest.mark.parametrize(
     "heavy",
     [
-        {"row_s": 0.01, "step_s": 0.0, "key": "other rows"},
-        {"row_s": 0.0002, "step_s": 0.01, "key": "rows"},
+        {"row_s": 0.02, "step_s": 0.0, "key": "other rows"},
+        {"row_s": 0.0002, "step_s": 0.02, "key": "rows"},
     ],
     ids=["other rows", "the same rows and a heavy transform"],
 )
@@ -58,8 +58,8 @@ def test_quick_rows_are_not_slowed_by_slow_ones(node: Node, heavy: dict[str, obj
     assert slow.line() == "reading"
     _, beside = node.job(READ, light).result()
     assert slow.process.poll() is None
-    # A fifth of it before turns went by worker-seconds; usually all of it now.
-    assert beside["per_s"] > 0.6 * alone["per_s"]
+    # Usually 0.0005 s both; 0.1 s beside a heavy transform when there was one queue for all.
+    assert beside < max(0.06, 4 * alone)
 
 
 LONE = """
