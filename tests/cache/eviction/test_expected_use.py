@@ -1,58 +1,84 @@
 """What is soon to be used stays."""
 
-import pytest
-
 from joader.cache import ExpectedUse, RefCount
-from joader.errors import BadArgument
-from tests.cache.eviction.naive import machine_of
-
-TestExpectedUseAgainstNaive = machine_of(ExpectedUse)
+from tests.cache.eviction.naive import Stage
 
 
 def test_expected_use_without_rates_and_plans_is_ref_count():
-    ours, paper = ExpectedUse(), RefCount()
-    for admitted, needs in enumerate([3, 1, 0, 2, 7, 0, 4, 5]):
-        ours.add(admitted, needs, admitted)
-        paper.add(admitted, needs, admitted)
-    assert list(ours.order()) == list(paper.order())
+    orders = []
+    for policy in (ExpectedUse, RefCount):
+        stage = Stage(policy)
+        for job in range(4):
+            stage.begin(job, [home for home in range(20) if home % (job + 2) == 0])
+        for home in range(20):
+            stage.admit(home)
+        orders.append(stage.order())
+    assert orders[0] == orders[1]
 
 
 def test_expected_use_keeps_what_a_fast_job_with_few_unread_will_ask_for():
-    policy = ExpectedUse()
-    policy.add(1, 0b01, 1)
-    policy.add(2, 0b10, 2)
-    policy.rate(0, 100 / 1_000)
-    policy.rate(1, 10 / 50)
-    assert policy.victim() == 1
-    policy.rate(0, 100 / 400)
-    assert policy.victim() == 2
+    stage = Stage(ExpectedUse)
+    stage.begin("a", [1])
+    stage.begin("b", [2])
+    one, two = stage.admit(1), stage.admit(2)
+    stage.rate("a", 100 / 1_000)
+    stage.rate("b", 10 / 50)
+    assert stage.order() == [one, two]
+    stage.rate("a", 100 / 400)
+    assert stage.order() == [two, one]
+
+
+def test_expected_use_sees_of_itself_that_the_first_to_leave_is_asked_for_more_often_now():
+    stage = Stage(ExpectedUse)
+    stage.begin("a", [1])
+    stage.begin("b", [2])
+    one, two = stage.admit(1), stage.admit(2)
+    assert stage.policy.victims(1) == [two]
+    stage.demand.rate("b", 64.0)  # nobody tells the policy: that is a call per job and tick
+    assert stage.policy.victims(1) == [one]
+
+
+def test_expected_use_has_samples_leave_that_nobody_needs_then_the_rest_by_their_use():
+    stage = Stage(ExpectedUse)
+    stage.begin("a", [2, 3, 4, 5])
+    stage.begin("idle", [2])
+    stage.rate("a", 0.0)
+    stage.rate("idle", 0.0)
+    stage.begin("b", [3])
+    late, soon, expected, hardly, nobody = (stage.admit(home) for home in (4, 5, 3, 2, 1))
+    stage.plan(4, 9)
+    stage.plan(5, 8)
+    assert stage.order() == [nobody, hardly, expected, late, soon]
+
+
+def test_expected_use_takes_rates_for_equal_that_differ_by_less_than_a_step():
+    stage = Stage(ExpectedUse)
+    stage.begin("a", [1])
+    stage.begin("b", [2])
+    one, two = stage.admit(1), stage.admit(2)
+    stage.rate("b", 1.05)
+    assert stage.order() == [two, one]
+    stage.rate("b", 1.1)
+    assert stage.order() == [one, two]
+
+
+def test_expected_use_bears_rates_beyond_all_measure():
+    stage = Stage(ExpectedUse)
+    for job, rate in enumerate([1e300, 1.0, 1e-300]):
+        stage.begin(job, [job])
+        stage.rate(job, rate)
+    fast, usual, slow = (stage.admit(home) for home in range(3))
+    assert stage.order() == [slow, usual, fast]
 
 
 def test_expected_use_remembers_a_plan_while_its_sample_is_pinned_or_absent():
-    policy = ExpectedUse()
-    policy.plan(1, 10.0)
-    policy.add(1, 0, 1)
-    policy.add(2, 0b1, 2)
-    assert list(policy.order()) == [2, 1]
-    policy.discard(1)
-    policy.add(1, 0, 1)
-    assert list(policy.order()) == [2, 1]
-    policy.unplan(1)
-    assert list(policy.order()) == [1, 2]
-
-
-@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
-def test_expected_use_refuses_rates_that_are_none_and_changes_nothing(value):
-    policy = ExpectedUse()
-    policy.add(1, 0b1, 1)
-    policy.add(2, 0, 2)
-    with pytest.raises(BadArgument):
-        policy.rate(0, value)
-    assert list(policy.order()) == [2, 1]
-
-
-@pytest.mark.parametrize("when", [float("nan"), float("inf")])
-def test_expected_use_refuses_a_use_at_no_time(when):
-    policy = ExpectedUse()
-    with pytest.raises(BadArgument):
-        policy.plan(1, when)
+    stage = Stage(ExpectedUse)
+    stage.plan(1, 10)
+    stage.begin("a", [2])
+    one, two = stage.admit(1), stage.admit(2)
+    assert stage.order() == [two, one]
+    stage.pin(one)
+    stage.let_go(one)
+    assert stage.order() == [two, one]
+    stage.unplan(1)
+    assert stage.order() == [one, two]

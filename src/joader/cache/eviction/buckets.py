@@ -20,7 +20,7 @@ from joader.cache.eviction.policy import Known
 _SLACK = 64
 # How often those about to leave are ranked anew before they leave all the same.
 _LOOKS = 3
-_EMPTY = 1 << 30
+_EMPTY = 1 << 62  # more than any rank, also of samples whose next use is known
 _NUMBER_BITS = 32
 
 
