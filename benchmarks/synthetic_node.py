@@ -49,7 +49,7 @@ from joader.wire import Stream, connected_to, frame, welcomed
 
 LAYOUT = b"synthetic"
 # As a real worker: see REPORT_S in workers/outbox.py.
-REPORT_S = 0.01
+REPORT_S = 0.02
 WANTS = 4  # batches that a job asks for ahead
 
 

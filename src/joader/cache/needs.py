@@ -4,7 +4,7 @@ Dense samples are kept as one bit each over [0, largest + 1); scattered ones as 
 bytes each plus one bit per position. Both answer the same calls; `needs_of` chooses. Single
 samples go through a bytearray (60 ns; indexing a NumPy array costs twice that), arrays of samples
 through a NumPy view of the same bytes.
-Not here: which jobs there are and what they hold (ledger.py).
+Not here: which jobs there are and what they hold (demand.py).
 """
 
 from bisect import bisect_left

@@ -2,7 +2,7 @@
 
 # What a worker gets in one message keeps it busy for about so long. It gets the next when half of
 # it is done: so it has something to go on with while the daemon answers, and never much more.
-CHUNK_S = 0.02
+CHUNK_S = 0.04
 # However quick rows are: a worker that dies takes its chunks with it.
 MOST_CHUNK = 128
 # A worker has at least so many to go on with; rows that wait for a network are begun when they

@@ -16,7 +16,7 @@ from joader.messages import Compared, Failed, NotBegun, Prepared, Sized
 from joader.wire import Channel
 
 # How long the rows may take that are reported together.
-REPORT_S = 0.01
+REPORT_S = 0.02
 # After so long the listening thread sends them.
 HELD_S = 2 * REPORT_S
 
