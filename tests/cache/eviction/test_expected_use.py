@@ -45,9 +45,9 @@ def test_expected_use_has_samples_leave_that_nobody_needs_then_the_rest_by_their
     stage.rate("a", 0.0)
     stage.rate("idle", 0.0)
     stage.begin("b", [3])
-    late, soon, expected, hardly, nobody = (stage.admit(home) for home in (4, 5, 3, 2, 1))
-    stage.plan(4, 9)
-    stage.plan(5, 8)
+    nobody, hardly, expected, soon, late = (stage.admit(home) for home in range(1, 6))
+    stage.plan(4, 8)
+    stage.plan(5, 9)
     assert stage.order() == [nobody, hardly, expected, late, soon]
 
 
