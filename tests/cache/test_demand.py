@@ -89,8 +89,10 @@ class DemandAgainstSets(RuleBasedStateMachine):
         everything = np.array(HOMES)
         needing = [[job for job in self.needs if home in self.needs[job]] for home in HOMES]
         assert self.demand.counts(everything).tolist() == [len(some) for some in needing]
-        rates = [sum(self.rates[job] for job in some) for some in needing]
+        # A job that is known to need a row asks for it some time.
+        rates = [sum(max(self.rates[job], 1e-12) for job in some) for some in needing]
         assert self.demand.rates(everything).tolist() == rates
+        assert [self.demand.rate_of(home) for home in HOMES] == rates
         assert [self.demand.anybody_needs(home) for home in HOMES] == list(map(bool, needing))
         for job, needs in self.needs.items():
             expected = [home in needs for home in HOMES]

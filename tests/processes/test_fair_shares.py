@@ -77,7 +77,7 @@ def test_a_lone_row_waits_for_no_other(node: Node) -> None:
     """Whole passes over one row: asked for, handed out, prepared, reported, delivered."""
     node.up()
     (median_s,) = node.job(LONE).result()
-    assert median_s < 0.1
+    assert median_s < 0.5  # usually 0.02, on a machine that does nothing else
 
 
 @pytest.fixture

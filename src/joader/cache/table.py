@@ -44,7 +44,10 @@ class Table:
         self.admitted = Column("q", size)  # which reservation gave it its bytes
         self.serial = Column("q", size)  # never used again, as numbers are
         self.claimed = Column("q", size, NOBODY)  # the job for which its preparation counts
-        self._columns = [one for one in vars(self).values() if isinstance(one, Column)]
+        self._columns = [
+            *(self.state, self.own, self.home, self.offset, self.size),
+            *(self.pins, self.admitted, self.serial, self.claimed),
+        ]
         self._vacant = list(range(size - 1, -1, -1))
         self._made = 0
         self.first: dict[int, int] = {}  # by home
