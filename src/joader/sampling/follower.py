@@ -243,11 +243,9 @@ class Follower:
         parts: list[Rows] = []
         due = count
         while due and self.following:
-            end = self.generation.size
             if not self.leads:
                 self._stay_near()
-                end = min(end, self.generation.head + self.generation.reach // BESIDE)
-            rows = self._scan(due, end)
+            rows = self._scan(due, self.limit())
             parts.append(rows)
             due -= rows.size
             if not due:
@@ -266,6 +264,13 @@ class Follower:
         if due:
             parts.append(self._scan_around(due))
         return _joined(parts), False
+
+    def limit(self) -> int:
+        """Return how far the pass may scan: one that does not lead stays near the clock."""
+        generation = self.generation
+        if self.leads:
+            return generation.size
+        return min(generation.size, generation.head + generation.reach // BESIDE)
 
     def _stay_near(self) -> None:
         if self.generation.head - self.pointer > self.generation.reach:

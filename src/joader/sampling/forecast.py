@@ -9,26 +9,33 @@ from numpy.typing import NDArray
 
 from joader.sampling.bits import Bits
 from joader.sampling.follower import FREE, KNOWN, OWN, UNREAD, Follower
+from joader.sampling.generation import Generation
 from joader.sampling.rows import Rows
 
 
-def ahead(follower: Follower, count: int, bits: Bits) -> Rows:
-    """Return the numbers of the next rows, at most `count`, if the pass neither jumps nor turns."""
+def ahead(follower: Follower, count: int, newest: Generation, bits: Bits) -> Rows:
+    """Return the numbers of the next rows, at most `count`, as they come if the pass does not jump.
+
+    They end where it has still to be decided what the tail follows.
+    """
     count = min(count, follower.left)
     order = follower.generation.order
+    settled = not follower.following or newest is follower.generation
     if follower.marks is None:
         near = order[follower.pointer : follower.pointer + count]
-        around = order[follower.around : follower.around + count - near.size]
-        return np.concatenate([near, around])
-    marks = follower.marks
-    place, end = (follower.pointer, order.size) if follower.following else (0, 0)
+        rest = count - near.size if settled else 0
+        return np.concatenate([near, order[follower.around : follower.around + rest]])
     known = follower.classes(count, bits)
     others = int(np.count_nonzero(~known))
-    free = _unread(order[place:end], marks, others)
-    if free.size < others and (follower.leads or not follower.following):
-        tail = _unread(order[follower.around : place or order.size], marks, others - free.size)
-        free = np.concatenate([free, tail])
-    known = known[: np.flatnonzero(~known)[free.size]] if free.size < others else known
+    free = follower.generation.order[:0]
+    if follower.following:
+        free = _unread(order[follower.pointer : follower.limit()], follower.marks, others)
+    if free.size < others and settled and follower.limit() == order.size:
+        # What lies behind the pointer; what lies ahead of it is among `free` already.
+        behind = order[follower.around : follower.pointer if follower.following else order.size]
+        free = np.concatenate([free, _unread(behind, follower.marks, others - free.size)])
+    if free.size < others:
+        known = known[: int(np.flatnonzero(~known)[free.size])]
     rows = np.empty(known.size, np.uint32)
     rows[~known] = free
     rows[known] = follower.known_ahead(int(np.count_nonzero(known)))

@@ -59,6 +59,8 @@ class RowSet:
 
     def rows(self) -> Rows:
         """Return the rows, ascending."""
+        if self.span == self.size:
+            return np.arange(self.low, self.low + self.span, dtype=np.uint32)
         return OpenSet(self).without(NO_ROWS)
 
 

@@ -126,7 +126,8 @@ class StreamGroup:
         """Return a job's next rows, as far as they are known."""
         if self._joint is not None:
             return np.empty(0, np.int64)
-        return self.index.rows(ahead(self.members[job], count, self._bits))
+        assert self.newest is not None
+        return self.index.rows(ahead(self.members[job], count, self.newest, self._bits))
 
     def next_use(self, rows: NDArray[np.integer], soonest: NDArray[np.float64]) -> None:
         """Lower `soonest` to when each row will be used by a member."""
@@ -211,7 +212,8 @@ class StreamGroup:
         if reach is None:
             reach = self._present.size // 20
         key = (*self._key, self._opened)
-        self.newest = Generation(key, self._present, self.index.span, reach)
+        # A fifth of memory is left to what is ahead of the head, and to tails.
+        self.newest = Generation(key, self._present, self.index.span, reach * 4 // 5)
         return self.newest
 
     def _admit(self, newest: Generation, rows: RowSet) -> None:
@@ -239,6 +241,9 @@ class StreamGroup:
         self._united = distinct
         for rows in distinct:
             self.index.grow(rows)
+        if len(distinct) == 1:
+            self._present = self.index.numbers(distinct[0])
+            return
         here = np.zeros(self.index.span, np.bool_)
         for rows in distinct:
             here[self.index.numbers(rows)] = True
