@@ -19,7 +19,17 @@ from joader.sampling.rows import Rows
 from joader.sampling.stream_group import StreamGroup
 
 
-class ChoosesAtEveryRow(Follower):
+class Alone(Follower):
+    """Honest, but never stays in its tail for company: more passes have known rows.
+
+    Which rule a tail uses is free as long as it depends on counts, so this is exact as well.
+    """
+
+    def _has_company(self, pace: float) -> bool:
+        return False
+
+
+class ChoosesAtEveryRow(Alone):
     """Flips the coin again for every row of the stream that passes, not once a draw."""
 
     def _of_both(self, count: int, left: int, newest: Generation, bits: Bits) -> Rows:
@@ -37,7 +47,7 @@ class ChoosesAtEveryRow(Follower):
         return super()._of_both(1, left, newest, bits)
 
 
-class TailTakesWhatPasses(Follower):
+class TailTakesWhatPasses(Alone):
     """Prefers in its tail what the running generation has just shown: that is in memory."""
 
     def take(self, count: int, newest: Generation, bits: Bits) -> Rows:
@@ -57,7 +67,7 @@ class TailTakesWhatPasses(Follower):
         return np.concatenate([ready, super()._scan_around(count - ready.size)])
 
 
-class ForgetsBlindDraws(Follower):
+class ForgetsBlindDraws(Alone):
     """Counts as known only what it took from the stream."""
 
     def _blind(self, count: int, bits: Bits) -> Rows:
@@ -67,7 +77,7 @@ class ForgetsBlindDraws(Follower):
         return rows
 
 
-class ClockOfScans(Follower):
+class ClockOfScans(Alone):
     """Moves the clock to where its scan ended, and jumps by that."""
 
     def place(self) -> int:
@@ -76,7 +86,7 @@ class ClockOfScans(Follower):
         return super().place()
 
 
-class TailPostponesKnown(Follower):
+class TailPostponesKnown(Alone):
     """Draws in its tail all other rows first, whatever the share of the known ones."""
 
     def _flip(self, count: int, left: int, bits: Bits) -> Any:
@@ -85,7 +95,7 @@ class TailPostponesKnown(Follower):
         return super()._flip(count, left, bits)
 
 
-class ChoosesAnewAtTheTurn(Follower):
+class ChoosesAnewAtTheTurn(Alone):
     """Forgets the class of the draw that found nothing to follow."""
 
     def _of_both(self, count: int, left: int, newest: Generation, bits: Bits) -> Rows:
@@ -127,17 +137,13 @@ class FollowsOtherTails(Follower):
         return np.array([*rows, *own.tolist()], np.uint32)
 
 
-class ClockOfRows(Follower):
+class ClockOfRows(Alone):
     """Lets the clock run with what rows cost: the upper half is dear."""
 
     def take(self, count: int, newest: Generation, bits: Bits) -> Rows:
         rows = super().take(count, newest, bits)
         self._since += 2 * int(np.count_nonzero(rows * 2 >= newest.size))
         return rows
-
-
-class Honest(Follower):
-    """What the sampler runs."""
 
 
 CHEATS = (

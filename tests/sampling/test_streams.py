@@ -62,6 +62,13 @@ def test_a_job_alone_cannot_be_told_from_one_that_reshuffles(name: str) -> None:
     assert z < LIMIT, statistic
 
 
+@pytest.mark.parametrize("name", ["folds", "eight speeds", "random sets", "quarters"])
+def test_tails_that_always_decide_alone_are_reshuffles_too(name: str) -> None:
+    with cheats.cheating(cheats.Alone):
+        z, statistic = worst(SCENARIOS[name], FAST.get(name, 500), 1)
+    assert z < LIMIT, statistic
+
+
 @pytest.mark.parametrize(
     ("cheat", "name", "passes"), CAUGHT, ids=[cheat.__name__ for cheat, *_ in CAUGHT]
 )

@@ -32,6 +32,8 @@ Marks = NDArray[np.uint8]
 COINS = 1024
 # How far beyond the head the tail of another generation may scan, as a part of reach.
 BESIDE = 2
+# Passes whose paces differ by no more than this are side by side for a whole tail, or nearly.
+SAME_PACE = 0.02
 
 
 class Follower:
@@ -320,7 +322,9 @@ class Follower:
 
         It may depend on counts only. Following shares what the head will pass before the tail is
         read; but then those rows are known in the next pass, if that begins in the same generation.
-        If not, the tail keeps the order of its own generation to the end.
+        If not, the tail keeps the order of its own generation to the end. With company that is
+        better: the tails of all passes of one pace begin at the first place now, and one of them
+        prepares for all.
         """
         if newest is self.generation or not self.following:
             return False
@@ -328,10 +332,16 @@ class Follower:
         ahead = 1 - newest.head / max(newest.size, 1)
         gain = unread * unread / pace / 2 if unread < pace else unread
         cost = max(0.0, ahead - unread / pace) * pace * unread
-        if gain > cost:
+        if gain > cost and not self._has_company(pace):
             return True
         self.following = False
         return False
+
+    def _has_company(self, pace: float) -> bool:
+        return self.generation is self.began and any(
+            other is not self and other.left and abs(other.pace() - pace) <= SAME_PACE
+            for other in self.began.drivers
+        )
 
     def _turn(self, newest: Generation) -> None:
         """Follow another generation, of which nothing is known."""

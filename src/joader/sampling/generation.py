@@ -10,12 +10,25 @@ scans far ahead, and its pointer tells which rows it still needs (docs/order.md,
 show").
 """
 
+from typing import Protocol
+
 import numpy as np
 
 from joader.sampling.bits import Bits, order_of
 from joader.sampling.rows import NO_ROWS, Rows
 
 Key = tuple[int, int, int, int]  # seed, nonce, group, number of the generation
+
+
+class Driver(Protocol):
+    """A pass that began in a generation and moves its clock."""
+
+    @property
+    def left(self) -> int:
+        """Rows not read."""
+
+    def pace(self) -> float:
+        """Return places per place of the clock."""
 
 
 class Generation:
@@ -34,6 +47,7 @@ class Generation:
         self.reach = reach
         self.head = 0
         self.stride = 0  # the most places that one draw has moved a pass
+        self.drivers: list[Driver] = []
         self._places: Rows = NO_ROWS
 
     @property
@@ -48,6 +62,11 @@ class Generation:
         Close to the end it had: those who are at the end will begin theirs within reach of it.
         """
         return self.head >= self.size - self.back
+
+    @property
+    def driven(self) -> bool:
+        """Whether some pass moves its clock."""
+        return any(driver.left for driver in self.drivers)
 
     @property
     def back(self) -> int:

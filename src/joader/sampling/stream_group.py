@@ -7,7 +7,7 @@ A member is *in* its pass or between two. One that leaves is remembered until th
 opens: if it comes back before, the rows it has read of this one are known to it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +84,9 @@ class StreamGroup:
         if self._joint is not None:
             self._joint.remove(job)
         else:
-            self._gone[job] = self.members.pop(job)
+            follower = self._gone[job] = self.members.pop(job)
+            if follower.drives:
+                follower.began.drivers.remove(follower)
         if not self._sets:
             self._gone.clear()  # the next pass begins in a new generation
             for known in [*self._samples][:-1]:
@@ -180,10 +182,12 @@ class StreamGroup:
             self._samples[id(rows)] = self._samples.pop(id(rows))  # the latest is last
 
     def _begin(self, job: Job, rows: RowSet, reach: int | None, rest: bool) -> None:
-        past = self.members.pop(job, None) or self._gone.pop(job, None)
+        past = self._gone.pop(job, None)
         generation = self._running(rows, reach)
-        drives = not rest or not any(other.left and other.drives for other in self._in(generation))
+        drives = not rest or not generation.driven
         follower = Follower(rows, generation, drives)
+        if drives:
+            generation.drivers.append(follower)
         if past is not None and past.generation is generation:
             self._go_on(follower, past)
         elif not drives or rows.size != generation.size:
@@ -192,13 +196,10 @@ class StreamGroup:
             follower.use_marks(marks)
         self.members[job] = follower
 
-    def _in(self, generation: Generation) -> Iterable[Follower]:
-        return (other for other in self.members.values() if other.began is generation)
-
     def _running(self, rows: RowSet, reach: int | None) -> Generation:
         """Return the generation in which a pass over these rows begins; open one if need be."""
         newest = self.newest
-        if newest is None or newest.over or not any(o.left and o.drives for o in self._in(newest)):
+        if newest is None or newest.over or not newest.driven:
             return self._open(rows, reach)
         if not any(known is rows for known in self._united):
             self._admit(newest, rows)
