@@ -74,7 +74,7 @@ class StreamGroup:
         if self._apart() != (self._joint is not None):
             self._change_mode(job, reach)
         elif self._joint is not None:
-            self._joint.add(job, rows.rows())
+            self._joint.add(job, rows)
         else:
             self._begin(job, rows, reach, rest)
 
@@ -166,7 +166,7 @@ class StreamGroup:
             self._joint = DependentSampler(self._bits.word())
             for job, rows in unread.items():
                 self._joint.add(job, rows)
-            self._joint.add(newcomer, self._sets[newcomer][0].rows())
+            self._joint.add(newcomer, self._sets[newcomer][0])
             return
         self._joint = None
         self._begin(newcomer, self._sets[newcomer][0], reach, rest=False)
@@ -175,8 +175,7 @@ class StreamGroup:
 
     def _remember(self, rows: RowSet) -> None:
         if id(rows) not in self._samples:
-            everything = rows.rows()
-            self._samples[id(rows)] = (rows, everything[:: -(-everything.size // PROBES) or 1])
+            self._samples[id(rows)] = (rows, rows.some(PROBES))
             self.index.grow(rows)
         else:
             self._samples[id(rows)] = self._samples.pop(id(rows))  # the latest is last

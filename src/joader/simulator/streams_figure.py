@@ -60,8 +60,8 @@ PANELS: Mapping[str, tuple[str, Sequence[float], Readers]] = {
 
 
 def rows_of(effort: Effort) -> int:
-    """Return how many rows the jobs have: up to half of what the papers' figures have."""
-    return max(100, min(effort.size // 2, 5_000))
+    """Return how many rows the jobs have: a quarter of what the papers' figures have."""
+    return max(100, min(effort.size // 4, 2_500))
 
 
 def bound(panel: str, x: float) -> float | None:
