@@ -13,7 +13,8 @@ import numpy as np
 
 from joader.sampling import stream_group
 from joader.sampling.bits import Bits
-from joader.sampling.follower import FREE, KNOWN, OWN, READ, UNREAD, Follower
+from joader.sampling.blind import FREE, KNOWN, OWN, READ, UNREAD
+from joader.sampling.follower import Follower
 from joader.sampling.generation import Generation
 from joader.sampling.rows import Rows
 from joader.sampling.stream_group import StreamGroup

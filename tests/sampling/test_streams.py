@@ -239,6 +239,24 @@ def test_a_rest_leaves_the_pace_to_others() -> None:
     assert np.concatenate([whole, more]).tolist() == order[10:810].tolist()
 
 
+def resumes(seed: int, followed: bool) -> int:
+    """Count rows of the first half of a generation among the first draws of a job that resumes."""
+    sampler = StreamSampler(seed, reach=5)
+    sampler.add("other", range(40))
+    sampler.add("old", range(40))
+    read = sampler.draw({"other": 20, "old": 20})["old"]
+    sampler.remove("old")
+    sampler.add("new", range(40), followed=followed)  # from the end of its pass before
+    return int(np.isin(sampler.draw({"new": 10})["new"], read).sum())
+
+
+def test_who_resumes_under_another_name_draws_blind_until_the_next_generation() -> None:
+    runs = 200
+    deviation = (runs * 10 * 0.25 * 30 / 39) ** 0.5
+    assert abs(sum(resumes(seed, True) for seed in range(runs)) - runs * 5) < LIMIT * deviation
+    assert sum(resumes(seed, False) for seed in range(runs)) == 0
+
+
 def test_rows_that_come_later_are_inserted_without_moving_the_others() -> None:
     sampler = StreamSampler(5)
     sampler.add("a", range(500))

@@ -40,6 +40,16 @@ class Machine(RuleBasedStateMachine):
         self.begin(self.next_job, rows)
         return self.next_job
 
+    @rule(target=jobs, job=jobs, rest=st.booleans())
+    def resume_under_another_name(self, job: int, rest: bool) -> object:
+        if job not in self.rows:
+            return multiple()
+        self.sampler.remove(job)
+        rows, read = self.rows.pop(job), self.read.pop(job)
+        self.next_job += 1
+        self.begin(self.next_job, sorted(rows - set(read)), rest, followed=True)
+        return self.next_job
+
     @rule(target=jobs, job=jobs)
     def join_on_the_rows_of(self, job: int) -> object:
         """Equal sets are what users have most."""
@@ -52,8 +62,8 @@ class Machine(RuleBasedStateMachine):
         rows = sorted(self.rows[job])
         return self.join([row for place, row in enumerate(rows) if place % 5 != fold])
 
-    def begin(self, job: int, rows: list[int], rest: bool = False) -> None:
-        self.sampler.add(job, np.array(rows, np.int64), rest=rest)
+    def begin(self, job: int, rows: list[int], rest: bool = False, followed: bool = False) -> None:
+        self.sampler.add(job, np.array(rows, np.int64), rest=rest, followed=followed)
         self.rows[job] = set(rows)
         self.read[job] = []
 

@@ -19,14 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joader.sampling.bits import Bits
+from joader.sampling.blind import FREE, KNOWN, READ, Blind, Marks
 from joader.sampling.generation import Generation
 from joader.sampling.rows import NO_ROWS, Rows, RowSet
-
-# What a byte says of a row: it has to be read in this pass; it is drawn blind; the job has it.
-UNREAD, KNOWN, OWN = np.uint8(1), np.uint8(2), np.uint8(4)
-FREE = UNREAD | OWN  # to be read as it comes
-READ = KNOWN | OWN  # read since the pass began to follow: known from now on
-Marks = NDArray[np.uint8]
 
 # Classes are chosen so many draws ahead: choosing one by one costs 10 us each.
 COINS = 1024
@@ -54,8 +49,8 @@ class Follower:
         self.marks: Marks | None = None
         self._anchor, self._since = place, 0  # the place by the count of draws since the anchor
         self._gap = 1.0  # places scanned per row found
-        self._known = _Blind(NO_ROWS)
-        self._spare: _Blind | None = None  # for draws that find nothing to follow
+        self._known = Blind(NO_ROWS)
+        self._spare: Blind | None = None  # for draws that find nothing to follow
         self._coins: NDArray[np.bool_] = np.empty(0, np.bool_)
 
     @property
@@ -90,17 +85,25 @@ class Follower:
 
     def set_known(self, numbers: Rows, bits: Bits) -> None:
         """Draw these rows, all marked so, blind."""
-        self._known = _Blind(numbers[bits.permutation(numbers.size)])
+        self._known = Blind(numbers[bits.permutation(numbers.size)])
 
     def place(self) -> int:
         """Return where the pass is by the count of its draws."""
         return self._anchor + self._since * self.began.size // max(self.rows.size, 1)
 
     def pace(self) -> float:
-        """Return places per place of the clock, at most 1, from counts of draws."""
-        clock = self.began.head - self.start
-        if self.generation is not self.began:
-            clock += self.generation.head
+        """Return places per place of the clock, at most 1, from counts of draws.
+
+        It must not depend on when the tail turned: that hangs on the order, and others ask for it.
+        """
+        return self._pace(self.began.head - self.start)
+
+    def own_pace(self) -> float:
+        """Return the same, for a tail that has turned by the clock of what it follows, too."""
+        turned = self.generation is not self.began
+        return self._pace(self.began.head - self.start + turned * self.generation.head)
+
+    def _pace(self, clock: int) -> float:
         moved = self.read * self.began.size / max(self.rows.size, 1)
         return min(1.0, moved / clock) if clock > 0 and moved else 1.0
 
@@ -312,7 +315,7 @@ class Follower:
         assert self.marks is not None
         if self._spare is None:
             unread = np.flatnonzero(self.marks == FREE).astype(np.uint32)
-            self._spare = _Blind(unread[bits.permutation(unread.size)])
+            self._spare = Blind(unread[bits.permutation(unread.size)])
         rows = self._spare.take(count, self.marks)
         self.marks[rows] = READ
         return rows
@@ -328,7 +331,7 @@ class Follower:
         """
         if newest is self.generation or not self.following:
             return False
-        unread, pace = left / max(self.rows.size, 1), self.pace()
+        unread, pace = left / max(self.rows.size, 1), self.own_pace()
         ahead = 1 - newest.head / max(newest.size, 1)
         gain = unread * unread / pace / 2 if unread < pace else unread
         cost = max(0.0, ahead - unread / pace) * pace * unread
@@ -348,38 +351,12 @@ class Follower:
         assert self.marks is not None
         self.marks &= FREE
         self._widen(newest.span)
-        self._known = _Blind(NO_ROWS)
+        self._known = Blind(NO_ROWS)
         self._coins = self._coins[:0]
         self.generation = newest
         self.pointer = min(newest.head, newest.size)
         self.around = 0
         self._spare = None
-
-
-class _Blind:
-    """Rows in a random order of their own, read from the front."""
-
-    def __init__(self, order: Rows) -> None:
-        self.order = order
-        self.at = 0
-
-    @property
-    def left(self) -> int:
-        return int(self.order.size) - self.at
-
-    def take(self, count: int, marks: Marks | None) -> Rows:
-        """Return the next ones; with marks, those that are still unread."""
-        if marks is None:
-            self.at += count
-            return self.order[self.at - count : self.at]
-        parts: list[Rows] = []
-        while count:
-            there = self.order[self.at : self.at + 2 * count]
-            found = np.flatnonzero(marks[there] == FREE)[:count]
-            self.at += int(found[-1]) + 1 if found.size == count else there.size
-            parts.append(there[found])
-            count -= found.size
-        return _joined(parts)
 
 
 def _joined(parts: list[Rows]) -> Rows:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joader.sampling.bits import Bits
-from joader.sampling.follower import FREE, KNOWN, OWN, UNREAD, Follower
+from joader.sampling.blind import FREE, KNOWN, OWN, UNREAD
+from joader.sampling.follower import Follower
 from joader.sampling.generation import Generation
 from joader.sampling.rows import Rows
 
@@ -77,6 +78,6 @@ def next_use(follower: Follower, numbers: Rows) -> NDArray[np.float64]:
         distance[(marks & KNOWN) != 0] = follower.left / 2
         distance[(marks & UNREAD) == 0] = again
         outside = (marks & OWN) == 0
-    distance /= follower.pace()
+    distance /= follower.own_pace()
     distance[outside | ~here] = np.inf
     return distance

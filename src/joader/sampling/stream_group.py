@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joader.sampling.bits import Bits
+from joader.sampling.blind import FREE, KNOWN, UNREAD
 from joader.sampling.dependent import DependentSampler
-from joader.sampling.follower import FREE, KNOWN, UNREAD, Follower
+from joader.sampling.follower import Follower
 from joader.sampling.forecast import ahead, next_use
 from joader.sampling.generation import Generation
 from joader.sampling.row_index import RowIndex
@@ -67,8 +68,13 @@ class StreamGroup:
             best = max(best, (common, min(known.size, rows.size), max(known.size, rows.size)))
         return best
 
-    def join(self, job: Job, rows: RowSet, reach: int | None, rest: bool = False) -> None:
-        """Begin a pass; one over the `rest` of a pass leaves the clock to others."""
+    def join(
+        self, job: Job, rows: RowSet, reach: int | None, rest: bool = False, followed: bool = False
+    ) -> None:
+        """Begin a pass; one over the `rest` of a pass leaves the clock to others.
+
+        `followed`: all rows are known in the running generation.
+        """
         self._remember(rows)
         self._sets[job] = (rows, rest)
         if self._apart() != (self._joint is not None):
@@ -76,7 +82,7 @@ class StreamGroup:
         elif self._joint is not None:
             self._joint.add(job, rows)
         else:
-            self._begin(job, rows, reach, rest)
+            self._begin(job, rows, reach, rest, followed)
 
     def leave(self, job: Job) -> None:
         """Let a job go, but remember what it has read."""
@@ -180,14 +186,22 @@ class StreamGroup:
         else:
             self._samples[id(rows)] = self._samples.pop(id(rows))  # the latest is last
 
-    def _begin(self, job: Job, rows: RowSet, reach: int | None, rest: bool) -> None:
-        past = self._gone.pop(job, None)
+    def _begin(
+        self, job: Job, rows: RowSet, reach: int | None, rest: bool, followed: bool = False
+    ) -> None:
+        past, before = self._gone.pop(job, None), self.newest
         generation = self._running(rows, reach)
         drives = not rest or not generation.driven
         follower = Follower(rows, generation, drives)
         if drives:
             generation.drivers.append(follower)
-        if past is not None and past.generation is generation:
+        if followed and generation is before:
+            mine = self.index.numbers(rows)
+            marks = np.full(self.index.span, KNOWN)
+            marks[mine] |= FREE
+            follower.use_marks(marks)
+            follower.set_known(mine, self._bits)
+        elif past is not None and past.generation is generation:
             self._go_on(follower, past)
         elif not drives or rows.size != generation.size:
             marks = np.zeros(self.index.span, np.uint8)

@@ -44,6 +44,7 @@ class _Member:
     number: int  # in the order of joining
     rows: RowSet
     rest: bool
+    followed: bool
     group: StreamGroup | None = None
 
 
@@ -76,10 +77,20 @@ class StreamSampler:
             raise BadArgument(f"reach is {rows!r}; give a number of rows >= 0, or None")
         self._reach = None if rows is None else int(rows)
 
-    def add(self, job: Job, rows: ArrayLike, epoch: int = 0, *, rest: bool = False) -> None:
+    def add(
+        self,
+        job: Job,
+        rows: ArrayLike,
+        epoch: int = 0,
+        *,
+        rest: bool = False,
+        followed: bool = False,
+    ) -> None:
         """Begin a pass of this job over these rows; the epoch has no effect here.
 
         `rest`: the rows are what is left of a pass, so that others should set the pace.
+        `followed`: the job may have drawn here before under another name, as one that resumes does.
+        What it then read is not known here, so it draws blind until a new generation opens.
         """
         check_epoch(epoch)
         check_new(self, self._jobs, job)
@@ -87,7 +98,7 @@ class StreamSampler:
         if job in self._jobs:
             self.remove(job)
         self._joined += 1
-        self._jobs[job] = _Member(self._joined, checked, rest)
+        self._jobs[job] = _Member(self._joined, checked, rest, followed)
 
     def draw(self, counts: Counts) -> Draws:
         """Draw for each job from the stream it follows."""
@@ -179,6 +190,6 @@ class StreamSampler:
             best = StreamGroup(member.rows, self._seed, self._nonce, self._formed)
             self._formed += 1
             self._groups.append(best)
-        best.join(job, member.rows, self._reach, member.rest)
+        best.join(job, member.rows, self._reach, member.rest, member.followed)
         member.group = best
         return best
