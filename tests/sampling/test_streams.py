@@ -77,14 +77,25 @@ def test_a_pass_that_cheats_is_found_out(cheat: type[Follower], name: str, passe
         assert worst(SCENARIOS[name], passes, 0)[0] > LIMIT
 
 
+def worst_of_two(scenario: Scenario, passes: int, seed: int) -> tuple[float, str]:
+    """Return the largest z-value; above 3, which is rare, that of a run with another seed."""
+    found = worst(scenario, passes, seed)
+    return worst(scenario, passes, seed + 1000) if 3 < found[0] < LIMIT else found
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("reach", [0, 2, 8, 20])
 @pytest.mark.parametrize("name", list(SCENARIOS))
 def test_many_passes_cannot_be_told_from_reshuffles(name: str, reach: int) -> None:
     scenario = SCENARIOS[name].with_(reach=reach, wander=0.3)
-    z, statistic = worst(scenario, 12_000, 2 + reach)
-    if 3 < z < LIMIT:  # once in a few hundred: look again with another seed
-        z, statistic = worst(scenario, 12_000, 100 + reach)
+    z, statistic = worst_of_two(scenario, 8 * FAST.get(name, 500), 2 + reach)
+    assert z < LIMIT, statistic
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["two at nearly one speed", "random sets"])
+def test_a_hundred_thousand_passes_cannot_be_told_from_reshuffles(name: str) -> None:
+    z, statistic = worst_of_two(SCENARIOS[name], 100_000, 5)
     assert z < LIMIT, statistic
 
 
