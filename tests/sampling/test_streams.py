@@ -336,3 +336,17 @@ def test_a_job_that_changes_its_rows_between_passes_reads_the_new_ones() -> None
             drawn = sampler.draw({"a": count, "other": min(7, sampler.remaining("other"))})
             read += drawn["a"].tolist()
         assert sorted(read) == list(range(start, start + 50))
+
+
+def test_what_is_remembered_of_jobs_that_left_does_not_grow() -> None:
+    sampler = StreamSampler(0)
+    sampler.add("stays", range(100))
+    for number in range(200):
+        if not sampler.remaining("stays"):
+            sampler.add("stays", range(100))
+        sampler.add(number, range(number % 9, 100 - number // 20))
+        sampler.draw({"stays": 1, number: 5})
+        sampler.remove(number)
+    assert len(sampler._groups) == 1
+    assert len(sampler._groups[0].sets()) <= 20
+    assert len(sampler._groups[0]._gone) <= 100  # of the running generation

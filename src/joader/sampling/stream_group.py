@@ -24,6 +24,8 @@ from joader.sampling.sampler import Draws, Job
 
 # Rows of a group that are looked at to see how much it has in common with a newcomer.
 PROBES = 4096
+# Sets that are remembered beside those of members: their jobs may come back.
+MOST_SETS = 16
 # Sets whose sizes differ by more than this share more by joint draws.
 UNEQUAL = 1.25
 
@@ -93,6 +95,8 @@ class StreamGroup:
             follower = self._gone[job] = self.members.pop(job)
             if follower.drives:
                 follower.began.drivers.remove(follower)
+            if follower.generation is not self.newest:
+                follower.marks = None  # it knows nothing of the newest; only its rows are needed
         if not self._sets:
             self._gone.clear()  # the next pass begins in a new generation
             for known in [*self._samples][:-1]:
@@ -180,11 +184,15 @@ class StreamGroup:
             self._begin(job, RowSet(rows), reach, rest=True)
 
     def _remember(self, rows: RowSet) -> None:
-        if id(rows) not in self._samples:
-            self._samples[id(rows)] = (rows, rows.some(PROBES))
+        """Keep some rows of a set, to find out who else belongs here."""
+        latest = self._samples.pop(id(rows), None)
+        if latest is None:
+            latest = (rows, rows.some(PROBES))
             self.index.grow(rows)
-        else:
-            self._samples[id(rows)] = self._samples.pop(id(rows))  # the latest is last
+        self._samples[id(rows)] = latest
+        if len(self._samples) > MOST_SETS + len(self._sets):
+            used = {id(known) for known, _ in self._sets.values()}
+            del self._samples[next(known for known in self._samples if known not in used)]
 
     def _begin(
         self, job: Job, rows: RowSet, reach: int | None, rest: bool, followed: bool = False
