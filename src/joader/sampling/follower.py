@@ -48,6 +48,7 @@ class Follower:
         self.around = 0
         self.marks: Marks | None = None
         self._anchor, self._since = place, 0  # the place by the count of draws since the anchor
+        self._timed = 0, 0  # rows read, and how far the clock moved meanwhile
         self._gap = 1.0  # places scanned per row found
         self._known = Blind(NO_ROWS)
         self._spare: Blind | None = None  # for draws that find nothing to follow
@@ -94,17 +95,19 @@ class Follower:
     def pace(self) -> float:
         """Return places per place of the clock, at most 1, from counts of draws.
 
+        Measured until the head is at the end: then the fastest are gone and it moves with the slow.
         It must not depend on when the tail turned: that hangs on the order, and others ask for it.
         """
-        return self._pace(self.began.head - self.start)
+        return self._pace(*self._timed)
 
     def own_pace(self) -> float:
         """Return the same, for a tail that has turned by the clock of what it follows, too."""
-        turned = self.generation is not self.began
-        return self._pace(self.began.head - self.start + turned * self.generation.head)
+        if self.generation is self.began:
+            return self.pace()
+        return self._pace(self.read, self.began.head - self.start + self.generation.head)
 
-    def _pace(self, clock: int) -> float:
-        moved = self.read * self.began.size / max(self.rows.size, 1)
+    def _pace(self, read: int, clock: int) -> float:
+        moved = read * self.began.size / max(self.rows.size, 1)
         return min(1.0, moved / clock) if clock > 0 and moved else 1.0
 
     def keep_up(self, count: int) -> None:
@@ -136,6 +139,8 @@ class Follower:
         """After a draw: move the clock to where this pass is by the count of its draws."""
         if self.drives:
             self.began.head = max(self.began.head, self.place())
+            if self.began.head < self.began.size:
+                self._timed = self.read, self.began.head - self.start
 
     def _jump(self, place: int) -> None:
         if place > self.pointer:
