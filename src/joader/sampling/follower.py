@@ -43,8 +43,7 @@ class Follower:
         self.drives = drives
         self.following = True  # False: in the tail, in the order of the own generation
         place = 0 if generation.head <= generation.back else min(generation.head, generation.size)
-        self.start = place
-        self.pointer = place
+        self.start = self.pointer = self._from = place
         self.around = 0
         self.marks: Marks | None = None
         self._anchor, self._since = place, 0  # the place by the count of draws since the anchor
@@ -104,7 +103,7 @@ class Follower:
         """Return the same, for a tail that has turned by the clock of what it follows, too."""
         if self.generation is self.began:
             return self.pace()
-        return self._pace(self.read, self.began.head - self.start + self.generation.head)
+        return self._pace(self.read, self.began.head - self._from + self.generation.head)
 
     def _pace(self, read: int, clock: int) -> float:
         moved = read * self.began.size / max(self.rows.size, 1)
@@ -140,13 +139,13 @@ class Follower:
         if self.drives:
             self.began.head = max(self.began.head, self.place())
             if self.began.head < self.began.size:
-                self._timed = self.read, self.began.head - self.start
+                self._timed = self.read, self.began.head - self._from
 
     def _jump(self, place: int) -> None:
         if place > self.pointer:
             if self.marks is None:
                 if self.pointer == self.start:
-                    self.start = place
+                    self.start = self._from = place
                 else:
                     self.mark()
             self.pointer = place
@@ -162,9 +161,15 @@ class Follower:
 
     def move(self, generation: Generation, moved: Rows, inserted: Rows) -> None:
         """Keep the place in a generation that rows were inserted into; `moved`: old to new."""
+        before = moved.size - 1
         if self.began is generation:
-            place = self._anchor + self._since * (moved.size - 1) // max(self.rows.size, 1)
-            self._anchor, self._since = place * generation.size // max(moved.size - 1, 1), 0
+            # What counts for the clock moves in proportion, as the head does, and not with the rows
+            # that were inserted: others ask for it.
+            place = self._anchor + self._since * before // max(self.rows.size, 1)
+            self._anchor, self._since = place * generation.size // max(before, 1), 0
+            self._from = self._from * generation.size // max(before, 1)
+            read, clock = self._timed
+            self._timed = read, clock * generation.size // max(before, 1)
         if self.generation is generation:
             self.start, self.pointer, self.around = (
                 int(moved[place]) for place in (self.start, self.pointer, self.around)
