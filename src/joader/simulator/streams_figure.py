@@ -54,7 +54,7 @@ PANELS: Mapping[str, tuple[str, Sequence[float], Readers]] = {
     "jobs": ("jobs, random starts", (2, 4, 8, 16, 32), crowd),
     "memory": ("memory (% of the rows), four jobs", (0.1, 1, 5, 20, 50), four),
     "no memory": ("offset of two jobs (%), no memory", (0, 10, 20, 30, 40, 50), offset),
-    "uneven": ("memory (% of the rows), four jobs: χ² of the order", (1, 5, 20), four),
+    "uneven": ("memory (% of the rows): a reshuffle?", (1, 5, 20), four),
 }
 
 
