@@ -4,6 +4,11 @@ Rows are counted over all jobs. Cases: equal sets in step; six jobs that started
 (out of step); six jobs, each overlapping its neighbours by half; six jobs that overtake each other
 every tick. Each case is set up outside the timed part and then drawn in ticks; the timed part
 covers a tenth of a pass or 200,000 rows a job, whichever is less, and at least 3 ticks.
+
+Streams are timed over whole passes, the shuffles of new generations and the starts of passes
+included, in ticks of 256 and of 1,024 rows; `add`, which checks the rows it is given, is not. The
+last case joins 128 datasets of one to two million rows, as the paper does, and draws once for all.
+They are kept in results/sampling_streams.json.
 """
 
 import argparse
@@ -14,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 from harness import machine, report
 
-from joader.sampling import DependentSampler
+from joader.sampling import DependentSampler, StreamSampler
 
 JOBS = 6
 TICK = 256
@@ -78,14 +83,93 @@ def rows_per_second(case: str, rows: int, seed: int) -> float:
     raise AssertionError
 
 
+def stream_sets(case: str, rows: int) -> list[np.ndarray]:
+    everything = np.arange(rows)
+    if "folds" in case:
+        return [everything[everything % 5 != fold] for fold in range(5)]
+    return [everything] * (2 if "two" in case else JOBS)
+
+
+STREAMS = {
+    "streams, two in step": 20_000_000,
+    "streams, six in step": 20_000_000,
+    "streams, six out of step": 5_000_000,
+    "streams, folds out of step": 5_000_000,
+}
+
+
+def stream_rows_per_second(case: str, rows: int, seed: int, tick: int) -> float:
+    """Time at least two passes; jobs out of step begin a tenth of a pass after each other."""
+    sets = stream_sets(case, rows)
+    jobs = range(len(sets))
+    sampler = StreamSampler(seed)
+    apart = rows // 10 if "out of step" in case else 0
+    left = [0 for _ in jobs]
+    passes = max(2, 2_000_000 // rows)
+    drawn, now, spent = 0, 0, 0.0
+    while drawn < passes * sum(part.size for part in sets):
+        for job in jobs:
+            if not left[job] and now >= job * apart:
+                sampler.add(job, sets[job])
+                left[job] = sets[job].size
+        counts = {job: min(tick, left[job]) for job in jobs if left[job]}
+        start = time.perf_counter()
+        sampler.draw(counts)
+        spent += time.perf_counter() - start
+        for job, count in counts.items():
+            left[job] -= count
+            drawn += count
+        now += tick
+    return drawn / spent
+
+
+def seconds_to_join(seed: int) -> tuple[float, float]:
+    """Return the seconds per dataset to join 128 of them, and for the first draw."""
+    rng = np.random.default_rng(seed)
+    sampler, spent = StreamSampler(seed), 0.0
+    for job in range(128):
+        rows = rng.permutation(2_000_000)[: int(rng.integers(1_000_000, 2_000_001))]
+        start = time.perf_counter()
+        sampler.add(job, rows)
+        spent += time.perf_counter() - start
+    start = time.perf_counter()
+    sampler.draw(dict.fromkeys(range(128), 1))
+    return round(spent / 128, 5), round((time.perf_counter() - start) / 128, 5)
+
+
+def time_streams(sizes: list[int], repeats: int) -> list[dict[str, object]]:
+    results: list[dict[str, object]] = []
+    for case, needed in STREAMS.items():
+        for rows in sizes:
+            for tick in (256, 1024):
+                rates = [stream_rows_per_second(case, rows, n, tick) for n in range(repeats)]
+                results.append(
+                    {
+                        "case": f"{case}, ticks of {tick}",
+                        "rows": rows,
+                        "rows_per_s": round(statistics.median(rates)),
+                        "low": round(min(rates)),
+                        "high": round(max(rates)),
+                        "needed": needed,
+                    }
+                )
+                print(f"{results[-1]['case']:44} {rows:>11,} rows  {max(rates):>12,.0f} rows/s")
+    joined, first = seconds_to_join(0)
+    print(f"streams, 128 datasets: {joined:.4f} s each to join, {first:.4f} s for the first draw")
+    results.append({"case": "streams, 128 datasets join", "s_each": joined, "needed": 0.02})
+    results.append({"case": "streams, first draw for 128", "s_each": first})
+    return results
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", choices=["dependent", "streams"])
     parser.add_argument("--sizes", default="10000,100000,1280000,10000000")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
-    results = []
-    for case in CASES:
+    results: list[dict[str, object]] = []
+    for case in CASES if options.only != "streams" else ():
         for rows in sizes:
             rates = [rows_per_second(case, rows, seed) for seed in range(options.repeats)]
             results.append(
@@ -101,7 +185,11 @@ def main() -> None:
             print(
                 f"{case:24} {rows:>11,} rows  {statistics.median(rates):>12,.0f} rows/s", flush=True
             )
-    report("sampling", machine(), f"{options.repeats} repeats, ticks of {TICK}", results)
+    where, method = machine(), f"{options.repeats} repeats"
+    if results:
+        report("sampling", where, f"{method}, ticks of {TICK}", results)
+    if options.only != "dependent":
+        report("sampling_streams", where, method, time_streams(sizes, options.repeats))
 
 
 if __name__ == "__main__":

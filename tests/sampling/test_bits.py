@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from joader.sampling.bits import WORD, Bits
+from joader.sampling.bits import WORD, Bits, order_of
 from joader.sampling.coupling import _place
 from tests.sampling.uniformity import ALPHA
 
@@ -73,3 +73,22 @@ def test_distinct_integers_come_in_every_order_equally_often(limit: int, count: 
 def test_a_permutation_with_equal_keys_is_drawn_again() -> None:
     keys = [7, 7, 3, 9, 8, 7]
     assert Scripted(*keys).permutation(3).tolist() == [2, 1, 0]
+
+
+@pytest.mark.parametrize("bits", [3, 12, 40, 64])
+def test_the_order_of_words_is_that_of_a_stable_sort(bits: int) -> None:
+    """Few bits make many ties, also of the upper bits that are sorted first."""
+    words = Bits("order", bits).words(40_000) >> np.uint64(64 - bits)
+    expected = np.argsort(words, kind="stable")
+    distinct = np.unique(words).size == words.size
+    assert (order_of(words) is None) == (not distinct)
+    order = order_of(words, lambda place: place)
+    assert order is not None
+    assert order.tolist() == expected.tolist()
+
+
+def test_equal_words_come_in_the_order_of_further_ones() -> None:
+    order = order_of(np.array([7, 5, 7, 7], np.uint64), lambda place: -place)
+    assert order is not None
+    assert order.tolist() == [1, 3, 2, 0]
+    assert order_of(np.empty(0, np.uint64)) is not None

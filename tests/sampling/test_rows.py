@@ -2,6 +2,7 @@
 
 import hypothesis.strategies as st
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 from joader.sampling.rows import OpenSet, RowSet
@@ -32,3 +33,16 @@ def test_any_integer_type_will_do() -> None:
 
 def test_dense_rows_far_from_zero_take_a_bit_each() -> None:
     assert RowSet(np.arange(4_000_000_000, 4_001_000_000)).kept.nbytes == 125_000
+
+
+@pytest.mark.parametrize(
+    "rows", [[], [7], range(100_000), range(3, 60_000, 5), range(0, 2**32, 2**20)]
+)
+def test_some_rows_are_rows_of_the_set_from_all_over(rows: object) -> None:
+    everything = np.array(rows, np.int64)
+    some = RowSet(everything).some(1000)
+    assert np.isin(some, everything).all()
+    assert np.unique(some).size == some.size <= 9000
+    if everything.size > 1000:
+        assert some.size >= 800
+        assert np.histogram(some, 4, (everything[0], everything[-1]))[0].min() > some.size / 5

@@ -15,6 +15,7 @@ from joader.sampling import (
     Sampler,
     SeededSampler,
     SequentialSampler,
+    StreamSampler,
 )
 
 MAKERS: dict[str, Callable[[], Sampler]] = {
@@ -25,6 +26,7 @@ MAKERS: dict[str, Callable[[], Sampler]] = {
     "seeded": lambda: SeededSampler(3),
     "sequential": SequentialSampler,
     "lockstep": lambda: LockstepSampler(3),
+    "streams": lambda: StreamSampler(3),
 }
 
 
@@ -163,6 +165,7 @@ KEPT = {
     "seeded": ([698, 986, 105, 194, 987, 116], [786, 614, 39]),
     "sequential": ([0, 1, 2, 3, 4, 5], [125, 559, 87]),
     "lockstep": ([646, 739, 593, 855, 725, 211], []),
+    "streams": ([158, 635, 647, 218, 703, 824], [536, 536, 645]),  # unequal sets: joint draws
 }
 
 
@@ -195,7 +198,13 @@ def test_equal_counts_in_another_order_are_the_same_call() -> None:
 
 def test_one_seed_gives_different_samplers_different_orders() -> None:
     orders = []
-    for make in (IndependentSampler, SeededSampler, LockstepSampler, DependentSampler):
+    for make in (
+        IndependentSampler,
+        SeededSampler,
+        LockstepSampler,
+        DependentSampler,
+        StreamSampler,
+    ):
         sampler = make(7)
         sampler.add("a", range(50))
         orders.append(tuple(sampler.draw({"a": 50})["a"].tolist()))
@@ -269,7 +278,7 @@ def test_lockstep_refuses_other_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [DependentSampler, IndependentSampler, SeededSampler, LockstepSampler]
+    "make", [DependentSampler, IndependentSampler, SeededSampler, LockstepSampler, StreamSampler]
 )
 @pytest.mark.parametrize("seed", [-1, 1.5, "x", None, True])
 def test_a_seed_is_a_non_negative_integer(make: Callable[[object], Sampler], seed: object) -> None:

@@ -5,6 +5,7 @@ reports (or expects). A curve that all cases share is drawn once, in black or gr
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,18 +44,14 @@ def draw(figure: Figure, effort: Effort, rows: Sequence[Row], path: str) -> None
     """Draw the rows of a figure to a file."""
     plt = _pyplot()
     with plt.rc_context({"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": figure.name}):
-        canvas, axes = plt.subplots(figsize=(5.6, 3.6), layout="constrained")
-        if len({row.x for row in rows}) == 1:
-            _bars(axes, figure, rows)
+        if figure.panels:
+            canvas = _panels(plt, figure, effort, rows)
         else:
-            _curves(axes, figure, rows)
-        axes.set_ylabel(figure.y_label)
-        axes.set_title(f"{figure.title}\n", loc="left", fontsize=10)
-        axes.text(0, 1.02, figure.scale(effort), transform=axes.transAxes, fontsize=8, color="0.4")
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis="y", color="0.92")
-        axes.set_axisbelow(True)
-        axes.set_ylim(bottom=0)
+            canvas, axes = plt.subplots(figsize=(5.6, 3.6), layout="constrained")
+            _one(axes, figure, rows)
+            axes.set_title(f"{figure.title}\n", loc="left", fontsize=10)
+            where = {"transform": axes.transAxes, "fontsize": 8, "color": "0.4"}
+            axes.text(0, 1.02, figure.scale(effort), **where)
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             metadata = {"Date": None} if path.lower().endswith("svg") else None
@@ -63,6 +60,49 @@ def draw(figure: Figure, effort: Effort, rows: Sequence[Row], path: str) -> None
             raise cannot_write(path, error) from error
         finally:
             plt.close(canvas)
+
+
+def _one(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
+    """Draw one plot with its axes."""
+    if len({row.x for row in rows}) == 1:
+        _bars(axes, figure, rows)
+    else:
+        _curves(axes, figure, rows)
+    axes.set_ylabel(figure.y_label)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="0.92")
+    axes.set_axisbelow(True)
+    axes.set_ylim(bottom=0)
+
+
+def _panels(plt: Any, figure: Figure, effort: Effort, rows: Sequence[Row]) -> Any:
+    """Draw the panels side by side in rows of three, with one legend."""
+    lines = -(-len(figure.panels) // 3)
+    canvas, grid = plt.subplots(
+        lines, 3, figsize=(10.5, 3.2 * lines), layout="constrained", squeeze=False
+    )
+    for axes, (panel, label) in zip(grid.flat, figure.panels.items(), strict=False):
+        part = [
+            replace(row, case=row.case.removeprefix(f"{panel}: "))
+            for row in rows
+            if row.case.startswith(f"{panel}: ")
+        ]
+        _one(axes, figure, part)
+        axes.set_xlabel(label)
+        axes.set_ylabel(part[0].unit if part else figure.y_label)
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_major_formatter("{x:g}")
+        if part and max(row.x for row in part) >= 100 * min(row.x for row in part if row.x):
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter("{x:g}")
+        tall = max((max(row.ours, row.baseline or 0) for row in part), default=0)
+        if tall > 10:  # χ² of orders that are no reshuffles
+            axes.set_yscale("log")
+            axes.set_ylim(0.3, 3 * tall)
+    for axes in grid.flat[len(figure.panels) :]:
+        axes.set_visible(False)
+    canvas.suptitle(f"{figure.title} ({figure.scale(effort)})", x=0.01, ha="left", fontsize=10)
+    return canvas
 
 
 def _curves(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:

@@ -9,6 +9,9 @@ from joader.cli.run import Outputs, Run, compute
 from joader.errors import BadArgument
 from joader.simulator.appendix import FIGURES
 from joader.simulator.figures import Effort, Figure
+from joader.simulator.streams_figure import STREAMS
+
+ALL = {**FIGURES, STREAMS.name: STREAMS}
 
 
 def list_figures() -> int:
@@ -16,7 +19,7 @@ def list_figures() -> int:
     table = Table(box=None, pad_edge=False)
     for heading in ("name", "what", "source"):
         table.add_column(heading)
-    for figure in FIGURES.values():
+    for figure in ALL.values():
         table.add_row(figure.name, figure.title, figure.source)
     console = Console()
     console.print(table)
@@ -38,9 +41,9 @@ def reproduce(name: str, seed: int, effort: Effort, outputs: Outputs) -> int:
 
 def find(name: str) -> Figure:
     """Return the figure with this name, or raise an error that says how to list them."""
-    if name in FIGURES:
-        return FIGURES[name]
-    near = get_close_matches(name, FIGURES, 1, 0.4)
+    if name in ALL:
+        return ALL[name]
+    near = get_close_matches(name, ALL, 1, 0.4)
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise BadArgument(
         f"there is no figure {name!r}; {hint}`joader reproduce --list` names them all"

@@ -1,7 +1,8 @@
 """Decides which row each job reads next.
 
-Samplers are pure: rows and a seed in, rows out. `DependentSampler` is the one joader runs; the
-others are for users who want them and for comparison.
+Samplers are pure: rows and a seed in, rows out. `StreamSampler` gives each job exactly a reshuffle
+and shares most; `DependentSampler` draws uniformly given what all jobs drew; the others are for
+users who want them and for comparison.
 """
 
 from joader.sampling.dependent import DependentSampler
@@ -9,6 +10,7 @@ from joader.sampling.lockstep import LockstepSampler
 from joader.sampling.own_order import IndependentSampler, SeededSampler, SequentialSampler
 from joader.sampling.sampler import Draws, Sampler
 from joader.sampling.splits import folds, growing
+from joader.sampling.streams import StreamSampler
 
 __all__ = [
     "DependentSampler",
@@ -18,6 +20,7 @@ __all__ = [
     "Sampler",
     "SeededSampler",
     "SequentialSampler",
+    "StreamSampler",
     "folds",
     "growing",
 ]

@@ -73,11 +73,11 @@ class DependentSampler:
         self._jobs: dict[Job, _Member] = {}
         self._groups: list[Group] = []
 
-    def add(self, job: Job, rows: ArrayLike, epoch: int = 0) -> None:
+    def add(self, job: Job, rows: ArrayLike | RowSet, epoch: int = 0) -> None:
         """Begin a pass of this job over these rows; the epoch has no effect here."""
         check_epoch(epoch)
         check_new(self, self._jobs, job)
-        checked = RowSet(rows)
+        checked = rows if isinstance(rows, RowSet) else RowSet(rows)
         if job in self._jobs:
             self.remove(job)
         # Jobs that wait with equal rows share one copy of them.

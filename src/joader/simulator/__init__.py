@@ -1,6 +1,7 @@
 """Jobs on a virtual clock, through the engine that runs in production: what would be shared?
 
-Reading order: `job`, `timeline`, `choices`, `simulate`, `runs`, `figures`, `appendix`, `insertion`.
+Reading order: `job`, `timeline`, `choices`, `simulate`, `runs`, `figures`, `appendix`, `insertion`;
+samplers alone, without the engine: `opportunistic`, `sharing`, `streams_figure`.
 """
 
 from joader.simulator.job import Job

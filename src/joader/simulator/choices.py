@@ -20,6 +20,7 @@ from joader.sampling import (
     Sampler,
     SeededSampler,
     SequentialSampler,
+    StreamSampler,
 )
 
 T = TypeVar("T")
@@ -32,6 +33,7 @@ SAMPLERS: Mapping[str, Callable[[int], Sampler]] = {
     "seeded": SeededSampler,
     "lockstep": LockstepSampler,
     "sequential": lambda seed: SequentialSampler(),
+    "streams": StreamSampler,
 }
 # Orders that do not depend on other jobs: the engine is told so, as the daemon does.
 OWN_ORDERS = {"seeded": "seeded", "sequential": "given"}
@@ -44,10 +46,18 @@ POLICIES: Mapping[str, Callable[[int], MakePolicy]] = {
 }
 
 
-def chosen_sampler(choice: str | Sampler, seed: int) -> tuple[Sampler, str]:
-    """Return the sampler of this name, or the object itself, and the order a job asks for."""
+def chosen_sampler(
+    choice: str | Sampler, seed: int, capacity: int | None = None
+) -> tuple[Sampler, str]:
+    """Return the sampler of this name, or the object itself, and the order a job asks for.
+
+    Streams by name are told how many samples memory holds.
+    """
     order = OWN_ORDERS.get(choice, "shared") if isinstance(choice, str) else "shared"
-    return _chosen(choice, SAMPLERS, "sampler", "draw", seed), order
+    sampler = _chosen(choice, SAMPLERS, "sampler", "draw", seed)
+    if isinstance(choice, str) and isinstance(sampler, StreamSampler):
+        sampler.reach = capacity
+    return sampler, order
 
 
 def chosen_policy(choice: str | MakePolicy, seed: int) -> MakePolicy:

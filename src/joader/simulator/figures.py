@@ -7,7 +7,7 @@ Not here: which figures there are, and what the papers say about them (appendix.
 
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log
 from typing import Literal
 
@@ -64,7 +64,8 @@ class Figure:
 
     `varies` says what a case is: other *sets* (each with a curve of ours and one of the baseline),
     another curve of *ours*, or another *baseline*. `scale` says how large a run is, `steps` how
-    often `rows` will tick.
+    often `rows` will tick. A figure with `panels` has one plot for each, named before the colon of
+    a case, with its own label of x.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Figure:
     varies: Literal["sets", "ours", "baseline"]
     rows: RowMaker
     steps: Callable[[Effort], int]
+    panels: Mapping[str, str] = field(default_factory=dict)
 
 
 def mean_misses(

@@ -1,0 +1,296 @@
+"""Jobs that share generations: who begins where, when a new generation opens, what a job's past is.
+
+All of this depends on calls only (who was added, drew how many, left), never on which rows were
+drawn: that is what keeps every job's order exactly a reshuffle (docs/order.md).
+
+A member is *in* its pass or between two. One that leaves is remembered until the next generation
+opens: if it comes back before, the rows it has read of this one are known to it.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joader.sampling.bits import Bits
+from joader.sampling.blind import FREE, KNOWN, UNREAD
+from joader.sampling.dependent import DependentSampler
+from joader.sampling.follower import Follower
+from joader.sampling.forecast import ahead, next_use
+from joader.sampling.generation import Generation
+from joader.sampling.row_index import RowIndex
+from joader.sampling.rows import NO_ROWS, OpenSet, Rows, RowSet
+from joader.sampling.sampler import Draws, Job
+
+# Rows of a group that are looked at to see how much it has in common with a newcomer.
+PROBES = 4096
+# Sets that are remembered beside those of members: their jobs may come back.
+MOST_SETS = 16
+# Sets whose sizes differ by more than this share more by joint draws.
+UNEQUAL = 1.25
+
+
+class StreamGroup:
+    """Some jobs on overlapping rows, and the generations they follow."""
+
+    def __init__(self, rows: RowSet, seed: int, nonce: int, number: int) -> None:
+        """Start without members; these rows are the first member's."""
+        self.index = RowIndex(rows)
+        self.members: dict[Job, Follower] = {}
+        self.newest: Generation | None = None
+        self._key = (seed, nonce, number)
+        self._opened = 0
+        self._bits = Bits("streams", seed, nonce, number)
+        self._joint: DependentSampler | None = None
+        self._sets: dict[Job, tuple[RowSet, bool]] = {}  # of the members; True: a rest
+        self._samples: dict[int, tuple[RowSet, Rows]] = {}  # by id: sets, and some of their rows
+        self._gone: dict[Job, Follower] = {}  # left since the newest generation opened
+        self._united: list[RowSet] = []  # the sets whose union is `_present`
+        self._present: Rows = NO_ROWS
+
+    @property
+    def jobs(self) -> int:
+        """How many jobs there are."""
+        return len(self._sets)
+
+    def sets(self) -> list[RowSet]:
+        """Return the sets of rows the group knows."""
+        return [rows for rows, _ in self._samples.values()]
+
+    def fits(self, rows: RowSet) -> bool:
+        """Return whether a job on these rows may join."""
+        return self.index.fits(rows)
+
+    def overlap(self, rows: OpenSet) -> tuple[int, int, int]:
+        """Estimate the most rows in common with a job's set, and the smaller and larger size."""
+        best = (0, 0, 0)
+        for known, sample in self._samples.values():
+            inside = int(np.count_nonzero(rows.contains(sample)))
+            common = inside * known.size // max(sample.size, 1)
+            best = max(best, (common, min(known.size, rows.size), max(known.size, rows.size)))
+        return best
+
+    def join(
+        self, job: Job, rows: RowSet, reach: int | None, rest: bool = False, followed: bool = False
+    ) -> None:
+        """Begin a pass; one over the `rest` of a pass leaves the clock to others.
+
+        `followed`: all rows are known in the running generation.
+        """
+        self._remember(rows)
+        self._sets[job] = (rows, rest)
+        if self._apart() != (self._joint is not None):
+            self._change_mode(job, reach)
+        elif self._joint is not None:
+            self._joint.add(job, rows)
+        else:
+            self._begin(job, rows, reach, rest, followed)
+
+    def leave(self, job: Job) -> None:
+        """Let a job go, but remember what it has read."""
+        del self._sets[job]
+        if self._joint is not None:
+            self._joint.remove(job)
+        else:
+            follower = self._gone[job] = self.members.pop(job)
+            if follower.drives:
+                follower.began.drivers.remove(follower)
+            if follower.generation is not self.newest:
+                follower.marks = None  # it knows nothing of the newest; only its rows are needed
+        if not self._sets:
+            self._gone.clear()  # the next pass begins in a new generation
+            for known in [*self._samples][:-1]:
+                del self._samples[known]
+
+    def draw(self, wants: Sequence[tuple[Job, int]]) -> Draws:
+        """Draw for these jobs at once."""
+        if self._joint is not None:
+            return self._joint.draw(dict(wants))
+        assert self.newest is not None
+        # What one draws must not count as another's lag: all are at the same moment.
+        followers = [(self.members[job], count) for job, count in wants]
+        for follower, count in followers:
+            follower.keep_up(count)
+        drawn = {
+            job: self.index.rows(self.members[job].take(count, self.newest, self._bits))
+            for job, count in wants
+        }
+        for follower, _ in followers:
+            follower.advance()
+        return drawn
+
+    def left(self, job: Job) -> int:
+        """Return how many rows a job has not read."""
+        return self.members[job].left if self._joint is None else self._joint.remaining(job)
+
+    def unread(self, job: Job) -> NDArray[np.int64]:
+        """Return the rows a job has not read."""
+        if self._joint is not None:
+            return self._joint.unread(job)
+        follower = self.members[job]
+        if follower.marks is not None:
+            return self.index.rows(np.flatnonzero(follower.marks & UNREAD).astype(np.uint32))
+        order = follower.generation.order
+        missed = order[follower.around : follower.start]
+        return self.index.rows(np.concatenate([missed, order[follower.pointer :]]))
+
+    def ahead(self, job: Job, count: int) -> NDArray[np.int64]:
+        """Return a job's next rows, as far as they are known."""
+        if self._joint is not None:
+            return np.empty(0, np.int64)
+        assert self.newest is not None
+        return self.index.rows(ahead(self.members[job], count, self.newest, self._bits))
+
+    def next_use(self, rows: NDArray[np.integer], soonest: NDArray[np.float64]) -> None:
+        """Lower `soonest` to when each row will be used by a member."""
+        inside = np.flatnonzero(self.index.has(rows))
+        if not inside.size:
+            return
+        if self._joint is not None:
+            soonest[inside] = np.nan
+            return
+        numbers = self.index.find(rows[inside].astype(np.uint32))
+        for follower in self.members.values():
+            if follower.rows.size:
+                soonest[inside] = np.minimum(soonest[inside], next_use(follower, numbers))
+
+    def _apart(self) -> bool:
+        """Return whether the sets are of so different sizes that joint draws share more.
+
+        A pass over a small set ends sooner; under streams it would hurry all others.
+        """
+        sizes = [rows.size for rows, rest in self._sets.values() if not rest and rows.size]
+        return bool(sizes) and max(sizes) > UNEQUAL * min(sizes)
+
+    def _change_mode(self, newcomer: Job, reach: int | None) -> None:
+        """Take all jobs over to joint draws, or back.
+
+        Joint draws are uniform whatever came before, and when they end a new generation opens, of
+        which nobody knows anything: so nothing has to be remembered.
+        """
+        unread = {job: self.unread(job) for job in self._sets if job != newcomer}
+        self.members.clear()
+        self._gone.clear()
+        self.newest = None
+        if self._joint is None:
+            self._joint = DependentSampler(self._bits.word())
+            for job, rows in unread.items():
+                self._joint.add(job, rows)
+            self._joint.add(newcomer, self._sets[newcomer][0])
+            return
+        self._joint = None
+        self._begin(newcomer, self._sets[newcomer][0], reach, rest=False)
+        for job, rows in unread.items():
+            self._begin(job, RowSet(rows), reach, rest=True)
+
+    def _remember(self, rows: RowSet) -> None:
+        """Keep some rows of a set, to find out who else belongs here."""
+        latest = self._samples.pop(id(rows), None)
+        if latest is None:
+            latest = (rows, rows.some(PROBES))
+            self.index.grow(rows)
+        self._samples[id(rows)] = latest
+        if len(self._samples) > MOST_SETS + len(self._sets):
+            used = {id(known) for known, _ in self._sets.values()}
+            del self._samples[next(known for known in self._samples if known not in used)]
+
+    def _begin(
+        self, job: Job, rows: RowSet, reach: int | None, rest: bool, followed: bool = False
+    ) -> None:
+        past, before = self._gone.pop(job, None), self.newest
+        generation = self._running(rows, reach)
+        drives = not rest or not generation.driven
+        follower = Follower(rows, generation, drives)
+        if drives:
+            generation.drivers.append(follower)
+        if followed and generation is before:
+            mine = self.index.numbers(rows)
+            marks = np.full(self.index.span, KNOWN)
+            marks[mine] |= FREE
+            follower.use_marks(marks)
+            follower.set_known(mine, self._bits)
+        elif past is not None and past.generation is generation:
+            self._go_on(follower, past)
+        elif not drives or rows.size != generation.size:
+            marks = np.zeros(self.index.span, np.uint8)
+            marks[self.index.numbers(rows)] = FREE
+            follower.use_marks(marks)
+        self.members[job] = follower
+
+    def _running(self, rows: RowSet, reach: int | None) -> Generation:
+        """Return the generation in which a pass over these rows begins; open one if need be."""
+        newest = self.newest
+        if newest is None or newest.over or not newest.driven:
+            return self._open(rows, reach)
+        if not any(known is rows for known in self._united):
+            self._admit(newest, rows)
+        return newest
+
+    def _open(self, rows: RowSet, reach: int | None) -> Generation:
+        """Shuffle the rows of all who are here, or were when the last generation ran."""
+        self._unite([rows, *(follower.rows for follower in self._followers())])
+        self._gone.clear()
+        self._opened += 1
+        if reach is None:
+            reach = self._present.size // 20
+        key = (*self._key, self._opened)
+        # A fifth of memory is left to what is ahead of the head, and to tails.
+        self.newest = Generation(key, self._present, self.index.span, reach * 4 // 5)
+        return self.newest
+
+    def _admit(self, newest: Generation, rows: RowSet) -> None:
+        """Insert rows that the running generation does not have."""
+        before = self._present
+        self._unite([*self._united, rows])
+        if self._present.size == before.size:
+            return
+        inserted = np.setdiff1d(self._present, before, assume_unique=True)
+        followers = self._followers()
+        for follower in followers:
+            if follower.generation is newest and follower.marks is None:
+                follower.mark()  # it reads all rows no longer
+        moved = newest.grow(self._present, self.index.span)
+        for follower in followers:
+            follower.move(newest, moved, inserted)
+
+    def _followers(self) -> list[Follower]:
+        return [*self.members.values(), *self._gone.values()]
+
+    def _unite(self, sets: list[RowSet]) -> None:
+        distinct = list({id(rows): rows for rows in sets}.values())
+        if {id(rows) for rows in distinct} == {id(rows) for rows in self._united}:
+            return
+        self._united = distinct
+        for rows in distinct:
+            self.index.grow(rows)
+        if len(distinct) == 1:
+            self._present = self.index.numbers(distinct[0])
+            return
+        here = np.zeros(self.index.span, np.bool_)
+        for rows in distinct:
+            here[self.index.numbers(rows)] = True
+        self._present = np.flatnonzero(here).astype(np.uint32)
+
+    def _go_on(self, follower: Follower, past: Follower) -> None:
+        """Begin a pass in a generation that the job has followed before.
+
+        Rows are alike if each was taken, passed over or waited for whenever another was. Two kinds
+        may be: those the last pass had not read when it ended (UNREAD), and those it never looked
+        for since it began to follow (0). They are not like each other: an unread row cannot lie
+        where the job has been. The larger kind is followed, all other rows are known.
+        """
+        if past.marks is None:
+            past.mark()
+        assert past.marks is not None
+        before = np.zeros(self.index.span, np.uint8)
+        before[: past.marks.size] = past.marks
+        mine = self.index.numbers(follower.rows)
+        kind = before & (UNREAD | KNOWN)
+        waited = np.count_nonzero(kind[mine] == UNREAD) >= np.count_nonzero(kind[mine] == 0)
+        alike = kind == (UNREAD if waited else 0)
+        marks = np.where(alike, np.uint8(0), KNOWN)
+        marks[mine] |= FREE
+        follower.use_marks(marks)
+        known = mine[~alike[mine]]
+        if known.size:
+            follower.set_known(known, self._bits)
