@@ -14,7 +14,7 @@ from joader.engine.team import Teams
 from joader.messages import Deliver, Job
 
 # Up to so many samples are noted as read, or given back, one by one: arrays cost more.
-FEW = 16
+FEW = 32
 
 
 class Deliveries:
