@@ -197,7 +197,7 @@ class Machine(RuleBasedStateMachine):
             assert in_work == (sample in self.world.engine._stock.underway)
         assert slots == self.world.slots
         used = sum(size for _, size in slots.values())
-        assert used == self.world.engine.used_bytes
+        assert used == self.world.engine._cache.used_bytes
         underway = set(self.world.to_do) | set(self.world.sized)
         assert set(self.world.engine._stock.underway) == underway
         assert set(self.world.engine._stock.unplaced) == set(self.world.sized)
@@ -261,7 +261,7 @@ class Machine(RuleBasedStateMachine):
         assert not stock.again
         assert self.world.ready == set(self.world.slots) == set(stock.table.everyone().tolist())
         stock.drop_all()
-        assert engine.used_bytes == 0
+        assert engine._cache.used_bytes == 0
         assert not len(stock.table)
         assert not stock.made_for
         assert not len(stock.instances)

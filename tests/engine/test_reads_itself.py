@@ -35,7 +35,7 @@ def test_alone_it_reads_all_of_its_pass_by_itself_and_each_position_once() -> No
     run(on, 1)
     assert sorted(on.got[1]) == sorted(on.absent[1]) == list(range(40))
     assert on.prepared == 0
-    assert on.engine.used_bytes == 0
+    assert on.engine._cache.used_bytes == 0
     stats = on.engine.statistics().jobs[1]
     assert stats.delivered == stats.prepared == 40
 

@@ -48,9 +48,9 @@ def test_nothing_is_left_of_random_code() -> None:
     read(on, 1)
     read(on, 2, fresh=True)
     on.leave(2)
-    assert on.engine.used_bytes > 0
+    assert on.engine._cache.used_bytes > 0
     on.leave(1)
-    assert on.engine.used_bytes == 0
+    assert on.engine._cache.used_bytes == 0
     assert not on.engine.has_recipe("photos")
 
 

@@ -95,7 +95,7 @@ class World:
         self.log.append((event, instructions))
         for instruction in instructions:
             self.carry_out(instruction)
-        assert self.engine.pinned_bytes <= self.engine.used_bytes <= self.capacity
+        assert self.engine.pinned_bytes <= self.engine._cache.used_bytes <= self.capacity
         self.check_what_stays()
         return instructions
 

@@ -61,6 +61,11 @@ class Cache:
         """Bytes of all slots that samples have."""
         return self._runs.used_bytes
 
+    @property
+    def reached_bytes(self) -> int:
+        """How far from its start memory was ever used."""
+        return self._runs.reached_bytes
+
     def statistics(self) -> CacheStatistics:
         """Return how much of the budget is taken, and how much of that cannot be freed now."""
         return CacheStatistics(

@@ -1,10 +1,11 @@
 """Slots for samples: memory is cut into *runs*, and each run into slots of one size.
 
 A slot that becomes free serves the next sample of its size, whatever lies beside it: taking and
-giving back need no search. A run is one part in RUNS_PART of the memory, or one slot. A run whose
-slots are all free can be given to another size; one in which something is pinned can be *broken
-up*, if nothing else helps: its free slots become plain free memory, and those in use do when they
-are given back. So what is not in use can always be used, whatever its size was.
+giving back need no search. A run is one part in RUNS_PART of the memory, 16 MiB at most, or one
+slot: though sizes are many, memory is used from its start on, so that it can be touched ahead. A
+run whose slots are all free can be given to another size; one in which something is pinned can be
+*broken up*, if nothing else helps: its free slots become plain free memory, and those in use do
+when they are given back. So what is not in use can always be used, whatever its size was.
 
 Bookkeeping only: nothing is written to the bytes, and samples are not known here. Not here: which
 sample leaves (eviction/), free memory beside the runs (slots.py).
@@ -16,6 +17,7 @@ from joader.cache.classes import UNIT_BYTES, round_up
 from joader.cache.slots import Slots
 
 RUNS_PART = 64
+MOST_RUN_BYTES = 1 << 24
 # More slots than that are never cut at a time: it would take a millisecond.
 _MOST_SLOTS = 4096
 
@@ -46,8 +48,9 @@ class Runs:
     def __init__(self, capacity_bytes: int) -> None:
         """Start with nothing cut."""
         self._memory = Slots(capacity_bytes)
-        self._run_bytes = capacity_bytes // RUNS_PART & -UNIT_BYTES
+        self._run_bytes = min(MOST_RUN_BYTES, capacity_bytes // RUNS_PART) & -UNIT_BYTES
         self.used_bytes = 0
+        self.reached_bytes = 0  # nothing beyond was ever cut
         self._runs: dict[int, Run] = {}  # by start
         self._run: dict[int, Run] = {}  # by the offset of each slot; those of no run are broken off
         self._free: dict[int, dict[int, None]] = {}  # by size: offsets
@@ -117,6 +120,7 @@ class Runs:
         start = self._memory.allocate(count * size)
         assert start is not None
         run = self._runs[start] = Run(start, size, count)
+        self.reached_bytes = max(self.reached_bytes, run.end)
         self._run.update(dict.fromkeys(run.offsets, run))
         # Backwards: `popitem` takes the last, so slots are used from the start of the run on.
         self._free.setdefault(size, {}).update(dict.fromkeys(reversed(run.offsets)))

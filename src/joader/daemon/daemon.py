@@ -321,7 +321,7 @@ class Daemon:
         # is never needed stays free for others.
         touched = 0
         while touched < self.arena.size_bytes and not self.stop.is_set():
-            wanted = self.engine.used_bytes + _TOUCH_STEP_BYTES
+            wanted = self.engine.reached_bytes + _TOUCH_STEP_BYTES
             if touched < wanted:
                 touched = self.arena.touch(min(wanted, self.arena.size_bytes))
             else:

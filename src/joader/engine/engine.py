@@ -159,9 +159,9 @@ class Engine:
         return self._recipes.has(name)
 
     @property
-    def used_bytes(self) -> int:
-        """Bytes of all samples that are here."""
-        return self._cache.used_bytes
+    def reached_bytes(self) -> int:
+        """How far from its start memory was ever used."""
+        return self._cache.reached_bytes
 
     @property
     def pinned_bytes(self) -> int:

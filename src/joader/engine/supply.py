@@ -27,8 +27,8 @@ from joader.schedule.turns import TURN, Turns
 
 # A row of which there is no sample that the reader may get.
 _ABSENT = -1
-# Up to so many samples are pinned one by one: arrays cost more (for 4 samples 8 µs each instead of 2,
-# for 32 as much, for 256 a half).
+# Up to so many samples are pinned one by one: arrays cost more (for 4 samples 8 µs each, not 2; for
+# 32 as much, for 256 half as much).
 FEW = 32
 
 
