@@ -57,8 +57,8 @@ def test_who_wants_less_than_its_share_never_waits_for_more_than_what_is_in_hand
     claims = Claims()
     paced(claims.shared.pace, 0.0002)
     paced(claims.own_pace, 0.01)
-    for n in range(5000):
-        claims.add_own(own(10_000 + n))
+    for n in range(10_000):
+        claims.add_own(own(100_000 + n))
     claim = claims.next(alone_in_recipe=False)
     for n in range(100):
         for _ in range(20):  # others had their turns for long
@@ -79,7 +79,7 @@ def test_who_was_away_has_saved_up_nothing() -> None:
     claims = Claims()
     paced(claims.shared.pace, 0.001)
     paced(claims.own_pace, 0.01)
-    claims.add_rows([row(n) for n in range(10_000)])
+    claims.add_rows([row(n) for n in range(20_000)])
     for _ in range(400):
         claim = claims.next(alone_in_recipe=False)
         assert claim is claims.shared

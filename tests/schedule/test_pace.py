@@ -15,7 +15,7 @@ def test_rows_that_are_not_known_to_be_quick_go_out_one_by_one() -> None:
     assert pace.heavy
 
 
-@pytest.mark.parametrize(("row_s", "chunk"), [(1e-5, MOST_CHUNK), (0.001, 20), (0.008, 2)])
+@pytest.mark.parametrize(("row_s", "chunk"), [(1e-5, MOST_CHUNK), (0.001, 40), (0.008, 5)])
 def test_a_chunk_keeps_a_worker_busy_for_a_moment_and_is_never_too_large(
     row_s: float, chunk: int
 ) -> None:
