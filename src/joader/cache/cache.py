@@ -79,7 +79,7 @@ class Cache:
     def begin(self, job: Job, homes: npt.ArrayLike) -> None:
         """Start a pass of the job over these distinct rows: it needs each of them once more."""
         self.demand.begin(job, homes)
-        self._renew_needed_by(job)
+        self._renew(self._needed_by(job))
 
     def end(self, job: Job) -> None:
         """End the job's pass early: it needs no further rows of it."""
@@ -350,9 +350,6 @@ class Cache:
         needed = self.demand.needed_each(job, self.table.home.all[everyone])
         found: list[int] = everyone[needed].tolist()
         return found
-
-    def _renew_needed_by(self, job: Job) -> None:
-        self._renew(self._needed_by(job))
 
     def _renew(self, samples: list[int]) -> None:
         """Tell the policies of samples whose needs have changed, as far as they hold them."""

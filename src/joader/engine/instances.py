@@ -9,27 +9,17 @@ instance for each.
 Invariant: only instances that are here or in preparation are known. Not here: where they are.
 """
 
-from joader.cache import Table
-
 
 class Instances:
     """Who has had which instance, by whom they read for."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self) -> None:
         """Start without any."""
-        self._table = table
         self._had: dict[int, set[str]] = {}
 
     def __len__(self) -> int:
         """Return how many have been had by somebody."""
         return len(self._had)
-
-    def new_to(self, whom: str, home: int) -> int | None:
-        """Return an instance of a row that they have not had, if there is one."""
-        for sample in self._table.all_of(home):
-            if whom not in self._had.get(sample, ()):
-                return sample
-        return None
 
     def has_had(self, whom: str, sample: int) -> bool:
         """Tell whether they have had an instance."""

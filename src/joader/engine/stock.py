@@ -49,7 +49,7 @@ class Stock:
         self.cache, self.table = cache, cache.table
         self.readers = readers
         self.out = instructions
-        self.instances = Instances(cache.table)
+        self.instances = Instances()
         self.underway: dict[int, Preparation] = {}
         self.unplaced: dict[int, int] = {}  # size in bytes
         self._promised: dict[int, int] = {}  # at work without a slot, and what they may need

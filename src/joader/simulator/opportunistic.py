@@ -1,6 +1,6 @@
 """Opportunistic sampling, for comparison: what is in memory is served before what is missing.
 
-Quiver (FAST '20) and Seneca (FAST '26) let jobs out of step share in this way. Every row comes once
+Quiver (FAST '20) and Seneca (FAST '26) let jobs out of step share this way. Every row comes once
 in a pass, but what comes early is what others have just read: the order is not a reshuffle.
 """
 
@@ -19,7 +19,7 @@ class OpportunisticSampler:
     """Draw in a random order, but what is in memory first."""
 
     def __init__(self, in_memory: InMemory, seed: int = 0) -> None:
-        """Start without jobs; `in_memory` tells of rows whether they can be had at once."""
+        """Start without jobs; `in_memory` says which rows can be had at once."""
         self._in_memory = in_memory
         self._orders = IndependentSampler(seed)
         self._left: dict[Job, NDArray[np.int64]] = {}
