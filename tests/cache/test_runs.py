@@ -189,3 +189,14 @@ def test_a_size_below_zero_is_refused_and_nothing_is_taken():
     with pytest.raises(BadArgument):
         arena.take(-1, 1)
     assert arena.used_bytes == 0
+
+
+def test_memory_is_used_from_its_start_on_however_many_sizes_there_are():
+    runs = Runs(1 << 34)  # 16 GiB: parts of it would be 256 MiB each
+    assert runs.reached_bytes == 0
+    for size in range(1 << 20, 1 << 21, 1 << 17):
+        runs.take(size, 1)
+    assert runs.used_bytes < runs.reached_bytes <= 8 * (1 << 24)
+    (offset,) = runs.take(1 << 20, 1)
+    runs.give_back(offset, 1 << 20)
+    assert offset < runs.reached_bytes
