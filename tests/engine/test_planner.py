@@ -7,8 +7,8 @@ import numpy as np
 
 from joader.cache import Cache
 from joader.engine.limits import Limits
-from joader.engine.orders import Orders
-from joader.engine.plan import Drawn
+from joader.engine.orders import Orders, sampler_of
+from joader.engine.plan import Drawn, Followed
 from joader.engine.planner import FULL, LONGEST, MOST, STEP, Planner
 from joader.engine.reader import Reader, Terms
 from joader.engine.recipe_rows import JobRows
@@ -140,3 +140,27 @@ def test_plans_of_jobs_that_left_are_forgotten() -> None:
     left = reader(2, recipe(), 500.0)
     planner.top_up([left])
     assert set(cache.plans) == planned(left)
+
+
+def test_in_a_stream_each_draws_for_itself_as_far_as_it_looks_ahead() -> None:
+    of = Recipe("photos", ROWS, 0, Orders(sampler_of, 0))
+    readers = []
+    for job, pace in ((1, 20.0), (2, 800.0)):
+        its = JobRows(np.arange(ROWS), ROWS)
+        made = Reader(
+            job, of, its, 8, Limits(), Followed(job, its, of.orders, str(job), None), Terms()
+        )
+        made.pace.known, made.pace.per_s = True, pace
+        made.note_rate(0, 0.0)
+        made.plan.begin(Begin(job), life=0)
+        readers.append(made)
+    slow, fast = readers
+    planner = Planner(Noting())
+    planner.top_up(readers)
+    assert len(slow.window.places) == FULL * slow.look_ahead
+    assert len(fast.window.places) == FULL * fast.look_ahead
+    before = list(slow.window.places)
+    del fast.window.places[:-1], fast.window.homes[:-1]
+    planner.top_up(readers)
+    assert slow.window.places == before
+    assert planner.behind(slow, readers) == len(fast.window.places)
