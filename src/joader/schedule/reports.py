@@ -12,6 +12,7 @@ from joader.schedule.staff import Staff
 
 # No row takes that long: what a worker says of its time is not believed beyond it.
 _MOST_S = 1e6
+_MOST_THREADS = 1024
 
 
 class Reports:
@@ -61,7 +62,7 @@ class Reports:
         staff = self._staff
         if staff.suspects:
             staff.suspects.difference_update(samples)
-        self._note_time(worker, orders, message.seconds)
+        self._note_time(worker, orders, message)
         if len(orders) < len(samples):
             told = dict(zip(samples, zip(sizes, layouts, strict=True), strict=True))
             samples = tuple([order.sample for order in orders])
@@ -97,14 +98,21 @@ class Reports:
             worker.unplaced.difference_update(samples)
         return orders
 
-    def _note_time(self, worker: Worker, orders: list[Row | Own], seconds: float) -> None:
+    def _note_time(self, worker: Worker, orders: list[Row | Own], report: Prepared) -> None:
         """Charge what was reported to whom it was done for; a report is of rows or of own parts."""
-        claim = worker.crew.queue.of(orders[0])
+        claims, seconds = worker.crew.queue, report.seconds
         if not 0.0 < seconds < _MOST_S:
             return  # it does not say
-        claim.took(seconds, len(orders))
+        computed_s, waited_s = seconds, 0.0
+        # Not all that a worker says is believed: threads compute at once, but not that many.
+        if 0.0 <= report.computed_s < seconds * _MOST_THREADS and report.waited_s >= 0.0:
+            computed_s, waited_s = report.computed_s, min(report.waited_s, seconds)
+        claims.of(orders[0]).took(computed_s, len(orders))
         if worker.done:  # its first rows open files and import modules, and say nothing of others
-            claim.pace.note(seconds, len(orders))
+            claims.note(orders[0], len(orders), seconds, computed_s, waited_s)
+            if isinstance(orders[0], Row):
+                running = round(self._staff.running)
+                self._staff.knee.note(worker.crew.code, running, len(orders), computed_s)
 
     def _sized(self, worker: Worker, message: Sized) -> None:
         if len(message.samples) != len(message.sizes):

@@ -10,8 +10,10 @@ from msgspec.structs import replace
 
 from joader.errors import BadMessage
 from joader.messages import Compare, Compared, Event, Lost, Stop
+from joader.schedule.accounts import Accounts
 from joader.schedule.actions import Action, Give, Tell, Warn
 from joader.schedule.crew import Crew, Worker
+from joader.schedule.knee import Knee
 from joader.schedule.orders import Order, Own, Row, messages_of
 
 _NOBODY = "nobody reads it any more"
@@ -23,6 +25,8 @@ class Staff:
     def __init__(self) -> None:
         """Start without any."""
         self.out: list[Action] = []
+        self.accounts = Accounts()
+        self.knee = Knee()
         self.suspects: set[int] = set()  # samples that may have ended a worker
         self.crews: dict[str, Crew] = {}  # by ticket
         self.crew_of: dict[int, Crew] = {}  # by job
@@ -41,6 +45,16 @@ class Staff:
         if crew is None:
             raise BadMessage("the job that this process belongs to is not here any more")
         return crew
+
+    @property
+    def computing(self) -> float:
+        """How many processors workers keep busy that will not be done soon."""
+        return sum(crew.computing for crew in self.crews.values() if crew.full)
+
+    @property
+    def running(self) -> float:
+        """How many processors all workers keep busy that have something in hand."""
+        return sum(crew.running for crew in self.crews.values())
 
     def tell(self, event: Event) -> None:
         """Have the engine told."""
@@ -131,6 +145,7 @@ class Staff:
         ):
             self.held.setdefault(own.source, []).append((crew, own))
         else:
+            crew.queue.of(own).charge(1)
             self.give(worker, [own], now)
 
     def take_along(self, crew: Crew, sources: Iterable[int]) -> list[Own]:
@@ -144,8 +159,7 @@ class Staff:
                 if others:
                     self.held[source] = others
         for own in found:
-            claim = crew.queue.of(own)
-            claim.charge(claim.pace.row_s)
+            crew.queue.of(own).charge(1)
         return found
 
     def source_is_ready(self, source: Row | Own, layout: bytes) -> None:
