@@ -121,6 +121,8 @@ class CrewStatistics:
     queued: int  # rows and own parts that no worker has yet
     in_hand: int  # those that a worker has
     on_their_way: int  # workers asked for that have not come yet
+    computing: float = 0.0  # the part of its time that a worker computes; 0: not known
+    row_ms: float = 0.0  # what a row computes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,7 +67,11 @@ def test_even_reserves_and_says_so(three: Floor) -> None:
 
 def test_throughput_takes_from_each_alike_where_rows_cost_the_same(three: Floor) -> None:
     three.dispatch.set_policy("throughput", three.now)
+    known(three, 2, 0.0041)  # nearly the same, as measured costs are
     found = shares(three)
+    lost = [(one.needed or 0.0) - one.share for one in found.values()]
+    assert lost[0] == pytest.approx(lost[1], abs=0.1)
+    assert found[3].share == pytest.approx(2 / 32)
     assert sum(one.share for one in found.values()) == pytest.approx(2.0)
     assert "most samples per second" in found[1].reason
 

@@ -15,7 +15,7 @@ feeding.py).
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from joader.schedule.accounts import Account
 from joader.schedule.crew import Crew
@@ -30,6 +30,8 @@ from joader.statistics import ReadStatistics, ShareStatistics
 _HEADROOM = 1.5
 _ENOUGH = 0.999
 _LEAST_WEIGHT = 1e-3
+# Costs of rows are told apart in steps of a quarter.
+_COST_STEP = 1.25
 
 Claimant = str | int  # a recipe's code, or a job for its own parts
 
@@ -98,7 +100,8 @@ class Allocation:
         """Divide so many worker-seconds per second among those who read now."""
         self._capacity = capacity
         needs = self._needs(now)
-        shares = self.policy.shares(list(needs.values()), capacity)
+        as_known = [replace(need, row_s=_as_known(need.row_s)) for need in needs.values()]
+        shares = self.policy.shares(as_known, capacity)
         grants = {one: Grant(needs[one], share) for one, share in zip(needs, shares, strict=True)}
         self.grants = grants
         for claimant, grant in grants.items():
@@ -244,6 +247,14 @@ class Allocation:
             f"{name}: most samples per second; a row costs {1000 * dear.need.row_s:.3g} ms, and "
             "cheaper rows come first"
         )
+
+
+def _as_known(row_s: float) -> float:
+    """Return a cost as well as it is known: rows that cost nearly the same count as equal.
+
+    Else a policy that puts cheaper rows first would turn round with every report.
+    """
+    return float(_COST_STEP ** round(math.log(row_s, _COST_STEP)))
 
 
 def _finite(value: float) -> float | None:

@@ -44,7 +44,7 @@ class Dispatch:
 
     def __init__(self, cores: int, most_growth_bytes: int) -> None:
         """Start without any; a worker that grows by more than so many bytes is replaced."""
-        self.staff = Staff()
+        self.staff = Staff(cores)
         self._reports = Reports(self.staff)
         self._watch = Watch(self.staff, most_growth_bytes)
         self._feeding = Feeding(self.staff, cores)
@@ -221,9 +221,12 @@ class Dispatch:
         self._divide(now)
 
     def _divide(self, now: float) -> None:
-        knee = self.staff.knee.knee(self._cores)
-        self._feeding.active = min(float(knee), self._cores * self._cpu)
-        self.allocation.work_out(self._feeding.active, now)
+        knee = float(self.staff.knee.knee(self._cores))
+        capacity = min(knee, self._cores * self._cpu)
+        self._feeding.active = capacity
+        # Whoever sets a ceiling wants others to have the rest.
+        self._feeding.beside_others = self.staff.crowd.others if self._cpu == 1.0 else 0.0
+        self.allocation.work_out(capacity, now)
 
     # Processes come and go.
 
@@ -366,6 +369,8 @@ class Dispatch:
                 queued=len(crew.queue) + self.staff.held_by(crew),
                 in_hand=sum(len(worker.busy) for worker in crew.workers),
                 on_their_way=len(crew.born),
+                computing=crew.queue.computing,
+                row_ms=1000 * crew.queue.shared.pace.computing_s,
             )
             for crew in self.staff.crews.values()
         )

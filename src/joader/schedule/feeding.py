@@ -18,7 +18,8 @@ number of workers each job has brought, and changing them takes a chunk.
 
 Workers that wait for a disk or a network keep no processor busy, and count for the part of their
 time in which they compute. Those whose rows are not known yet do not count, nor those that have not
-reported for long.
+reported for long. While only one recipe is read, so that there is nothing to divide, more of its
+workers run beside programs that are not joader's (crowd.py): torch's would, too.
 
 Workers are born when something waits and none has room: of all crews with equal code together no
 more than the machine has cores, or the most that one of them lends, and of each at least one.
@@ -54,6 +55,8 @@ class Feeding:
         """Change this staff, on a machine of so many cores."""
         self._staff, self._cores = staff, cores
         self.active = float(cores)  # how many processors workers may keep busy
+        self.beside_others = 0.0  # how many more may run beside programs that are not ours
+        self._limit = self.active
         # Tickets of crews that may have no more workers, until somebody comes or goes: most of the
         # time something waits and all are there, and counting them in each turn is dear.
         self._full: set[str] = set()
@@ -69,6 +72,8 @@ class Feeding:
         if not waiting:
             return
         self._staff.accounts.pass_time(now)
+        codes = {crew.code for crew in crews if crew.queue or crew.at_work}
+        self._limit = self.active + (self.beside_others if len(codes) == 1 else 0.0)
         while waiting:
             turns = [turn for crew in waiting if (turn := self._turn(crew, now))]
             if not turns:
@@ -93,10 +98,10 @@ class Feeding:
             suits = worker and (claims.compares or not worker.busy)
             return Turn(_AT_ONCE, crew, worker) if worker and suits else None
         claim = claims.next(crew.reads_alone)
-        if claim is None or self._staff.computing >= self.active:
+        if claim is None or not self._fits(crew, self._staff.computing):
             return None
         # All processors are busy, and one will not be for long: its worker goes on, if it can.
-        busy = self._staff.running >= self.active
+        busy = not self._fits(crew, self._staff.running)
         found = crew.next_worker(now, busy_first=busy)
         if found is None and claim is claims.shared:
             found = self._helper(crew)
@@ -104,6 +109,14 @@ class Feeding:
         if found is None or (busy and not found.busy and spent_s > self._most_spent_s):
             return None
         return Turn(spent_s, crew, found)
+
+    def _fits(self, crew: Crew, busy: float) -> bool:
+        """Tell whether one more worker of a crew has a processor, or most of what it needs of one.
+
+        Half of it: a worker that computes nearly all the time would leave a little of each
+        processor, and two of them must not have a third between them.
+        """
+        return busy + crew.queue.computing / 2 <= self._limit
 
     @property
     def _most_spent_s(self) -> float:
@@ -164,7 +177,7 @@ class Feeding:
         """Have workers born for what is queued, if the nursery is here."""
         if not crew.nursery or crew.ended or now < crew.not_before:
             return
-        if crew.present and self._staff.computing >= self.active:
+        if crew.present and not self._fits(crew, self._staff.computing):
             return  # there is work for more workers, and no processor for them
         may = self._may_bear(crew)
         if may <= 0:

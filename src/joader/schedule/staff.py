@@ -13,6 +13,7 @@ from joader.messages import Compare, Compared, Event, Lost, Stop
 from joader.schedule.accounts import Accounts
 from joader.schedule.actions import Action, Give, Tell, Warn
 from joader.schedule.crew import Crew, Worker
+from joader.schedule.crowd import Crowd
 from joader.schedule.knee import Knee
 from joader.schedule.orders import Order, Own, Row, messages_of
 
@@ -22,11 +23,12 @@ _NOBODY = "nobody reads it any more"
 class Staff:
     """All crews of a node."""
 
-    def __init__(self) -> None:
-        """Start without any."""
+    def __init__(self, processors: int = 1) -> None:
+        """Start without any, on a machine of so many processors."""
         self.out: list[Action] = []
         self.accounts = Accounts()
         self.knee = Knee()
+        self.crowd = Crowd(processors)
         self.suspects: set[int] = set()  # samples that may have ended a worker
         self.crews: dict[str, Crew] = {}  # by ticket
         self.crew_of: dict[int, Crew] = {}  # by job
