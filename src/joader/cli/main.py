@@ -47,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
     _add_schedule(commands)
     _add_datasets(commands)
     _add_reproduce(commands)
+    _add_simulate(commands)
     _add_demo(commands)
     return top
 
@@ -140,6 +141,28 @@ def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser
         help="draw the figure; .png or .svg; may be given twice",
     )
     command.set_defaults(run=_reproduce)
+
+
+def _add_simulate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    command = commands.add_parser(
+        "simulate",
+        help="who would get what when, on a machine that you describe",
+        description="Play a workload on a virtual clock, with the daemon's own code. docs/"
+        "scheduling.md says how a workload is written.",
+    )
+    command.add_argument("workload", nargs="?", metavar="WORKLOAD", help="a TOML file")
+    command.add_argument(
+        "--random", type=_count, nargs="?", const=8, metavar="N", help="draw N jobs (default 8)"
+    )
+    command.add_argument(
+        "--policy", action="append", default=[], metavar="NAME", help="may be given several times"
+    )
+    command.add_argument("--seed", type=_seed, default=0, help="default 0")
+    _add_json(command)
+    command.add_argument(
+        "--plot", metavar="FILE", action="append", default=[], help="draw a timeline; .png or .svg"
+    )
+    command.set_defaults(run=_simulate)
 
 
 def _add_demo(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -236,6 +259,19 @@ def _reproduce(options: argparse.Namespace) -> int:
         return list_figures()
     effort = QUICK if options.quick else FULL
     return reproduce(options.name, options.seed, effort, Outputs(options.json, options.plot))
+
+
+def _simulate(options: argparse.Namespace) -> int:
+    from joader.cli.simulate import simulate
+
+    return simulate(
+        options.workload,
+        options.random,
+        options.policy,
+        seed=options.seed,
+        json_path=options.json,
+        plots=options.plot,
+    )
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -114,7 +114,7 @@ class Reports:
                 running = round(self._staff.running)
                 self._staff.knee.note(worker.crew.code, running, len(orders), computed_s)
             delayed_s = max(0.0, seconds - computed_s - waited_s)
-            self._staff.crowd.note(computed_s, delayed_s, self._staff.running)
+            self._staff.crowd.note(computed_s, delayed_s, self._staff.at_work)
 
     def _sized(self, worker: Worker, message: Sized) -> None:
         if len(message.samples) != len(message.sizes):

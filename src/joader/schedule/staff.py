@@ -58,6 +58,11 @@ class Staff:
         """How many processors all workers keep busy that have something in hand."""
         return sum(crew.running for crew in self.crews.values())
 
+    @property
+    def at_work(self) -> int:
+        """How many workers have something to do."""
+        return sum(len(crew.at_work) for crew in self.crews.values())
+
     def tell(self, event: Event) -> None:
         """Have the engine told."""
         self.out.append(Tell(event))
