@@ -94,10 +94,13 @@ class Claims:
         self, order: Row | Own, orders: int, seconds: float, computed_s: float, waited_s: float
     ) -> None:
         """Note how long orders of this kind took a worker."""
-        self.of(order).pace.note(seconds, orders, computed_s, waited_s)
-        known = [pace for pace in (self.shared.pace, self.own_pace) if pace.known]
-        worked_s = sum(pace.worked_s for pace in known)
-        computed_s = sum(pace.computing_s for pace in known)
+        rows, own = self.shared.pace, self.own_pace
+        (rows if isinstance(order, Row) else own).note(seconds, orders, computed_s, waited_s)
+        # What is not known yet has worked for 0 s.
+        worked_s = rows.worked_s + own.worked_s
+        computed_s = (rows.computing_s if rows.known else 0.0) + (
+            own.computing_s if own.known else 0.0
+        )
         self.computing = max(_LEAST_COMPUTING, computed_s / worked_s if worked_s > 0.0 else 1.0)
 
     def add_rows(self, rows: Iterable[Row]) -> None:

@@ -92,11 +92,6 @@ class Crew:
         return len(self.born) + sum(not (one.leaving or one.late) for one in self.workers)
 
     @property
-    def computing(self) -> float:
-        """How many processors its workers keep busy that will not be done soon; 0: not known."""
-        return len(self.full) * self.queue.computing
-
-    @property
     def running(self) -> float:
         """How many processors all its workers keep busy that have something in hand."""
         return len(self.at_work) * self.queue.computing

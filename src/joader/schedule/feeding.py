@@ -48,6 +48,17 @@ class Turn(NamedTuple):
     worker: Worker
 
 
+class Load(NamedTuple):
+    """What workers do now: processors they keep busy for a while, and all that they keep busy.
+
+    `most_spent_s`: what that claimant of those at work has had for its share that has had most.
+    """
+
+    computing: float
+    running: float
+    most_spent_s: float
+
+
 class Feeding:
     """Hands out what waits, for a staff."""
 
@@ -75,10 +86,11 @@ class Feeding:
         codes = {crew.code for crew in crews if crew.queue or crew.at_work}
         self._limit = self.active + (self.beside_others if len(codes) == 1 else 0.0)
         while waiting:
-            turns = [turn for crew in waiting if (turn := self._turn(crew, now))]
+            load = self._load()
+            turns = [turn for crew in waiting if (turn := self._turn(crew, load, now))]
             if not turns:
                 break
-            turn = turns[0] if len(turns) == 1 else min(turns, key=lambda turn: turn.spent_s)
+            turn = turns[0] if len(turns) == 1 else min(turns, key=_spent)
             if turn.worker.crew is turn.crew:
                 self._give_next(turn.worker, now)
             else:
@@ -89,7 +101,7 @@ class Feeding:
             if crew.ticket not in self._full:
                 self._bear(crew, now)
 
-    def _turn(self, crew: Crew, now: float) -> Turn | None:
+    def _turn(self, crew: Crew, load: Load, now: float) -> Turn | None:
         """Return what a crew would do next, if it may, and has somebody for it."""
         claims = crew.queue
         if claims.compares or claims.alone:
@@ -98,15 +110,15 @@ class Feeding:
             suits = worker and (claims.compares or not worker.busy)
             return Turn(_AT_ONCE, crew, worker) if worker and suits else None
         claim = claims.next(crew.reads_alone)
-        if claim is None or not self._fits(crew, self._staff.computing):
+        if claim is None or not self._fits(crew, load.computing):
             return None
         # All processors are busy, and one will not be for long: its worker goes on, if it can.
-        busy = not self._fits(crew, self._staff.running)
+        busy = not self._fits(crew, load.running)
         found = crew.next_worker(now, busy_first=busy)
         if found is None and claim is claims.shared:
             found = self._helper(crew)
         spent_s = claim.account.spent_s
-        if found is None or (busy and not found.busy and spent_s > self._most_spent_s):
+        if found is None or (busy and not found.busy and spent_s > load.most_spent_s):
             return None
         return Turn(spent_s, crew, found)
 
@@ -118,11 +130,15 @@ class Feeding:
         """
         return busy + crew.queue.computing / 2 <= self._limit
 
-    @property
-    def _most_spent_s(self) -> float:
-        """What the claimant has had for its share that has had most of those at work."""
-        crews = self._staff.crews.values()
-        return max((crew.queue.most_spent_s for crew in crews if crew.at_work), default=0.0)
+    def _load(self) -> Load:
+        computing = running = most_spent_s = 0.0
+        for crew in self._staff.crews.values():
+            if crew.at_work:
+                one = crew.queue.computing
+                computing += len(crew.full) * one
+                running += len(crew.at_work) * one
+                most_spent_s = max(most_spent_s, crew.queue.most_spent_s)
+        return Load(computing, running, most_spent_s)
 
     def _helper(self, crew: Crew) -> Worker | None:
         """Return a worker of another crew that can do a crew's rows, and has nothing to do."""
@@ -177,7 +193,7 @@ class Feeding:
         """Have workers born for what is queued, if the nursery is here."""
         if not crew.nursery or crew.ended or now < crew.not_before:
             return
-        if crew.present and not self._fits(crew, self._staff.computing):
+        if crew.present and not self._fits(crew, self._load().computing):
             return  # there is work for more workers, and no processor for them
         may = self._may_bear(crew)
         if may <= 0:
@@ -200,3 +216,7 @@ class Feeding:
         present = sum(one.present for one in group if one.lends or one is crew)
         least = 0 if crew.present else 1
         return min(most - crew.present, max(ceiling - present, least))
+
+
+def _spent(turn: Turn) -> float:
+    return turn.spent_s

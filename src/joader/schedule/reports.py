@@ -13,6 +13,8 @@ from joader.schedule.staff import Staff
 # No row takes that long: what a worker says of its time is not believed beyond it.
 _MOST_S = 1e6
 _MOST_THREADS = 1024
+# One report in so many says what rows cost beside others: counting who is at work takes a while.
+_LOOKED_AT = 4
 
 
 class Reports:
@@ -21,6 +23,7 @@ class Reports:
     def __init__(self, staff: Staff) -> None:
         """Change this staff."""
         self._staff = staff
+        self._timed = 0  # reports that say how long they took
 
     def take(self, worker: Worker, messages: Iterable[FromWorker], now: float) -> None:
         """Take in what a worker has said; BadMessage if it cannot be."""
@@ -110,11 +113,25 @@ class Reports:
         claims.of(orders[0]).took(computed_s, len(orders))
         if worker.done:  # its first rows open files and import modules, and say nothing of others
             claims.note(orders[0], len(orders), seconds, computed_s, waited_s)
-            if isinstance(orders[0], Row):
-                running = round(self._staff.running)
-                self._staff.knee.note(worker.crew.code, running, len(orders), computed_s)
-            delayed_s = max(0.0, seconds - computed_s - waited_s)
-            self._staff.crowd.note(computed_s, delayed_s, self._staff.at_work)
+            self._timed += 1
+            if self._timed % _LOOKED_AT == 0:
+                self._note_company(worker, orders, seconds, computed_s, waited_s)
+
+    def _note_company(
+        self,
+        worker: Worker,
+        orders: list[Row | Own],
+        seconds: float,
+        computed_s: float,
+        waited_s: float,
+    ) -> None:
+        """Note what rows cost beside others, and how long a worker stood in line."""
+        staff = self._staff
+        if isinstance(orders[0], Row):
+            code, running = worker.crew.code, round(staff.running)
+            staff.knee.note(code, running, len(orders), computed_s)
+        delayed_s = max(0.0, seconds - computed_s - waited_s)
+        staff.crowd.note(computed_s, delayed_s, staff.at_work)
 
     def _sized(self, worker: Worker, message: Sized) -> None:
         if len(message.samples) != len(message.sizes):

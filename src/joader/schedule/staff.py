@@ -49,11 +49,6 @@ class Staff:
         return crew
 
     @property
-    def computing(self) -> float:
-        """How many processors workers keep busy that will not be done soon."""
-        return sum(crew.computing for crew in self.crews.values() if crew.full)
-
-    @property
     def running(self) -> float:
         """How many processors all workers keep busy that have something in hand."""
         return sum(crew.running for crew in self.crews.values())
