@@ -11,112 +11,57 @@ import json
 import os
 import random
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
-from pathlib import Path
 
 from harness import machine, report
-
-JOB = """
-import json, sys, time
-import numpy as np
-import joader
-
-class Rows:
-    def __init__(self, row_s): self.row_s = row_s
-    def __len__(self): return 1 << 20
-    def __getitem__(self, row):
-        end = time.thread_time() + self.row_s
-        while time.thread_time() < end: pass
-        return np.full(64, row % 251, np.uint8)
-
-its = json.loads(sys.argv[1])
-loader = joader.DataLoader(
-    Rows(its["row_s"]), batch_size=its["batch"], shuffle=True, num_workers=its["workers"],
-    key=its["name"], job=its["name"], weight=its.get("weight", 1.0), deterministic=True,
-)
-for batch in loader:
-    time.sleep(its["step_s"])
-"""
-
-
-def status() -> dict:
-    text = subprocess.run(
-        [sys.executable, "-m", "joader.cli.main", "status", "--json"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(text.stdout)
-
-
-def policy(name: str) -> None:
-    command = [sys.executable, "-m", "joader.cli.main", "policy", name]
-    subprocess.run(command, capture_output=True, check=True)
-
-
-def counts(names: list[str]) -> dict[str, int]:
-    return {job["name"]: job["delivered"] for job in status()["jobs"] if job["name"] in names}
-
-
-def measured(names: list[str], seconds: float, settle_s: float) -> dict[str, float]:
-    time.sleep(settle_s)
-    before, begun = counts(names), time.monotonic()
-    time.sleep(seconds)
-    after, ended = counts(names), time.monotonic()
-    return {name: (after[name] - before[name]) / (ended - begun) for name in names}
+from live_jobs import joader, node, rates, reading, status
 
 
 def run(
     case: str, jobs: list[dict], policies: list[str], options: argparse.Namespace
 ) -> list[dict]:
     names = [job["name"] for job in jobs]
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in policies}
-    shares: dict[str, list] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["JOADER_RUNTIME"] = folder
-        up = ["up", "-d", "--memory=64MiB", f"--workers={options.cores}"]
-        subprocess.run([sys.executable, "-m", "joader.cli.main", *up], check=True)
-        script = Path(folder) / "job.py"
-        script.write_text(JOB)
-        running = [subprocess.Popen([sys.executable, str(script), json.dumps(job)]) for job in jobs]
-        try:
-            while len(counts(names)) < len(names):
-                time.sleep(0.2)
-            time.sleep(3)
-            draw = random.Random(options.seed)
-            for _ in range(options.repeats):
-                for name in draw.sample(policies, len(policies)):
-                    policy(name)
-                    found[name].append(measured(names, options.seconds, options.settle))
-                    shares[name] = [job["schedule"] for job in status()["jobs"]]
-        finally:
-            for one in running:
-                one.kill()
-            for one in running:
-                one.wait()
-            down = [sys.executable, "-m", "joader.cli.main", "down", "--force"]
-            subprocess.run(down, check=False)
-    rows = []
-    for name in policies:
-        each = {job: statistics.median(one[job] for one in found[name]) for job in names}
-        totals = [sum(one.values()) for one in found[name]]
-        rows.append(
-            {
-                "case": case,
-                "policy": name,
-                "total_per_s": round(statistics.median(totals), 1),
-                "least": round(min(totals), 1),
-                "most": round(max(totals), 1),
-                "per_s": {job: round(rate, 1) for job, rate in each.items()},
-                "predicted_per_s": [round(one["predicted_per_s"], 1) for one in shares[name]],
-                "used": [round(one["used"], 2) for one in shares[name]],
-            }
-        )
-        print(json.dumps(rows[-1]), flush=True)
-    return rows
+    found: dict[str, list[dict]] = {name: [] for name in policies}
+    shares: dict[str, dict[str, dict]] = {}
+    with node(options.cores) as folder, reading(folder, jobs):
+        time.sleep(3)
+        draw = random.Random(options.seed)
+        for _ in range(options.repeats):
+            for name in draw.sample(policies, len(policies)):
+                joader("policy", name)
+                time.sleep(options.settle)
+                before = used(names)
+                each, after = rates(options.seconds), used(names)
+                spent = {n: (after[n] - before[n]) / options.seconds for n in names}
+                found[name].append({"rates": each, "used": spent})
+                shares[name] = {job["name"]: job["schedule"] for job in status()["jobs"]}
+    return [row(case, name, names, found[name], shares[name]) for name in policies]
+
+
+def used(names: list[str]) -> dict[str, float]:
+    """Return what workers have computed for each job so far: its samples times their cost."""
+    its = {job["name"]: job for job in status()["jobs"]}
+    crews = {crew["jobs"][0]: crew["row_ms"] / 1000 for crew in status()["crews"] if crew["jobs"]}
+    return {name: its[name]["delivered"] * crews[its[name]["id"]] for name in names}
+
+
+def row(case: str, policy: str, names: list[str], runs: list[dict], shares: dict) -> dict:
+    totals = [sum(one["rates"].values()) for one in runs]
+    # What the machine gave to all workers together: others may have run on it meanwhile.
+    given = [sum(one["used"].values()) for one in runs]
+    found = {
+        "case": case,
+        "policy": policy,
+        "total_per_s": round(statistics.median(totals), 1),
+        "least": round(min(totals), 1),
+        "most": round(max(totals), 1),
+        "processors": round(statistics.median(given), 2),
+        "per_s": {n: round(statistics.median(one["rates"][n] for one in runs), 1) for n in names},
+        "share": {n: round(shares[n]["share"], 2) for n in names},
+        "slowdown": {n: round(shares[n]["slowdown"], 2) for n in names},
+    }
+    print(json.dumps(found), flush=True)
+    return found
 
 
 def main() -> None:

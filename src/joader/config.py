@@ -96,6 +96,7 @@ class DaemonConfig:
     workers: int
     idle_s: float = 60.0  # ends after this long without a client; 0: never
     worker_growth_bytes: int = 0  # a worker that grows by more is replaced; 0: by its share
+    workers_given: bool = False  # no more are active at a time, wherever jobs run
     policy: str = "fair"  # who gets how much of the workers' time
     cpu: float = 1.0  # which part of the cores workers and daemon may use
     started_by: int = 0  # the process of the job that started it; 0: `joader up`

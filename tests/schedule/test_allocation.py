@@ -6,6 +6,7 @@ import pytest
 
 from joader.errors import BadArgument
 from joader.messages import Prepared
+from joader.schedule.dispatch import Dispatch
 from joader.statistics import ReadStatistics, ShareStatistics
 from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor
 
@@ -174,3 +175,23 @@ def test_what_workers_say_of_their_time_is_charged_as_they_computed(floor: Floor
     handed_out = len(worker.has) * pace.computing_s
     assert now - before == pytest.approx(0.25 - expected + handed_out, rel=0.2)
     assert worker.state.crew.queue.computing == pytest.approx(0.25)
+
+
+def test_jobs_that_run_elsewhere_on_the_machine_bring_their_cores() -> None:
+    floor = Floor(cores=2)
+    floor.dispatch = Dispatch(2, 1 << 30, most_cores=16)
+    here, there = {"home": "/ on 0,1", "cores": 2}, {"home": "/ on 4,5,6,7", "cores": 4}
+    for job, home in ((1, here), (2, here), (3, there)):
+        floor.come(job, f"ticket {job}", f"code {job}", **home)
+        floor.look()
+    assert floor.dispatch.schedule().active == 6.0
+    floor.leave(3)
+    floor.later(4.0)
+    assert floor.dispatch.schedule().active == 2.0
+
+
+def test_who_says_how_many_may_be_active_is_obeyed_wherever_jobs_run() -> None:
+    floor = Floor(cores=2)
+    floor.come(1, "ticket 1", "code", home="/ on 4,5,6,7", cores=4)
+    floor.look()
+    assert floor.dispatch.schedule().active == 2.0

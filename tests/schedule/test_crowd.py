@@ -2,7 +2,7 @@
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from joader.schedule.crowd import Crowd
 
@@ -15,6 +15,7 @@ def felt(processors: int, workers: int, others: int) -> Crowd:
     return crowd
 
 
+@settings(deadline=None)
 @given(processors=st.integers(1, 64), workers=st.integers(1, 64))
 def test_workers_in_line_for_each_other_are_no_crowd(processors: int, workers: int) -> None:
     assert felt(processors, workers, 0).others == pytest.approx(0.0, abs=1e-6)

@@ -1,7 +1,7 @@
 """Where more workers stop paying."""
 
 import hypothesis.strategies as st
-from hypothesis import given
+from hypothesis import given, settings
 
 from joader.schedule.knee import Knee
 
@@ -57,6 +57,7 @@ def test_a_few_reports_say_nothing() -> None:
     assert knee.knee(2) == 2
 
 
+@settings(deadline=None)
 @given(
     row_s=st.floats(1e-4, 1e-1),
     growth=st.lists(st.floats(0.0, 0.5), min_size=1, max_size=12),

@@ -1,12 +1,13 @@
 """A bucket of worker-seconds."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joader.schedule.quota import BURST_S, Quota
 
 
+@settings(deadline=None)
 @given(
     rate=st.floats(0.1, 8.0),
     chunks=st.lists(st.tuples(st.floats(0.0, 0.1), st.floats(0.0, 0.5)), min_size=1, max_size=200),

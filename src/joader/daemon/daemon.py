@@ -87,6 +87,7 @@ class Daemon:
             self._from_pool,
             config.worker_growth_bytes,
             read=lambda: self.engine.statistics().jobs,
+            most_cores=0 if config.workers_given else os.cpu_count() or 0,
         )
         self.pool.change(policy=config.policy, cpu=config.cpu)
         self.allowance = Allowance(max(_LEAST_ALLOWANCE_BYTES, config.memory_bytes))

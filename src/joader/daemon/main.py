@@ -52,6 +52,7 @@ def _be_daemon(options: argparse.Namespace) -> None:
         config,
         memory_bytes=options.memory or config.memory_bytes,
         workers=config.workers if options.workers is None else options.workers,
+        workers_given=options.workers is not None,
         idle_s=config.idle_s if options.idle is None else options.idle,
         worker_growth_bytes=options.worker_growth or 0,
         cpu=cpu_part(options.cpu),

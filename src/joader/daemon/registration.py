@@ -26,6 +26,9 @@ from joader.workers.pool import Pool
 
 log = logging.getLogger("joader.daemon")
 
+# No machine has more, whatever a client says.
+_MOST_CORES = 1 << 16
+
 
 class Registration:
     """The jobs of one node."""
@@ -146,4 +149,6 @@ def _lent(message: Register) -> Lent:
         timeout_s=message.timeout_s,
         weight=checked_weight(message.weight),
         team=message.join.team,
+        home=message.home,
+        cores=min(message.cores, _MOST_CORES),
     )

@@ -21,7 +21,7 @@ class Crowd:
 
     def __init__(self, processors: int) -> None:
         """Start alone on so many processors."""
-        self._processors = processors
+        self.processors = processors
         self._computed_s = self._delayed_s = self._running = self._weight = 0.0
 
     def note(self, computed_s: float, delayed_s: float, running: float) -> None:
@@ -38,6 +38,6 @@ class Crowd:
         if not total_s or self._delayed_s < _LEAST_DELAY * total_s:
             return 0.0
         # Each of n that want P processors has one for P / n of the time.
-        want = self._processors * total_s / max(self._computed_s, 1e-9)
-        ran = max(self._running / self._weight, float(self._processors))
-        return min(max(0.0, want - ran), (_MOST_TIMES - 1.0) * self._processors)
+        want = self.processors * total_s / max(self._computed_s, 1e-9)
+        ran = max(self._running / self._weight, float(self.processors))
+        return min(max(0.0, want - ran), (_MOST_TIMES - 1.0) * self.processors)

@@ -42,14 +42,20 @@ NOTHING_READ: Mapping[int, ReadStatistics] = {}
 class Dispatch:
     """All crews of a node, and who of them does what."""
 
-    def __init__(self, cores: int, most_growth_bytes: int) -> None:
-        """Start without any; a worker that grows by more than so many bytes is replaced."""
+    def __init__(self, cores: int, most_growth_bytes: int, most_cores: int = 0) -> None:
+        """Start without any; a worker that grows by more than so many bytes is replaced.
+
+        `cores` is how many workers can be kept busy where the daemon runs. Jobs may run elsewhere,
+        on other cores of a machine that has `most_cores`; 0: `cores` is all that they may use.
+        """
         self.staff = Staff(cores)
         self._reports = Reports(self.staff)
         self._watch = Watch(self.staff, most_growth_bytes)
         self._feeding = Feeding(self.staff, cores)
         self.allocation = Allocation(self.staff)
         self._cores, self._cpu = cores, 1.0
+        self._own_cores, self._most_cores = cores, max(cores, most_cores)
+        self._homes: dict[str, tuple[str, int]] = {}  # by ticket: where its workers run
         self._own_cpu_s = 0.0
         self._leave_at: dict[str, float] = {}  # when crews without jobs are dismissed, by ticket
         self._places: dict[int, list[tuple[int, int, int]]] = {}  # not said yet, by worker
@@ -83,6 +89,7 @@ class Dispatch:
         self.staff.crew_of[job] = crew
         self.staff.timeout_s[job] = lent.timeout_s
         self.allocation.join(job, lent.weight, lent.team)
+        self._homes[lent.ticket] = (lent.home, lent.cores)
         self._company_changed()
 
     def leave(self, job: int, now: float) -> None:
@@ -221,6 +228,10 @@ class Dispatch:
         self._divide(now)
 
     def _divide(self, now: float) -> None:
+        # Workers have the affinity and the cgroup of their jobs, not of the daemon.
+        homes = dict(self._homes.values())
+        self._cores = min(self._most_cores, max(self._own_cores, sum(homes.values())))
+        self.staff.crowd.processors = self._cores
         knee = float(self.staff.knee.knee(self._cores))
         capacity = min(knee, self._cores * self._cpu)
         self._feeding.active = capacity
@@ -339,6 +350,7 @@ class Dispatch:
         for ticket in [ticket for ticket, at in self._leave_at.items() if now >= at]:
             del self._leave_at[ticket]
             crew = self.staff.crews.pop(ticket)
+            self._homes.pop(ticket, None)
             workers = tuple(worker.id for worker in crew.workers)
             self.staff.out.append(Dismiss(ticket, workers))
             self.allocation.forget_gone()

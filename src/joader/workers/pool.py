@@ -39,14 +39,16 @@ class Pool:
         on_event: Callable[[Event], None],
         worker_growth_bytes: int = 0,
         read: Callable[[], Mapping[int, ReadStatistics]] = dict,
+        most_cores: int = 0,
     ) -> None:
         """Start without any; `cores` is how many processes the machine can keep busy.
 
         A worker that grows by more than `worker_growth_bytes` is replaced; 0: see `usual_growth`.
-        `read` says what jobs have got so far.
+        `read` says what jobs have got so far; `most_cores` what the machine has for jobs that run
+        elsewhere on it, 0 if `cores` is all that may be used.
         """
         self._read = read
-        self.dispatch = Dispatch(cores, worker_growth_bytes or usual_growth(cores))
+        self.dispatch = Dispatch(cores, worker_growth_bytes or usual_growth(cores), most_cores)
         self._on_event = on_event
         self._hands: dict[int, Hand] = {}  # by what dispatch calls them
         self._links: dict[str, NurseryLink] = {}  # by ticket

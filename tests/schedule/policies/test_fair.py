@@ -39,6 +39,7 @@ def test_it_is_what_filling_drop_by_drop_gives(needs: list[Need], capacity: floa
     )
 
 
+@settings(deadline=None)
 @given(needs=NEEDS, capacity=st.floats(0.1, 50.0))
 def test_nobody_who_wants_more_has_less_for_its_weight_than_another(
     needs: list[Need], capacity: float

@@ -4,7 +4,7 @@ import math
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from joader.errors import BadArgument
 from joader.schedule.policies import POLICIES, Need, policy_of
@@ -24,6 +24,7 @@ NEEDS = st.lists(
 
 
 @pytest.mark.parametrize("name", POLICIES)
+@settings(deadline=None)
 @given(needs=NEEDS, capacity=st.floats(0.5, 64.0))
 def test_shares_never_add_up_to_more_than_there_is(
     name: str, needs: list[Need], capacity: float
@@ -35,6 +36,7 @@ def test_shares_never_add_up_to_more_than_there_is(
 
 
 @pytest.mark.parametrize("name", POLICIES)
+@settings(deadline=None)
 @given(needs=NEEDS.filter(bool), capacity=st.floats(0.5, 64.0))
 def test_nothing_that_is_wanted_is_left_unless_it_is_reserved(
     name: str, needs: list[Need], capacity: float
@@ -46,6 +48,7 @@ def test_nothing_that_is_wanted_is_left_unless_it_is_reserved(
 
 
 @pytest.mark.parametrize("name", [name for name in POLICIES if name != "fair"])
+@settings(deadline=None)
 @given(needs=NEEDS.filter(bool), capacity=st.floats(0.5, 64.0))
 def test_nobody_starves(name: str, needs: list[Need], capacity: float) -> None:
     least = min(capacity * LEAST_PART, capacity / len(needs))

@@ -65,6 +65,7 @@ def test_cheap_rows_come_first_and_dear_ones_keep_a_thirty_second() -> None:
     assert throughput([], 2.0) == []
 
 
+@settings(deadline=None)
 @given(count=st.integers(1, 6), demand=st.integers(1, 20), capacity=st.integers(1, 40))
 def test_equals_lose_equally(count: int, demand: int, capacity: int) -> None:
     units = whole_units([Need(demand=demand)] * count, capacity)

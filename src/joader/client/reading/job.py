@@ -13,6 +13,7 @@ from joader.client.reading.births import Nursery, context_of
 from joader.client.reading.connection import Connection
 from joader.client.reading.in_job import InJob
 from joader.client.reading.no_daemon import Alone
+from joader.daemon.machine import cores, home
 from joader.errors import ConnectionLost
 from joader.messages import MY_JOB, Join, Register
 from joader.recipe.parts import OwnPart, SharedPart
@@ -133,6 +134,8 @@ class Job:
             waits=self.shared.waits,
             timeout_s=timeout_s,
             weight=self.weight,
+            home=home() if nursery else "",
+            cores=cores() if nursery else 0,
             table=self.table,
             ground=f"{self.ground.name}{suffix}" if self.ground.pieces else "",
             pieces=tuple(self.ground.pieces),
