@@ -23,7 +23,7 @@ def run(
     names = [job["name"] for job in jobs]
     found: dict[str, list[dict]] = {name: [] for name in policies}
     shares: dict[str, dict[str, dict]] = {}
-    with node(options.cores) as folder, reading(folder, jobs):
+    with node(options.cores, f"--cpu={options.cpu}%") as folder, reading(folder, jobs):
         time.sleep(3)
         draw = random.Random(options.seed)
         for _ in range(options.repeats):
@@ -67,14 +67,16 @@ def row(case: str, policy: str, names: list[str], runs: list[dict], shares: dict
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--cpu", type=float, default=100.0, help="of the cores, in percent")
+    parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--settle", type=float, default=2.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cases", nargs="*", default=["steps", "costs"])
     options = parser.parse_args()
-    row_s, batch = 0.004, 16
-    step_s = batch * row_s / options.cores  # the fastest alone takes all that the pool gives
+    row_s, batch, pool = 0.004, options.batch, options.cores * options.cpu / 100
+    step_s = batch * row_s / pool  # the fastest alone takes all that the pool gives
     three = [
         {"name": name, "row_s": row_s, "batch": batch, "workers": options.cores, "step_s": step}
         for name, step in (("fast", step_s), ("middle", 3 * step_s), ("slow", 9 * step_s))
@@ -88,7 +90,10 @@ def main() -> None:
         rows += run("steps 1:3:9", three, ["even", "throughput", "fair"], options)
     if "costs" in options.cases:
         rows += run("rows 1:10", two, ["fair", "throughput"], options)
-    method = f"{options.repeats} times {options.seconds} s each, policies in mixed order; medians"
+    method = (
+        f"pool of {pool:g} processors, {options.repeats} times {options.seconds} s each, policies "
+        "in mixed order; medians"
+    )
     report("policies", machine(), method, rows)
 
 

@@ -234,7 +234,8 @@ class Dispatch:
         self.staff.crowd.processors = self._cores
         knee = float(self.staff.knee.knee(self._cores))
         capacity = min(knee, self._cores * self._cpu)
-        self._feeding.active = capacity
+        # One can always run: a ceiling below that is kept by its quota.
+        self._feeding.active = max(1.0, capacity)
         # Whoever sets a ceiling wants others to have the rest.
         self._feeding.beside_others = self.staff.crowd.others if self._cpu == 1.0 else 0.0
         self.allocation.work_out(capacity, now)
