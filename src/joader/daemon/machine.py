@@ -73,6 +73,12 @@ def cgroup(root: Path = _ROOT) -> str:
     return found.get("memory") or found.get("") or ""
 
 
+def home(root: Path = _ROOT) -> str:
+    """Name what bounds the processor time of this process and its children."""
+    cpus = sorted(os.sched_getaffinity(0))
+    return f"{cgroup(root)} on {','.join(map(str, cpus))}"
+
+
 def _cgroups(root: Path, controller: str) -> Iterator[Path]:
     """Return the folders of our cgroups that may limit this, from our own to the outermost.
 

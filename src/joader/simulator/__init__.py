@@ -1,7 +1,8 @@
 """Jobs on a virtual clock, through the engine that runs in production: what would be shared?
 
 Reading order: `job`, `timeline`, `choices`, `simulate`, `runs`, `figures`, `appendix`, `insertion`;
-samplers alone, without the engine: `opportunistic`, `sharing`, `streams_figure`.
+samplers alone, without the engine: `opportunistic`, `sharing`, `streams_figure`. Machines on which
+things take time, and the schedule decides, too: `machine/`.
 """
 
 from joader.simulator.job import Job

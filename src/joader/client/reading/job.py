@@ -14,6 +14,7 @@ from joader.client.reading.connection import Connection
 from joader.client.reading.in_job import InJob
 from joader.client.reading.no_daemon import Alone
 from joader.client.reading.process_name import process_name
+from joader.daemon.machine import cores, home
 from joader.errors import ConnectionLost
 from joader.messages import MY_JOB, Join, Register
 from joader.recipe.parts import OwnPart, SharedPart
@@ -52,6 +53,7 @@ class Job:
     own: OwnPart
     rank: Rank | None
     reads_for: str  # the team, for ranks; empty: this process
+    weight: float = 1.0  # beside other jobs
     named: Any = None  # what the recipe is named by
     lending: Lending | None = None  # None: the job reads by itself what is not there
     private: str = ""  # ends the recipe's name, so that it is nobody else's
@@ -132,6 +134,9 @@ class Job:
             compare=not self.private,
             waits=self.shared.waits,
             timeout_s=timeout_s,
+            weight=self.weight,
+            home=home() if nursery else "",
+            cores=cores() if nursery else 0,
             table=self.table,
             ground=f"{self.ground.name}{suffix}" if self.ground.pieces else "",
             pieces=tuple(self.ground.pieces),

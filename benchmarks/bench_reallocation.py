@@ -1,0 +1,113 @@
+"""What a change of shares costs the jobs that are running: the longest gap between two batches.
+
+Three jobs compete; ten times the policy or a weight is changed, or a fourth job comes and goes. The
+longest gap within a second of each change is compared with the 99th percentile of all gaps before.
+Besides: how well a ceiling on processors is kept over 10 s.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+from harness import machine, report
+from live_jobs import joader, node, processor_s, reading, status
+
+
+def gaps(path: Path) -> list[tuple[float, float]]:
+    """Return when batches came, and how long after the one before; the last line may be cut."""
+    at = [float(line) for line in path.read_text().split("\n")[:-1]]
+    return [(after, after - before) for before, after in pairwise(at)]
+
+
+def changes(options: argparse.Namespace) -> list[dict]:
+    row_s, batch = 0.004, 16
+    with node(options.cores) as folder:
+        jobs = [
+            {
+                "name": name,
+                "row_s": row_s,
+                "batch": batch,
+                "workers": options.cores,
+                "step_s": step_s,
+                "log": str(folder / name),
+            }
+            for name, step_s in (("steady", 0.3), ("greedy", 0.0), ("other", 0.0))
+        ]
+        moments = []
+        with reading(folder, jobs):
+            time.sleep(5)
+            script = folder / "job.py"
+            comes = {"name": "guest", "row_s": row_s, "batch": batch, "workers": 1, "step_s": 0.0}
+            guest = None
+            for number in range(10):
+                if number % 5 == 0:
+                    joader("policy", ("throughput", "fair")[number // 5])
+                elif number % 5 == 1:
+                    joader("jobs", "greedy", "--weight", "4")
+                elif number % 5 == 2:
+                    guest = subprocess.Popen([sys.executable, str(script), json.dumps(comes)])
+                    while all(job["name"] != "guest" for job in status()["jobs"]):
+                        time.sleep(0.02)
+                elif number % 5 == 3 and guest is not None:
+                    guest.kill()
+                    guest.wait()
+                else:
+                    joader("jobs", "greedy", "--weight", "1")
+                moments.append(time.monotonic())
+                time.sleep(options.pause)
+        rows = []
+        for job in jobs:
+            found = gaps(Path(job["log"]))
+            usual = sorted(gap for at, gap in found if at < moments[0])
+            p99 = usual[int(0.99 * (len(usual) - 1))]
+            excess = [
+                max((gap for at, gap in found if moment <= at < moment + 1.0), default=0.0) - p99
+                for moment in moments
+            ]
+            rows.append(
+                {
+                    "job": job["name"],
+                    "batches_before": len(usual),
+                    "p99_ms": round(1000 * p99, 1),
+                    "median_excess_ms": round(1000 * statistics.median(excess), 1),
+                    "excess_ms": [round(1000 * one) for one in excess],
+                }
+            )
+            print(json.dumps(rows[-1]), flush=True)
+    return rows
+
+
+def ceiling(options: argparse.Namespace) -> list[dict]:
+    rows = []
+    for part in (50, 80):
+        with node(options.cores, f"--cpu={part}%") as folder:
+            job = {"name": "a", "row_s": 0.004, "batch": 16, "workers": options.cores, "step_s": 0}
+            with reading(folder, [job, {**job, "name": "b"}]):
+                time.sleep(2)
+                shown = status()
+                pids = [shown["pid"], *shown["worker_processes"]]
+                before, begun = processor_s(pids), time.monotonic()
+                time.sleep(10)
+                used = (processor_s(pids) - before) / (time.monotonic() - begun)
+                rows.append({"ceiling": part, "used": round(100 * used / options.cores, 1)})
+                print(json.dumps(rows[-1]), flush=True)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--pause", type=float, default=2.0)
+    options = parser.parse_args()
+    rows = [*changes(options), *ceiling(options)]
+    report("reallocation", machine(), "one run; gaps between batches as jobs see them", rows)
+
+
+if __name__ == "__main__":
+    main()
