@@ -72,15 +72,16 @@ def _one(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="0.92")
     axes.set_axisbelow(True)
-    axes.set_ylim(bottom=0)
+    if "y" not in figure.log:
+        axes.set_ylim(bottom=0)
 
 
 def _panels(plt: Any, figure: Figure, effort: Effort, rows: Sequence[Row]) -> Any:
-    """Draw the panels side by side in rows of three, with one legend."""
-    lines = -(-len(figure.panels) // 3)
-    canvas, grid = plt.subplots(
-        lines, 3, figsize=(10.5, 3.2 * lines), layout="constrained", squeeze=False
-    )
+    """Draw the panels side by side, in rows of three, or of two if there are four."""
+    columns = 2 if len(figure.panels) in (2, 4) else 3
+    lines = -(-len(figure.panels) // columns)
+    size = (3.5 * columns, 3.2 * lines)
+    canvas, grid = plt.subplots(lines, columns, figsize=size, layout="constrained", squeeze=False)
     for axes, (panel, label) in zip(grid.flat, figure.panels.items(), strict=False):
         part = [
             replace(row, case=row.case.removeprefix(f"{panel}: "))
@@ -92,11 +93,13 @@ def _panels(plt: Any, figure: Figure, effort: Effort, rows: Sequence[Row]) -> An
         axes.set_ylabel(part[0].unit if part else figure.y_label)
         axes.xaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_major_formatter("{x:g}")
-        if part and max(row.x for row in part) >= 100 * min(row.x for row in part if row.x):
+        if figure.log:
+            _logarithmic(axes, figure, part)
+        elif part and max(row.x for row in part) >= 100 * min(row.x for row in part if row.x):
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter("{x:g}")
         tall = max((max(row.ours, row.baseline or 0) for row in part), default=0)
-        if tall > 10:  # χ² of orders that are no reshuffles
+        if tall > 10 and not figure.log:  # χ² of orders that are no reshuffles
             axes.set_yscale("log")
             axes.set_ylim(0.3, 3 * tall)
     for axes in grid.flat[len(figure.panels) :]:
@@ -112,7 +115,7 @@ def _curves(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
     shared = next(iter(by_case.values()))
     if figure.varies == "baseline":
         axes.plot(*_points(shared, "ours"), **OURS, marker="x", label=figure.ours)
-    if figure.varies == "ours":
+    if figure.varies == "ours" and any(row.baseline is not None for row in shared):
         axes.plot(*_points(shared, "baseline"), **BASELINE, marker=".", label=figure.baseline)
     for (case, part), colour, mark in zip(by_case.items(), COLOURS, MARKS, strict=False):
         own: dict[str, Any] = {"color": colour, "marker": mark, "label": case}
@@ -129,9 +132,23 @@ def _curves(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
     if any(row.paper is not None for row in rows):
         axes.plot(*_points(rows, "paper"), **PAPER, label=figure.paper_label)
     axes.set_xlabel(figure.x_label)
-    axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.yaxis.set_major_formatter("{x:,.0f}")
+    # Nine digits: thousands are grouped, and what is not whole is not rounded.
+    axes.xaxis.set_major_formatter("{x:,.9g}")
+    axes.yaxis.set_major_formatter("{x:,.9g}")
+    _logarithmic(axes, figure, rows)
     axes.legend(frameon=False, fontsize=8)
+
+
+def _logarithmic(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
+    """Make the axes logarithmic that the figure names; x has a tick for each value."""
+    if "x" in figure.log:
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(sorted({row.x for row in rows}))
+        axes.xaxis.set_major_formatter("{x:,.9g}")
+        axes.minorticks_off()
+    if "y" in figure.log:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:,.9g}")
 
 
 def _points(rows: Sequence[Row], column: str) -> tuple[list[float], list[float]]:

@@ -7,11 +7,8 @@ from rich.table import Table
 from joader.cli.console import Console
 from joader.cli.run import Outputs, Run, compute
 from joader.errors import BadArgument
-from joader.simulator.appendix import FIGURES
+from joader.simulator.every_figure import EVERY_FIGURE
 from joader.simulator.figures import Effort, Figure
-from joader.simulator.streams_figure import STREAMS
-
-ALL = {**FIGURES, STREAMS.name: STREAMS}
 
 
 def list_figures() -> int:
@@ -19,7 +16,7 @@ def list_figures() -> int:
     table = Table(box=None, pad_edge=False)
     for heading in ("name", "what", "source"):
         table.add_column(heading)
-    for figure in ALL.values():
+    for figure in EVERY_FIGURE.values():
         table.add_row(figure.name, figure.title, figure.source)
     console = Console()
     console.print(table)
@@ -35,15 +32,17 @@ def reproduce(name: str, seed: int, effort: Effort, outputs: Outputs) -> int:
     run = compute(figure, effort, seed)
     console = outputs.console()
     console.print(as_table(run))
+    for note in figure.notes(effort):
+        console.print(note, markup=False, highlight=False)
     outputs.keep(run, console)
     return 0
 
 
 def find(name: str) -> Figure:
     """Return the figure with this name, or raise an error that says how to list them."""
-    if name in ALL:
-        return ALL[name]
-    near = get_close_matches(name, ALL, 1, 0.4)
+    if name in EVERY_FIGURE:
+        return EVERY_FIGURE[name]
+    near = get_close_matches(name, EVERY_FIGURE, 1, 0.4)
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise BadArgument(
         f"there is no figure {name!r}; {hint}`joader reproduce --list` names them all"
