@@ -11,22 +11,15 @@ OTHERS = [name for name in EVERY_FIGURE if name not in FIGURES and name != "stre
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_a_figure_runs_and_ticks_as_often_as_it_says(name: str) -> None:
+def test_a_figure_ticks_as_often_as_it_says_and_depends_on_its_seed_alone(name: str) -> None:
     figure = EVERY_FIGURE[name]
     ticks: list[None] = []
-    rows = list(figure.rows(0, TINY, lambda: ticks.append(None)))
+    rows = list(figure.rows(7, TINY, lambda: ticks.append(None)))
     assert len(ticks) == figure.steps(TINY)
-    assert len({row.unit for row in rows}) >= 1
     assert figure.scale(TINY)
     for panel in figure.panels:
         assert any(row.case.startswith(f"{panel}: ") for row in rows)
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_equal_seeds_give_equal_figures(name: str) -> None:
-    figure = EVERY_FIGURE[name]
-    first, second = (list(figure.rows(7, TINY, lambda: None)) for _ in range(2))
-    assert first == second
+    assert list(figure.rows(7, TINY, lambda: None)) == rows
 
 
 def test_names_are_those_of_the_figures() -> None:

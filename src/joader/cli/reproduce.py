@@ -61,9 +61,14 @@ def as_table(run: Run) -> Table:
     for heading in (figure.x_label, figure.paper_label, f"ours: {figure.ours}", "baseline"):
         table.add_column(heading, justify="right")
     table.add_column("ours / baseline", justify="right")
+    # A line between cases; between panels, if each case is one row.
+    single = len({row.case for row in run.rows}) == len(run.rows)
     before = None
     for row in run.rows:
-        if before not in (None, row.case):
+        group, last = (
+            (case.partition(": ")[0] if single and case else case) for case in (row.case, before)
+        )
+        if last not in (None, group) and (figure.panels or not single):
             table.add_section()
         table.add_row(
             row.case if row.case != before else "",

@@ -2,6 +2,15 @@
 
 from joader.simulator.appendix import FIGURES
 from joader.simulator.papers import (
+    adloader_contention,
+    adloader_dynamic,
+    adloader_static,
+    joader_fig5,
+    joader_fig6,
+    joader_fig7a,
+    joader_fig7b,
+    joader_io,
+    joader_table1,
     locality_balance,
     locality_epochs,
     locality_imbalance,
@@ -11,6 +20,15 @@ from joader.simulator.papers import (
 )
 from joader.simulator.streams_figure import STREAMS
 
+JOADER = (
+    joader_table1.FIGURE,
+    joader_fig5.FIGURE,
+    joader_fig6.FIGURE,
+    joader_fig7a.FIGURE,
+    joader_fig7b.FIGURE,
+    joader_io.FIGURE,
+)
+ADLOADER = (adloader_static.FIGURE, adloader_dynamic.FIGURE, adloader_contention.FIGURE)
 LOCALITY = (
     locality_waiting.FIGURE,
     locality_imbalance.FIGURE,
@@ -21,5 +39,5 @@ LOCALITY = (
 )
 EVERY_FIGURE = {
     **FIGURES,
-    **{figure.name: figure for figure in (*LOCALITY, STREAMS)},
+    **{figure.name: figure for figure in (*JOADER, *ADLOADER, *LOCALITY, STREAMS)},
 }

@@ -1,0 +1,169 @@
+"""Table III, Figure 8 and Figure 9 of the A-Dloader paper: eight jobs that come and go.
+
+Rates are fitted to Figure 8, the baseline without reallocation: each job's workers and when it ends
+give what a worker loads for it. Printed are 260 s (app1, app2), 655 s and 1,063 s (when all others
+of their wave are done) and 1,200 s (app4). Which of a wave ends last is not printed: here all do.
+If only app6 and app8 did, and a worker loaded as much for the others as on average, WAA would take
+1,017 s instead of 1,102. How fast a job can train follows from its FLOPs by two points that are
+printed: 8 workers are enough for Resnet18 (Figure 7), and 4 for VGG13. Then the schemes are run:
+WAA with its pauses and its window, and the pool, which has neither.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from joader.schedule.policies import policy_of
+from joader.simulator.figures import Effort, Figure, Row
+from joader.simulator.papers.adloader_machine import PAUSE_S, WINDOW_S, WORKERS
+from joader.simulator.papers.adloader_static import whole
+from joader.simulator.runs import Tick
+from joader.simulator.shares_over_time import Allocate, Stretch, Training, ends_s, stretches
+
+
+@dataclass(frozen=True)
+class App:
+    """A row of Table III, and when it ends in Figure 8."""
+
+    name: str
+    giga_flops: float
+    batch: int
+    iterations: int
+    workers: int
+    start_s: float
+    ends_s: float
+
+    @property
+    def images(self) -> int:
+        """How many images it trains on."""
+        return self.batch * self.iterations
+
+
+APPS = (
+    App("app1", 0.5, 128, 1000, 6, 0, 260),
+    App("app2", 0.2, 128, 1000, 6, 0, 260),
+    App("app3", 3.4, 128, 1500, 6, 120, 655),
+    App("app4", 11.0, 64, 1500, 2, 420, 1200),
+    App("app5", 0.3, 128, 500, 6, 420, 655),
+    App("app6", 0.2, 128, 500, 4, 420, 655),
+    App("app7", 3.0, 64, 1000, 6, 800, 1063),
+    App("app8", 1.4, 64, 1500, 4, 800, 1063),
+)
+PAPER = {"fixed": 1200.0, "WAA": 1089.0}
+# Giga-FLOPs, and workers at which it does not wait: printed are 8 and 4, rounded up, so half less.
+RESNET18 = (1.8, 7.5)
+VGG13 = (11.0, 3.5)
+
+
+def of_a_worker(app: App) -> float:
+    """Return the images per second that a worker loads for this job."""
+    return app.images / (app.ends_s - app.start_s) / app.workers
+
+
+def trains(giga_flops: float) -> float:
+    """Return images per second: the seconds of an image are linear in its FLOPs."""
+    each = fmean(of_a_worker(app) for app in APPS)
+    (f0, d0), (f1, d1) = RESNET18, VGG13
+    s0, s1 = 1 / (d0 * each), 1 / (d1 * of_a_worker(APPS[3]))
+    return 1 / (s0 + (s1 - s0) * (giga_flops - f0) / (f1 - f0))
+
+
+def trainings() -> list[Training]:
+    """Return the jobs; a worker of the mean loads one row per unit of time."""
+    each = fmean(of_a_worker(app) for app in APPS)
+    return [
+        Training(
+            app.name,
+            app.images,
+            trains(app.giga_flops),
+            trains(app.giga_flops) / of_a_worker(app),
+            app.start_s,
+            each / of_a_worker(app),
+        )
+        for app in APPS
+    ]
+
+
+def run(allocate: Allocate, fixed: bool = False, paused: bool = False) -> list[Stretch]:
+    """Let the eight jobs run under a scheme."""
+    each = fmean(of_a_worker(app) for app in APPS)
+    jobs: Sequence[Training] = trainings()
+    if fixed:
+        jobs = [replace(job, fixed=app.workers) for job, app in zip(jobs, APPS, strict=True)]
+    return list(
+        stretches(
+            jobs,
+            WORKERS,
+            allocate,
+            lambda busy: each * busy,
+            pause_s=PAUSE_S if paused else 0.0,
+            window_s=WINDOW_S if paused else 0.0,
+        )
+    )
+
+
+def schemes() -> dict[str, list[Stretch]]:
+    """Return what each scheme does."""
+    even = policy_of("even").shares
+    return {
+        "fixed": run(even, fixed=True),
+        "even": run(even),
+        "WAA": run(whole, paused=True),
+        "pool, fair": run(policy_of("fair").shares),
+        "pool, throughput": run(policy_of("throughput").shares),
+    }
+
+
+def makespan_s(parts: Sequence[Stretch]) -> float:
+    """Return when the last job is done."""
+    return max(ends_s(parts).values())
+
+
+def mean_latency_s(parts: Sequence[Stretch]) -> float:
+    """Return how long a job takes from its arrival, on average."""
+    ends = ends_s(parts)
+    return fmean(ends[app.name] - app.start_s for app in APPS)
+
+
+def rows(seed: int, effort: Effort, tick: Tick) -> Iterator[Row]:
+    """Return makespan and mean latency; the baseline has an equal part for each running job."""
+    found = schemes()
+    for what, measure in (("makespan", makespan_s), ("latency", mean_latency_s)):
+        for name, parts in found.items():
+            yield Row(
+                case=f"{what}: {name}",
+                x=WORKERS,
+                paper=PAPER.get(name) if what == "makespan" else None,
+                ours=measure(parts),
+                baseline=measure(found["even"]),
+                unit=f"s, {what}",
+            )
+        tick()
+
+
+def notes(effort: Effort) -> tuple[str, ...]:
+    """Say what was fitted."""
+    return (
+        "images/s of a worker, fitted to figure 8: "
+        + ", ".join(f"{app.name} {of_a_worker(app):.0f}" for app in APPS),
+        "workers that are enough: "
+        + ", ".join(f"{job.name} {job.demand:.1f}" for job in trainings()),
+    )
+
+
+FIGURE = Figure(
+    name="adloader-dynamic",
+    source="A-Dloader, table III, figures 8 and 9",
+    title="Eight jobs that come and go on 18 workers",
+    scale=lambda effort: "policies of joader's schedule",
+    case_label="what: scheme",
+    x_label="workers",
+    y_label="s",
+    ours="simulated",
+    baseline="even, simulated",
+    varies="ours",
+    rows=rows,
+    steps=lambda effort: 2,
+    panels={"makespan": "", "latency": ""},
+    notes=notes,
+)
