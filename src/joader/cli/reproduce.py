@@ -58,7 +58,8 @@ def as_table(run: Run) -> Table:
         title_justify="left",
     )
     table.add_column(figure.case_label, no_wrap=True)
-    for heading in (figure.x_label, figure.paper_label, f"ours: {figure.ours}", "baseline"):
+    x_label = [figure.x_label] if figure.x_label else []  # bars have no x
+    for heading in (*x_label, figure.paper_label, f"ours: {figure.ours}", "baseline"):
         table.add_column(heading, justify="right")
     table.add_column("ours / baseline", justify="right")
     # A line between cases; between panels, if each case is one row.
@@ -72,7 +73,7 @@ def as_table(run: Run) -> Table:
             table.add_section()
         table.add_row(
             row.case if row.case != before else "",
-            number(row.x),
+            *([number(row.x)] if x_label else []),
             number(row.paper),
             number(row.ours),
             number(row.baseline),

@@ -11,6 +11,10 @@ from joader.simulator.papers import (
     joader_fig7b,
     joader_io,
     joader_table1,
+    lobster_gpu_use,
+    lobster_hits,
+    lobster_imbalance,
+    lobster_reuse,
     locality_balance,
     locality_epochs,
     locality_imbalance,
@@ -29,6 +33,12 @@ JOADER = (
     joader_io.FIGURE,
 )
 ADLOADER = (adloader_static.FIGURE, adloader_dynamic.FIGURE, adloader_contention.FIGURE)
+LOBSTER = (
+    lobster_reuse.FIGURE,
+    lobster_hits.FIGURE,
+    lobster_gpu_use.FIGURE,
+    lobster_imbalance.FIGURE,
+)
 LOCALITY = (
     locality_waiting.FIGURE,
     locality_imbalance.FIGURE,
@@ -39,5 +49,5 @@ LOCALITY = (
 )
 EVERY_FIGURE = {
     **FIGURES,
-    **{figure.name: figure for figure in (*JOADER, *ADLOADER, *LOCALITY, STREAMS)},
+    **{figure.name: figure for figure in (*JOADER, *ADLOADER, *LOBSTER, *LOCALITY, STREAMS)},
 }
