@@ -7,7 +7,7 @@ from rich.table import Table
 from joader.cli.console import Console
 from joader.cli.run import Outputs, Run, compute
 from joader.errors import BadArgument
-from joader.simulator.every_figure import EVERY_FIGURE
+from joader.simulator.every_figure import EVERY_FIGURE, OF_THE_PAPERS
 from joader.simulator.figures import Effort, Figure
 
 
@@ -29,13 +29,24 @@ def reproduce(name: str, seed: int, effort: Effort, outputs: Outputs) -> int:
     """Rerun one figure; wrong arguments are found before the work starts."""
     figure = find(name)
     outputs.check()
+    _show(figure, seed, effort, outputs)
+    return 0
+
+
+def reproduce_all(seed: int, effort: Effort) -> int:
+    """Rerun every figure of the papers, one after the other, and print each."""
+    for figure in OF_THE_PAPERS.values():
+        _show(figure, seed, effort, Outputs(None, ()))
+    return 0
+
+
+def _show(figure: Figure, seed: int, effort: Effort, outputs: Outputs) -> None:
     run = compute(figure, effort, seed)
     console = outputs.console()
     console.print(as_table(run))
     for note in figure.notes(effort):
         console.print(note, markup=False, highlight=False)
     outputs.keep(run, console)
-    return 0
 
 
 def find(name: str) -> Figure:

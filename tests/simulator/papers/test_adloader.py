@@ -40,6 +40,7 @@ def test_a_pool_without_pauses_is_done_before_waa() -> None:
 def test_waa_takes_as_long_for_eight_jobs_as_the_paper_says_and_the_pool_less() -> None:
     found = rows_of(adloader_dynamic.FIGURE)
     assert found["makespan: fixed"].ours == pytest.approx(1200)
+    # One of five readings of figure 8, which span 1,017 to 1,144 s (adloader_dynamic.py).
     assert found["makespan: WAA"].ours == pytest.approx(1089, rel=0.03)
     assert found["makespan: pool, fair"].ours < found["makespan: WAA"].ours
     assert found["latency: pool, fair"].ours <= 0.85 * found["latency: fixed"].ours
@@ -47,5 +48,5 @@ def test_waa_takes_as_long_for_eight_jobs_as_the_paper_says_and_the_pool_less() 
 
 def test_contention_is_worth_what_the_paper_says() -> None:
     found = rows_of(adloader_contention.FIGURE)
-    assert found["contention modeled"].ours == pytest.approx(1654, rel=0.02)
+    assert found["contention modeled"].ours == pytest.approx(1654, rel=0.01)
     assert found["contention ignored"].ours == pytest.approx(1391, rel=0.01)
