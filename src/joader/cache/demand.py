@@ -5,7 +5,7 @@ its first `begin` until `leave`. A call that raises changes nothing. Not here: w
 (table.py), which sample leaves (eviction/).
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from math import isfinite
 from typing import TypeAlias
@@ -18,9 +18,14 @@ from joader.errors import BadArgument, BadRows, JobExists, UnknownJob
 
 Job: TypeAlias = Hashable
 
+# From rows to the seconds until the job asks for each: infinite if it will not, not a number where
+# only its needs are known.
+NextUse = Callable[[Samples], npt.NDArray[np.float64]]
+
 # The rate of a job that is not known yet.
 DEFAULT_RATE = 1.0
 _LEAST_RATE = 1e-12
+_SOON_S = 1e-6
 
 
 @dataclass(slots=True)
@@ -29,6 +34,8 @@ class _Reader:
 
     needs: Needs
     rate: float = DEFAULT_RATE
+    next_use: NextUse | None = None
+    once: bool = False  # what it has read is of no use to it any more, in no later pass either
 
 
 class Demand:
@@ -38,10 +45,20 @@ class Demand:
         """Start with no jobs."""
         self._readers: dict[Job, _Reader] = {}
         self._reading: dict[Job, _Reader] = {}  # those that need something
+        self._foreseen: dict[Job, _Reader] = {}  # those whose order is known
         self.plans: dict[int, int] = {}  # by home: in which tick it will be asked for next
 
-    def begin(self, job: Job, homes: npt.ArrayLike) -> None:
-        """Start a pass of the job over these distinct rows; the job may be new."""
+    def begin(
+        self,
+        job: Job,
+        homes: npt.ArrayLike,
+        next_use: NextUse | None = None,
+        once: bool = False,
+    ) -> None:
+        """Start a pass of the job over these distinct rows; the job may be new.
+
+        `next_use`: its order is known. `once`: what it reads is of no use to its later passes.
+        """
         reader = self._readers.get(job)
         if reader is not None and reader.needs.count:
             raise JobExists(
@@ -51,9 +68,13 @@ class Demand:
         needs = needs_of(homes)  # may raise, so before anything changes
         if reader is None:
             reader = self._readers[job] = _Reader(needs)
-        reader.needs = needs
+        reader.needs, reader.next_use, reader.once = needs, next_use, once
         if needs.count:
             self._reading[job] = reader
+        if next_use is not None:
+            self._foreseen[job] = reader
+        else:
+            self._foreseen.pop(job, None)
 
     def read(self, job: Job, home: int) -> None:
         """Note that the job asked for the row: it no longer needs it in this pass."""
@@ -92,6 +113,7 @@ class Demand:
         self._reader(job)
         del self._readers[job]
         self._reading.pop(job, None)
+        self._foreseen.pop(job, None)
 
     def rate(self, job: Job, value: float) -> None:
         """Set a job's speed / |unread|: how often a second it asks for any one row."""
@@ -128,14 +150,25 @@ class Demand:
         return counts
 
     def rates(self, homes: Samples) -> npt.NDArray[np.float64]:
-        """Return how often a second each row is expected to be asked for; 0: nobody needs it."""
+        """Return how often a second each row is expected to be asked for; 0: nobody needs it.
+
+        Where its next use is known, it is one over the seconds until then.
+        """
         rates = np.zeros(len(homes), np.float64)
-        for reader in self._reading.values():
-            rates += max(reader.rate, _LEAST_RATE) * reader.needs.has_each(homes)
+        for job, reader in self._reading.items():
+            if job not in self._foreseen:
+                rates += max(reader.rate, _LEAST_RATE) * reader.needs.has_each(homes)
+        if self._foreseen:
+            known = np.zeros(len(homes), np.float64)
+            for reader in self._foreseen.values():
+                _foresee(reader, homes, rates, known)
+            rates = np.maximum(rates, known)
         return rates
 
     def rate_of(self, home: int) -> float:
         """Return the same for one row."""
+        if self._foreseen:
+            return float(self.rates(np.array([home], np.int64))[0])
         rate = 0.0
         for reader in self._reading.values():
             if reader.needs.has(home):
@@ -151,3 +184,21 @@ class Demand:
         if reader is None:
             raise UnknownJob(f"job {job!r} never began a pass, or has left; call begin() first")
         return reader
+
+
+def _foresee(
+    reader: _Reader,
+    homes: Samples,
+    rates: npt.NDArray[np.float64],
+    known: npt.NDArray[np.float64],
+) -> None:
+    """Add to `rates` what a job is expected to ask for, and raise `known` to what it will."""
+    assert reader.next_use is not None
+    away_s = reader.next_use(homes)
+    unknown = np.isnan(away_s)
+    if unknown.any():
+        rates += max(reader.rate, _LEAST_RATE) * (unknown & reader.needs.has_each(homes))
+        away_s[unknown] = np.inf
+    if reader.once:
+        away_s[~reader.needs.has_each(homes)] = np.inf
+    np.maximum(known, 1 / np.maximum(away_s, _SOON_S), out=known)

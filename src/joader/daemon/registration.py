@@ -62,7 +62,7 @@ class Registration:
             self.remove(job)  # it never joined
             self._leave_pieces(session)
             raise
-        session.send(Registered(job))
+        session.send(Registered(job, self._engine.life))
         log.info("job %d joins: %s, process %d", job, session.name, session.pid)
 
     def leave(self, session: Session) -> None:

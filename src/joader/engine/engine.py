@@ -20,12 +20,13 @@ from joader.engine.checks import check_join, check_want
 from joader.engine.deliveries import Deliveries
 from joader.engine.inspection import Inspection
 from joader.engine.limits import Limits
+from joader.engine.orders import MakeSampler, sampler_of
 from joader.engine.plan import Told, plan_of
 from joader.engine.planner import Planner
 from joader.engine.preparations import Preparations
 from joader.engine.reader import Reader, Terms
 from joader.engine.recipe_rows import JobRows
-from joader.engine.recipes import MakeSampler, Recipe, Recipes
+from joader.engine.recipes import Recipe, Recipes
 from joader.engine.room import Room
 from joader.engine.stock import Stock
 from joader.engine.supply import Supply
@@ -50,7 +51,6 @@ from joader.messages import (
     Sized,
     Want,
 )
-from joader.sampling import DependentSampler
 from joader.statistics import EngineStatistics
 
 
@@ -63,9 +63,14 @@ class Engine:
         seed: int = 0,
         policy: MakePolicy = ExpectedUse,
         limits: Limits | None = None,
-        make_sampler: MakeSampler = DependentSampler,
+        make_sampler: MakeSampler = sampler_of,
+        life: int = 0,
     ) -> None:
-        """Start without jobs; the daemon gives a seed only, the simulator all of it."""
+        """Start without jobs; the daemon gives seed and life, the simulator all the rest.
+
+        `life` is of one engine: who resumes says which one it drew in.
+        """
+        self.life = life
         self._cache = Cache(capacity_bytes, policy)
         self._limits = limits or Limits()
         self._readers: dict[Job, Reader] = {}
@@ -191,7 +196,9 @@ class Engine:
                 rows=rows,
                 batch_size=batch_size,
                 limits=self._limits,
-                plan=plan_of(event, job, rows, None if told else recipe.sampler),
+                plan=Told(job, rows)
+                if told
+                else plan_of(event, job, rows, recipe.orders, reads_for),
                 terms=Terms.of(event, reads_for),
             )
 
@@ -226,6 +233,7 @@ class Engine:
                     )
                 else:
                     reader.admitted = True
+                    self._recipes.set_reach(self._cache.capacity_bytes)
 
     def _refuse(self, reader: Reader, reason: str) -> None:
         self._out.append(Refuse(reason, reader.job))
@@ -258,10 +266,17 @@ class Engine:
             self._planner.plan_anew(reader, self._drawers(), self._room)
         reader.epoch = event.epoch
         reader.stuck = False
-        numbers = reader.plan.begin(event.epoch, event.done, event.key)
+        self._recipes.set_reach(self._cache.capacity_bytes)
+        behind = self._planner.behind(reader, self._drawers())
+        numbers = reader.plan.begin(event, self.life, behind)
         if reader.lead is not None:
             numbers = numbers[:0]  # the lead needs them instead
-        self._cache.begin(reader.job, reader.rows.samples(reader.recipe.base, numbers))
+        self._cache.begin(
+            reader.job,
+            reader.rows.samples(reader.recipe.base, numbers),
+            next_use=reader.next_use if reader.foresees else None,
+            once=reader.terms.fresh,
+        )
         reader.in_pass = True
 
     def _drawers(self) -> list[Reader]:

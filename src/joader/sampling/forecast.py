@@ -1,6 +1,5 @@
 """What a pass will read, and when, as far as it is fixed: for prefetch and for eviction.
 
-Distances are counted in draws of a job that keeps up with the clock; a slower job's are longer.
 Only memory may use them: an order that preferred what is in memory would not be uniform.
 """
 
@@ -57,7 +56,7 @@ def _unread(there: Rows, marks: NDArray[np.uint8], count: int) -> Rows:
 
 
 def next_use(follower: Follower, numbers: Rows) -> NDArray[np.float64]:
-    """Return for each number how far its next use by this pass or the job's next one is."""
+    """Return for each number how many draws away its next use by this job is."""
     generation = follower.generation
     places = generation.places()
     here = numbers < places.size
@@ -78,6 +77,5 @@ def next_use(follower: Follower, numbers: Rows) -> NDArray[np.float64]:
         distance[(marks & KNOWN) != 0] = follower.left / 2
         distance[(marks & UNREAD) == 0] = again
         outside = (marks & OWN) == 0
-    distance /= follower.own_pace()
     distance[outside | ~here] = np.inf
     return distance

@@ -27,6 +27,7 @@ from joader.sampling.sampler import (
 class _Pass:
     order: Rows
     drawn: int = 0
+    places: Rows | None = None  # of each row; made when somebody asks
 
 
 class _OwnOrder:
@@ -58,6 +59,24 @@ class _OwnOrder:
         check_known(self._passes, job)
         state = self._passes[job]
         return np.sort(state.order[state.drawn :]).astype(np.int64)
+
+    def draws_until(self, job: Job, rows: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return for each row how many draws of the job away its next use is.
+
+        A row that was read counts half a pass after this one ends.
+        """
+        check_known(self._passes, job)
+        state = self._passes[job]
+        size = state.order.size
+        if state.places is None:
+            span = int(state.order.max(initial=0)) + 1
+            state.places = np.full(span, size, np.uint32)
+            state.places[state.order] = np.arange(size, dtype=np.uint32)
+        here = rows < state.places.size
+        place = state.places[rows * here].astype(np.float64)
+        away = np.where(place < state.drawn, size - state.drawn + size / 2, place - state.drawn)
+        away[~here | (place == size)] = np.inf
+        return away
 
     def remove(self, job: Job) -> None:
         """Forget the job."""

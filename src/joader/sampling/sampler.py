@@ -5,7 +5,7 @@ remains the same job may `add` the next one. A call that raises changes nothing.
 """
 
 from collections.abc import Hashable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +34,17 @@ class Sampler(Protocol):
 
     def remove(self, job: Job) -> None:
         """Forget the job and the rows it has not drawn."""
+
+
+@runtime_checkable
+class Foresees(Protocol):
+    """A sampler that knows when it will draw a row."""
+
+    def draws_until(self, job: Job, rows: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return for each row how many draws of the job away its next use is.
+
+        Infinite if the job will not need it, not a number if that is not known.
+        """
 
 
 def check_new(sampler: Sampler, known: Mapping[Job, object], job: Job) -> None:

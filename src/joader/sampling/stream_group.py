@@ -8,6 +8,7 @@ opens: if it comes back before, the rows it has read of this one are known to it
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,17 @@ MOST_SETS = 16
 UNEQUAL = 1.25
 
 
+class Start(NamedTuple):
+    """How a pass begins."""
+
+    rest: bool = False  # of a broken pass: it leaves the clock to others
+    followed: bool = False  # all its rows are known in the running generation
+    behind: int = 0  # so many rows behind the head
+
+
+WHOLE = Start()
+
+
 class StreamGroup:
     """Some jobs on overlapping rows, and the generations they follow."""
 
@@ -38,11 +50,12 @@ class StreamGroup:
         self.index = RowIndex(rows)
         self.members: dict[Job, Follower] = {}
         self.newest: Generation | None = None
-        self._key = (seed, nonce, number)
+        self._seed, self._key = seed, (nonce, number)
         self._opened = 0
         self._bits = Bits("streams", seed, nonce, number)
         self._joint: DependentSampler | None = None
         self._sets: dict[Job, tuple[RowSet, bool]] = {}  # of the members; True: a rest
+        self._seeds: dict[Job, int | None] = {}  # that they give
         self._samples: dict[int, tuple[RowSet, Rows]] = {}  # by id: sets, and some of their rows
         self._gone: dict[Job, Follower] = {}  # left since the newest generation opened
         self._united: list[RowSet] = []  # the sets whose union is `_present`
@@ -71,24 +84,26 @@ class StreamGroup:
         return best
 
     def join(
-        self, job: Job, rows: RowSet, reach: int | None, rest: bool = False, followed: bool = False
+        self,
+        job: Job,
+        rows: RowSet,
+        reach: int | None,
+        start: Start = WHOLE,
+        seed: int | None = None,
     ) -> None:
-        """Begin a pass; one over the `rest` of a pass leaves the clock to others.
-
-        `followed`: all rows are known in the running generation.
-        """
+        """Begin a pass."""
         self._remember(rows)
-        self._sets[job] = (rows, rest)
+        self._sets[job], self._seeds[job] = (rows, start.rest), seed
         if self._apart() != (self._joint is not None):
             self._change_mode(job, reach)
         elif self._joint is not None:
             self._joint.add(job, rows)
         else:
-            self._begin(job, rows, reach, rest, followed)
+            self._begin(job, rows, reach, start)
 
     def leave(self, job: Job) -> None:
         """Let a job go, but remember what it has read."""
-        del self._sets[job]
+        del self._sets[job], self._seeds[job]
         if self._joint is not None:
             self._joint.remove(job)
         else:
@@ -152,7 +167,23 @@ class StreamGroup:
         numbers = self.index.find(rows[inside].astype(np.uint32))
         for follower in self.members.values():
             if follower.rows.size:
-                soonest[inside] = np.minimum(soonest[inside], next_use(follower, numbers))
+                away = next_use(follower, numbers) / follower.own_pace()
+                soonest[inside] = np.minimum(soonest[inside], away)
+
+    def draws_until(self, job: Job, rows: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return for each row how many draws of a job away its next use is."""
+        if self._joint is not None:
+            return np.full(rows.size, np.nan)
+        away = np.full(rows.size, np.inf)
+        inside = self.index.has(rows)
+        numbers = self.index.find(rows[inside].astype(np.uint32))
+        away[inside] = next_use(self.members[job], numbers)
+        return away
+
+    def set_reach(self, reach: int) -> None:
+        """Set how many rows memory holds, for a generation that opened when that was not known."""
+        if self.newest is not None:
+            self.newest.reach = _used_behind(reach)
 
     def _apart(self) -> bool:
         """Return whether the sets are of so different sizes that joint draws share more.
@@ -179,9 +210,9 @@ class StreamGroup:
             self._joint.add(newcomer, self._sets[newcomer][0])
             return
         self._joint = None
-        self._begin(newcomer, self._sets[newcomer][0], reach, rest=False)
+        self._begin(newcomer, self._sets[newcomer][0], reach, WHOLE)
         for job, rows in unread.items():
-            self._begin(job, RowSet(rows), reach, rest=True)
+            self._begin(job, RowSet(rows), reach, Start(rest=True))
 
     def _remember(self, rows: RowSet) -> None:
         """Keep some rows of a set, to find out who else belongs here."""
@@ -194,16 +225,14 @@ class StreamGroup:
             used = {id(known) for known, _ in self._sets.values()}
             del self._samples[next(known for known in self._samples if known not in used)]
 
-    def _begin(
-        self, job: Job, rows: RowSet, reach: int | None, rest: bool, followed: bool = False
-    ) -> None:
+    def _begin(self, job: Job, rows: RowSet, reach: int | None, start: Start) -> None:
         past, before = self._gone.pop(job, None), self.newest
         generation = self._running(rows, reach)
-        drives = not rest or not generation.driven
-        follower = Follower(rows, generation, drives)
+        drives = not start.rest or not generation.driven
+        follower = Follower(rows, generation, drives, start.behind)
         if drives:
             generation.drivers.append(follower)
-        if followed and generation is before:
+        if start.followed and generation is before:
             mine = self.index.numbers(rows)
             marks = np.full(self.index.span, KNOWN)
             marks[mine] |= FREE
@@ -233,9 +262,10 @@ class StreamGroup:
         self._opened += 1
         if reach is None:
             reach = self._present.size // 20
-        key = (*self._key, self._opened)
-        # A fifth of memory is left to what is ahead of the head, and to tails.
-        self.newest = Generation(key, self._present, self.index.span, reach * 4 // 5)
+        seeds = set(self._seeds.values())
+        common = seeds.pop() if len(seeds) == 1 else None
+        key = (self._seed if common is None else common, *self._key, self._opened)
+        self.newest = Generation(key, self._present, self.index.span, _used_behind(reach))
         return self.newest
 
     def _admit(self, newest: Generation, rows: RowSet) -> None:
@@ -294,3 +324,8 @@ class StreamGroup:
         known = mine[~alike[mine]]
         if known.size:
             follower.set_known(known, self._bits)
+
+
+def _used_behind(reach: int) -> int:
+    """Return how far behind the head memory is used: a fifth is for what is ahead, and tails."""
+    return reach * 4 // 5
