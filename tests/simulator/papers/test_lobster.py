@@ -11,7 +11,7 @@ from joader.simulator.papers import (
     lobster_reuse,
 )
 from joader.simulator.papers.lobster_imbalance import lateness, paper
-from joader.simulator.papers.lobster_node import KNOWN, LRU, MEMORY, cached, gpu_use, in_time
+from joader.simulator.papers.lobster_node import LRU, MEMORY, MOST, cached, gpu_use, in_time
 
 SMALL = Effort(3000, 1, (1.0,))
 
@@ -20,8 +20,8 @@ def rows_of(figure: Figure, effort: Effort = SMALL) -> dict[str, Row]:
     return {row.case: row for row in figure.rows(0, effort, lambda: None)}
 
 
-def test_memory_alone_gives_its_share_with_a_known_future_and_little_without() -> None:
-    assert cached(KNOWN, 800, 0) == pytest.approx(MEMORY, abs=0.01)
+def test_memory_alone_gives_its_share_at_most_and_little_under_lru() -> None:
+    assert cached(MOST, 800, 0) == pytest.approx(MEMORY, abs=0.01)
     assert cached(LRU, 800, 0) == pytest.approx(MEMORY**2 / 2, abs=0.02)
 
 

@@ -1,6 +1,7 @@
 """Figures of the four papers, one per file; what they share lies beside them.
 
-`lassen` (the locality paper's machine), `fewest_transfers` (an optimum, by brute force). A figure
+Machines: `titan_server` (JOADER), `adloader_machine`, `lobster_node`, `lassen` (locality). Besides:
+`joader_counts` (what the engine prepares), `fewest_transfers` (an optimum, by brute force). A figure
 runs the code that serves jobs: samplers, engine, cache and `schedule`. Rates that a paper does not
 give are fitted to its *baselines* alone and printed as notes; then its own column is predicted.
 docs/papers.md says what agrees.

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 from joader.simulator.figures import Effort, Figure, Row
 from joader.simulator.papers.lobster_node import (
-    KNOWN,
     LRU,
+    MOST,
+    OURS,
     THREADS_GAIN,
     cached,
     gpu_use,
@@ -30,7 +31,7 @@ PANELS = {"GPU use": "% of the time", "speed": "times as fast as PyTorch"}
 
 def rows(seed: int, effort: Effort, tick: Tick) -> Iterator[Row]:
     """Return two panels of bars."""
-    memory = {policy: cached(policy, rows_of(effort), seed) for policy in (LRU, KNOWN)}
+    memory = {policy: cached(policy, rows_of(effort), seed) for policy in (LRU, MOST, OURS)}
     tick()
     storage = PAPER["PyTorch"][0] / 100 * (1 - memory[LRU])
     least = gpu_use(memory[LRU], storage)
@@ -38,9 +39,9 @@ def rows(seed: int, effort: Effort, tick: Tick) -> Iterator[Row]:
         for case, paper, policy, gain in (
             ("PyTorch (fitted)", "PyTorch", LRU, 1.0),
             ("DALI", "DALI", LRU, 1.0),
-            ("NoPFS", "NoPFS", KNOWN, 1.0),
-            ("joader", "Lobster", KNOWN, 1.0),
-            (f"reads {THREADS_GAIN:.1f}x", "Lobster", KNOWN, THREADS_GAIN),
+            ("NoPFS", "NoPFS", MOST, 1.0),
+            ("joader", "Lobster", OURS, 1.0),
+            (f"reads {THREADS_GAIN:.1f}x", "Lobster", OURS, THREADS_GAIN),
         ):
             use = gpu_use(memory[policy], gain * storage)
             yield Row(

@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 
 from joader.schedule.turns import Turns
 from joader.simulator.figures import Effort, Figure, Row
-from joader.simulator.papers.lobster_node import KNOWN, LRU, cached, rows_of
+from joader.simulator.papers.lobster_node import LRU, MOST, OURS, cached, rows_of
 from joader.simulator.runs import Tick
 
 GPUS, BATCH, THREADS = 8, 32, 4  # per node, per GPU, per GPU
 SPREAD = 0.69
 NODES = (1, 8)
-OURS = {1: 17.5, 8: 22.8}
+LOBSTER = {1: 17.5, 8: 22.8}
 MEMORY = {1: 40 / 1300, 8: 320 / 1300}  # PyTorch's nodes do not share theirs
 # By how much Lobster has fewer than each, on 1 and 8 nodes.
 REDUCED: Mapping[str, tuple[float, float]] = {"PyTorch": (31.4, 35.2), "NoPFS": (7.9, 9.7)}
-LOADERS = {"PyTorch": (LRU, False), "NoPFS": (KNOWN, False), "joader": (KNOWN, True)}
+LOADERS = {"PyTorch": (LRU, False), "NoPFS": (MOST, False), "joader": (OURS, True)}
 ALL = "x64 GPUs"  # of 8 nodes, compared with each other
 READINGS = ("points", "relative")
 Late = NDArray[np.float64]
@@ -37,7 +37,7 @@ Late = NDArray[np.float64]
 
 def paper(loader: str, nodes: int, reading: str) -> float:
     """Return the percentage of imbalanced iterations that the paper prints for a loader."""
-    ours = OURS[nodes]
+    ours = LOBSTER[nodes]
     if loader == "joader":
         return ours
     reduced = REDUCED[loader][NODES.index(nodes)]

@@ -1,11 +1,13 @@
 """One node of the Lobster paper: 8 GPUs, ImageNet-1K (135 GB), 40 GB of memory, storage too slow.
 
 What stays in memory is decided by the cache that serves jobs, in a run of the engine. PyTorch and
-DALI rely on the page cache, taken as LRU; NoPFS and Lobster know the future, as joader does. What
-is not in memory comes from storage while the GPUs compute; what has not come when they want it is
-waited for. So with s = the part of a batch that storage delivers in the time of a training step, a
-batch of which m is missing takes max(1, m/s) steps, and m - s of it is not there in time. No policy
-can do better at that storage rate: the rest is a matter of reading faster.
+DALI rely on the page cache, taken as LRU. NoPFS keeps as much as anybody can: with one job each row
+is asked for once a pass, so whatever is hit was kept over the end of a pass, and a memory of C rows
+gives C hits at most, even if the future is known. RefCnt reaches that; joader is run with the
+policy that the daemon runs. What is not in memory comes from storage while the GPUs compute; what
+has not come when they want it is waited for. So with s = the part of a batch that storage delivers
+in the time of a training step, a batch of which m is missing takes max(1, m/s) steps, and m - s of
+it is not there in time.
 
 The paper prints no rates. s is fitted to one *baseline* for each figure; its hit ratios and its GPU
 use do not go together with one s.
@@ -22,7 +24,7 @@ from joader.simulator.simulate import simulate
 MEMORY = 40 / 135
 BATCH = 4  # few beside what memory holds
 WARM, PASSES = 2, 4  # passes that do not count, and those that do
-LRU, KNOWN = "lru", "expected"
+LRU, MOST, OURS = "lru", "refcount", "expected"  # policies
 THREADS_GAIN = 1.3  # of Lobster's thread management over DALI on average (section 5.6)
 
 
