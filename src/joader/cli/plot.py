@@ -154,6 +154,7 @@ def _logarithmic(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
     if "y" in figure.log:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:,.9g}")
+        axes.yaxis.set_minor_formatter("")
 
 
 def _points(rows: Sequence[Row], column: str) -> tuple[list[float], list[float]]:
@@ -181,7 +182,8 @@ def _bars(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
             axes.bar_label(drawn, labels, fontsize=7 if len(rows) <= 4 else 6)
     axes.set_xticks(range(len(rows)), [row.case for row in rows])
     if len(rows) > 4:
-        axes.tick_params(axis="x", rotation=30)
+        for label in axes.get_xticklabels():
+            label.set(rotation=35, ha="right", rotation_mode="anchor", fontsize=8)
     axes.set_ylim(top=1.3 * max(axes.get_ylim()))  # for the legend
     axes.legend(frameon=False, fontsize=8, ncols=2)
 

@@ -62,3 +62,12 @@ def test_ranks_that_draw_from_one_pool_are_ready_together() -> None:
         assert found[f"{reading}: joader x8"].ours <= 22.8
     apart, together = (lateness(0.9, pooled, 200, 0) for pooled in (False, True))
     assert np.median(together) < 0.7 * np.median(apart)
+
+
+@pytest.mark.slow
+def test_runs_at_two_scales_agree_within_a_point() -> None:
+    smaller, larger = (
+        rows_of(lobster_hits.FIGURE, Effort(size, 1, (1.0,))) for size in (5000, 10_000)
+    )
+    for case in ("PyTorch", "NoPFS (fitted)", "joader"):
+        assert smaller[case].ours == pytest.approx(larger[case].ours, abs=1)
