@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from joader.engine.orders import Orders, sampler_of
-from joader.engine.plan import Drawn, Followed, plan_of
+from joader.engine.plan import Drawn, plan_of
 from joader.engine.recipe_rows import JobRows
 from joader.messages import Begin, Join
 from joader.sampling import DependentSampler, SequentialSampler, StreamSampler
@@ -64,7 +64,7 @@ def test_a_process_is_one_job_whichever_of_its_loaders_reads() -> None:
     assert second.name == first.name
     read(second, 10)
     first.end()  # its pass is over; the other's goes on
-    assert np.isnan(first.draws_until(np.arange(ROWS))).all()
+    assert not first.is_drawing
     assert len(read(second, ROWS - 10)) == ROWS - 10
     second.end()
     first.begin(Begin(1), LIFE)
@@ -104,38 +104,6 @@ def test_a_seed_is_the_streams_if_all_its_jobs_give_it() -> None:
 
     assert first_rows(5) == first_rows(5) != first_rows(6)
     assert first_rows(None) != first_rows(5)
-
-
-def test_when_a_row_is_read_next_is_known_for_rows_that_stand_there_twice_too() -> None:
-    rows = np.array([3, 1, 3, 2, 1, 3])
-    made = Followed(1, JobRows(rows, 5), orders(), "me", None)
-    made.begin(Begin(1), LIFE)
-    asked = np.array([1, 2, 3, 4, 7])
-    told = made.draws_until(asked)
-    assert np.isnan(told[:4]).all()  # nobody has drawn
-    read(made, 1)
-    told = made.draws_until(asked)
-    coming = rows[read(made, 5)].tolist()
-    left = {row: coming.index(row) for row in (1, 2, 3) if row in coming}
-    assert all(told[asked.tolist().index(row)] == place for row, place in left.items())
-    assert np.isinf(told[3:]).all()
-
-
-def test_orders_of_its_own_say_when_a_row_is_read_next() -> None:
-    made = plan(orders(), 1, "me", order="seeded", seed=3)
-    made.begin(Begin(1), LIFE)
-    read(made, 10)
-    told = made.draws_until(np.arange(ROWS))
-    coming = read(made, ROWS - 10)
-    assert [told[row] for row in coming] == list(range(ROWS - 10))
-    assert (told[np.setdiff1d(np.arange(ROWS), coming)] == ROWS - 10 + ROWS / 2).all()
-
-
-def test_joint_draws_do_not_say() -> None:
-    made = plan(orders(), 1, "me", order="joint")
-    made.begin(Begin(1), LIFE)
-    read(made, 10)
-    assert np.isnan(made.draws_until(np.arange(ROWS))).all()
 
 
 def test_reach_is_told_to_streams_alone() -> None:

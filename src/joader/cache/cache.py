@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from joader.cache.classes import round_up
-from joader.cache.demand import Demand, Job, NextUse
+from joader.cache.demand import Demand, Job
 from joader.cache.eviction import ExpectedUse, Known, MakePolicy, Policy
 from joader.cache.needs import as_samples
 from joader.cache.runs import Run, Runs
@@ -76,15 +76,12 @@ class Cache:
 
     # What jobs will ask for.
 
-    def begin(
-        self,
-        job: Job,
-        homes: npt.ArrayLike,
-        next_use: NextUse | None = None,
-        once: bool = False,
-    ) -> None:
-        """Start a pass of the job over these distinct rows: it needs each of them once more."""
-        self.demand.begin(job, homes, next_use, once)
+    def begin(self, job: Job, homes: npt.ArrayLike, ordered: bool = False) -> None:
+        """Start a pass of the job over these distinct rows: it needs each of them once more.
+
+        `ordered`: `demand.forecast` knows when.
+        """
+        self.demand.begin(job, homes, ordered)
         self._renew(self._needed_by(job))
 
     def end(self, job: Job) -> None:

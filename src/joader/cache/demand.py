@@ -5,10 +5,10 @@ its first `begin` until `leave`. A call that raises changes nothing. Not here: w
 (table.py), which sample leaves (eviction/).
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
-from math import isfinite
-from typing import TypeAlias
+from math import isfinite, isnan
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,19 @@ from joader.errors import BadArgument, BadRows, JobExists, UnknownJob
 
 Job: TypeAlias = Hashable
 
-# From rows to the seconds until the job asks for each: infinite if it will not, not a number where
-# only its needs are known.
-NextUse = Callable[[Samples], npt.NDArray[np.float64]]
+
+class Forecast(Protocol):
+    """Who knows when jobs read what: those whose order is known."""
+
+    def seconds_until(self, homes: Samples) -> npt.NDArray[np.float64]:
+        """Return the seconds until somebody asks for each row.
+
+        Infinite if nobody will, not a number where only needs are known.
+        """
+
+    def seconds_until_one(self, home: int) -> float:
+        """Return the same for one row."""
+
 
 # The rate of a job that is not known yet.
 DEFAULT_RATE = 1.0
@@ -34,8 +44,6 @@ class _Reader:
 
     needs: Needs
     rate: float = DEFAULT_RATE
-    next_use: NextUse | None = None
-    once: bool = False  # what it has read is of no use to it any more, in no later pass either
 
 
 class Demand:
@@ -45,19 +53,14 @@ class Demand:
         """Start with no jobs."""
         self._readers: dict[Job, _Reader] = {}
         self._reading: dict[Job, _Reader] = {}  # those that need something
-        self._foreseen: dict[Job, _Reader] = {}  # those whose order is known
+        self._ordered: set[Job] = set()  # those whose order is known
+        self.forecast: Forecast | None = None
         self.plans: dict[int, int] = {}  # by home: in which tick it will be asked for next
 
-    def begin(
-        self,
-        job: Job,
-        homes: npt.ArrayLike,
-        next_use: NextUse | None = None,
-        once: bool = False,
-    ) -> None:
+    def begin(self, job: Job, homes: npt.ArrayLike, ordered: bool = False) -> None:
         """Start a pass of the job over these distinct rows; the job may be new.
 
-        `next_use`: its order is known. `once`: what it reads is of no use to its later passes.
+        `ordered`: the forecast knows when it reads what.
         """
         reader = self._readers.get(job)
         if reader is not None and reader.needs.count:
@@ -68,13 +71,10 @@ class Demand:
         needs = needs_of(homes)  # may raise, so before anything changes
         if reader is None:
             reader = self._readers[job] = _Reader(needs)
-        reader.needs, reader.next_use, reader.once = needs, next_use, once
+        reader.needs = needs
         if needs.count:
             self._reading[job] = reader
-        if next_use is not None:
-            self._foreseen[job] = reader
-        else:
-            self._foreseen.pop(job, None)
+        (self._ordered.add if ordered else self._ordered.discard)(job)
 
     def read(self, job: Job, home: int) -> None:
         """Note that the job asked for the row: it no longer needs it in this pass."""
@@ -113,7 +113,7 @@ class Demand:
         self._reader(job)
         del self._readers[job]
         self._reading.pop(job, None)
-        self._foreseen.pop(job, None)
+        self._ordered.discard(job)
 
     def rate(self, job: Job, value: float) -> None:
         """Set a job's speed / |unread|: how often a second it asks for any one row."""
@@ -154,24 +154,36 @@ class Demand:
 
         Where its next use is known, it is one over the seconds until then.
         """
+        rates = self._rates(homes, but=self._ordered)
+        if self._ordered and self.forecast is not None:
+            away_s = self.forecast.seconds_until(homes)
+            unknown = np.isnan(away_s)
+            if unknown.any():
+                rates[unknown] = self._rates(homes[unknown])
+                away_s[unknown] = np.inf
+            np.maximum(rates, 1 / np.maximum(away_s, _SOON_S), out=rates)
+        return rates
+
+    def _rates(self, homes: Samples, but: Collection[Job] = ()) -> npt.NDArray[np.float64]:
         rates = np.zeros(len(homes), np.float64)
         for job, reader in self._reading.items():
-            if job not in self._foreseen:
+            if job not in but:
                 rates += max(reader.rate, _LEAST_RATE) * reader.needs.has_each(homes)
-        if self._foreseen:
-            known = np.zeros(len(homes), np.float64)
-            for reader in self._foreseen.values():
-                _foresee(reader, homes, rates, known)
-            rates = np.maximum(rates, known)
         return rates
 
     def rate_of(self, home: int) -> float:
         """Return the same for one row."""
-        if self._foreseen:
-            return float(self.rates(np.array([home], np.int64))[0])
+        if not self._ordered or self.forecast is None:
+            return self._rate_of(home)
+        away_s = self.forecast.seconds_until_one(home)
+        if isnan(away_s):
+            return self._rate_of(home)
+        return max(self._rate_of(home, but=self._ordered), 1 / max(away_s, _SOON_S))
+
+    def _rate_of(self, home: int, but: Collection[Job] = ()) -> float:
         rate = 0.0
-        for reader in self._reading.values():
-            if reader.needs.has(home):
+        for job, reader in self._reading.items():
+            if job not in but and reader.needs.has(home):
                 rate += max(reader.rate, _LEAST_RATE)
         return rate
 
@@ -184,21 +196,3 @@ class Demand:
         if reader is None:
             raise UnknownJob(f"job {job!r} never began a pass, or has left; call begin() first")
         return reader
-
-
-def _foresee(
-    reader: _Reader,
-    homes: Samples,
-    rates: npt.NDArray[np.float64],
-    known: npt.NDArray[np.float64],
-) -> None:
-    """Add to `rates` what a job is expected to ask for, and raise `known` to what it will."""
-    assert reader.next_use is not None
-    away_s = reader.next_use(homes)
-    unknown = np.isnan(away_s)
-    if unknown.any():
-        rates += max(reader.rate, _LEAST_RATE) * (unknown & reader.needs.has_each(homes))
-        away_s[unknown] = np.inf
-    if reader.once:
-        away_s[~reader.needs.has_each(homes)] = np.inf
-    np.maximum(known, 1 / np.maximum(away_s, _SOON_S), out=known)

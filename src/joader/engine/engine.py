@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from joader.cache import Cache, ExpectedUse, MakePolicy
 from joader.engine.checks import check_join, check_want
 from joader.engine.deliveries import Deliveries
+from joader.engine.forecast import Forecast
 from joader.engine.inspection import Inspection
 from joader.engine.limits import Limits
 from joader.engine.orders import MakeSampler, sampler_of
@@ -86,6 +87,8 @@ class Engine:
         self._deliveries = Deliveries(self._stock, self._supply, self._teams)
         self._inspection = Inspection(self._stock)
         self._planner = Planner(self._cache)
+        self._forecast = Forecast()
+        self._cache.demand.forecast = self._forecast
         self._handlers: dict[type, Callable[[Any], None]] = {
             Join: self._join,
             Begin: self._begin,
@@ -274,8 +277,7 @@ class Engine:
         self._cache.begin(
             reader.job,
             reader.rows.samples(reader.recipe.base, numbers),
-            next_use=reader.next_use if reader.foresees else None,
-            once=reader.terms.fresh,
+            ordered=self._forecast.enter(reader),
         )
         reader.in_pass = True
 
@@ -290,16 +292,19 @@ class Engine:
             self._inspection.end(reader, sample)
         self._deliveries.release_all(reader)
         if reader.in_pass:
-            reader.plan.end()
-            self._cache.leave(reader.job)
+            self._end_passes(reader)
         del self._readers[reader.job]
         self._supply.forget_pass(reader.key)
         reader.recipe.readers -= 1
         if reader.lead is not None:
             lead = self._teams.leave(reader.job)
             if lead is not None and lead.in_pass:
-                lead.plan.end()
-                self._cache.leave(lead.job)
+                self._end_passes(lead)
+
+    def _end_passes(self, reader: Reader) -> None:
+        reader.plan.end()
+        self._cache.leave(reader.job)
+        self._forecast.leave(reader)
 
     # What workers report.
 

@@ -9,13 +9,12 @@ from collections.abc import Hashable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from joader.engine.orders import SHARED, Orders
 from joader.engine.recipe_rows import JobRows
 from joader.errors import BadArgument
 from joader.messages import Array, Begin, Job, Join
-from joader.sampling import Foresees, Sampler, StreamSampler
+from joader.sampling import Sampler, StreamSampler
 
 # Where the random numbers of a place in a pass start: the pass's key, the position, and how often
 # that came before in it.
@@ -90,19 +89,10 @@ class Drawn:
     def _remove(self) -> None:
         self.sampler.remove(self.name)
 
-    def draws_until(self, rows: Array) -> NDArray[np.float64]:
-        """Return how many draws away the next use of each row of the dataset is: see Foresees."""
-        if not self._drawing or not isinstance(self.sampler, Foresees):
-            return np.full(rows.size, np.nan)
-        limit = self._rows.row_limit
-        inside = (rows >= 0) & (rows < limit)
-        numbers = np.where(inside, rows, 0)
-        away = self.sampler.draws_until(self.name, numbers)
-        for times in range(1, self._rows.most_times):
-            again = self.sampler.draws_until(self.name, numbers + times * limit)
-            away = np.minimum(away, again)
-        away[~inside] = np.inf
-        return away
+    @property
+    def is_drawing(self) -> bool:
+        """Whether the sampler knows this pass."""
+        return self._drawing
 
     def drew(self, numbers: Array) -> Stretch:
         """Note what the sampler has drawn, and return it as what comes next."""
@@ -157,14 +147,13 @@ class Followed(Drawn):
 
     def _remove(self) -> None:
         # Once another pass draws in this name, this one has no part in the stream any more.
-        if self.name != self._whom or self._orders.holds(self._whom, self):
+        if self.is_drawing:
             self.sampler.remove(self.name)
 
-    def draws_until(self, rows: Array) -> NDArray[np.float64]:
-        """Return how many draws away the next use of each row of the dataset is: see Foresees."""
-        if self.name == self._whom and not self._orders.holds(self._whom, self):
-            return np.full(rows.size, np.nan)
-        return super().draws_until(rows)
+    @property
+    def is_drawing(self) -> bool:
+        """Whether the sampler knows this pass."""
+        return self._drawing and (self.name != self._whom or self._orders.holds(self._whom, self))
 
 
 class Told:

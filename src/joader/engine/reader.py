@@ -2,10 +2,6 @@
 
 from dataclasses import dataclass, field
 from math import ceil
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from joader.engine.limits import Limits
 from joader.engine.plan import Drawn, Origin, Plan, Told
@@ -15,7 +11,6 @@ from joader.engine.sizes import Sizes
 from joader.engine.window import Window
 from joader.errors import BadArgument
 from joader.messages import Array, Job, Join
-from joader.sampling import Foresees
 from joader.schedule.pace import ReadingPace
 from joader.schedule.shares import Holding
 from joader.statistics import ReadStatistics
@@ -133,21 +128,9 @@ class Reader:
         self.plan.check(done)
 
     @property
-    def foresees(self) -> bool:
-        """Whether it is known when it will read a row."""
-        return isinstance(self.plan, Drawn) and isinstance(self.plan.sampler, Foresees)
-
-    @property
     def draws(self) -> bool:
         """Whether its passes are drawn, not told."""
         return isinstance(self.plan, Drawn)
-
-    def next_use(self, homes: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
-        """Return how many seconds away the next use of each row is, by its home."""
-        assert isinstance(self.plan, Drawn)
-        draws = self.plan.draws_until(homes.astype(np.int64) - self.recipe.base)
-        # What is drawn and not read yet is read before.
-        return (draws + len(self.window.places) + 1) / self.pace.per_s
 
     def draws_with(self, other: "Reader") -> bool:
         """Tell whether both draw from one sampler."""

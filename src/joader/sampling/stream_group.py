@@ -7,7 +7,8 @@ A member is *in* its pass or between two. One that leaves is remembered until th
 opens: if it comes back before, the rows it has read of this one are known to it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import inf, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +18,11 @@ from joader.sampling.bits import Bits
 from joader.sampling.blind import FREE, KNOWN, UNREAD
 from joader.sampling.dependent import DependentSampler
 from joader.sampling.follower import Follower
-from joader.sampling.forecast import ahead, next_use
+from joader.sampling.forecast import ahead, next_use, next_use_one, places_of
 from joader.sampling.generation import Generation
 from joader.sampling.row_index import RowIndex
 from joader.sampling.rows import NO_ROWS, OpenSet, Rows, RowSet
-from joader.sampling.sampler import Draws, Job
+from joader.sampling.sampler import Draws, Job, Speed
 
 # Rows of a group that are looked at to see how much it has in common with a newcomer.
 PROBES = 4096
@@ -156,29 +157,53 @@ class StreamGroup:
         assert self.newest is not None
         return self.index.rows(ahead(self.members[job], count, self.newest, self._bits))
 
-    def next_use(self, rows: NDArray[np.integer], soonest: NDArray[np.float64]) -> None:
-        """Lower `soonest` to when each row will be used by a member."""
-        inside = np.flatnonzero(self.index.has(rows))
-        if not inside.size:
-            return
-        if self._joint is not None:
-            soonest[inside] = np.nan
-            return
-        numbers = self.index.find(rows[inside].astype(np.uint32))
-        for follower in self.members.values():
-            if follower.rows.size:
-                away = next_use(follower, numbers) / follower.own_pace()
-                soonest[inside] = np.minimum(soonest[inside], away)
+    def next_use(
+        self,
+        rows: NDArray[np.integer],
+        speeds: Mapping[Job, Speed] | None,
+        soonest: NDArray[np.float64],
+    ) -> None:
+        """Lower `soonest` to when each row will be used by a member.
 
-    def draws_until(self, job: Job, rows: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Return for each row how many draws of a job away its next use is."""
-        if self._joint is not None:
-            return np.full(rows.size, np.nan)
-        away = np.full(rows.size, np.inf)
+        In seconds, by those whose speed is given; or in draws of a member that keeps up.
+        """
         inside = self.index.has(rows)
-        numbers = self.index.find(rows[inside].astype(np.uint32))
-        away[inside] = next_use(self.members[job], numbers)
-        return away
+        if not inside.any():
+            return
+        here: NDArray[np.bool_] | slice = slice(None) if inside.all() else inside
+        if self._joint is not None:
+            soonest[here] = np.nan
+            return
+        numbers = self.index.find(rows[here].astype(np.uint32))
+        places: dict[Generation, NDArray[np.float64]] = {}
+        found = soonest[here]
+        for job, follower in self.members.items():
+            speed = Speed(follower.own_pace()) if speeds is None else speeds.get(job)
+            if speed is None or not follower.rows.size:
+                continue
+            generation = follower.generation
+            if generation not in places:
+                places[generation] = places_of(generation, numbers)
+            away = next_use(follower, numbers, places[generation], speed.once)
+            away += speed.waits
+            away /= speed.per_s
+            np.minimum(found, away, out=found)
+        soonest[here] = found
+
+    def next_use_one(self, row: int, speeds: Mapping[Job, Speed]) -> float:
+        """Return when one row will be used, in seconds."""
+        number = self.index.find_one(row)
+        if number is None:
+            return inf
+        if self._joint is not None:
+            return nan
+        soonest = inf
+        for job, follower in self.members.items():
+            speed = speeds.get(job)
+            if speed is not None and follower.rows.size:
+                away = next_use_one(follower, number, speed.once)
+                soonest = min(soonest, (away + speed.waits) / speed.per_s)
+        return soonest
 
     def set_reach(self, reach: int) -> None:
         """Set how many rows memory holds, for a generation that opened when that was not known."""

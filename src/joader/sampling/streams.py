@@ -10,7 +10,9 @@ The condition is on whoever calls: how many rows each job draws when, and when j
 must not depend on which rows were drawn. Time is counted in draws; there is no other clock.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +23,7 @@ from joader.sampling.sampler import (
     Counts,
     Draws,
     Job,
+    Speed,
     check_counts,
     check_epoch,
     check_known,
@@ -174,16 +177,23 @@ class StreamSampler:
         asked = np.asarray(rows)
         soonest = np.full(asked.size, np.inf)
         for group in self._groups:
-            group.next_use(asked, soonest)
+            group.next_use(asked, None, soonest)
         return soonest
 
-    def draws_until(self, job: Job, rows: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Return the same for one job, in its own draws."""
-        check_known(self._jobs, job)
-        group = self._jobs[job].group
-        # A job enters its group when it draws. It must not because memory asks: what memory holds
-        # depends on rows.
-        return np.full(rows.size, np.nan) if group is None else group.draws_until(job, rows)
+    def seconds_until(
+        self, rows: NDArray[np.int64], speeds: Mapping[Job, Speed]
+    ) -> NDArray[np.float64]:
+        """Return when the first of these jobs will read each row."""
+        soonest = np.full(rows.size, np.inf)
+        # Not of jobs that have not drawn: they enter a group when they do. They must not because
+        # memory asks: what memory holds depends on rows.
+        for group in self._groups:
+            group.next_use(rows, speeds, soonest)
+        return soonest
+
+    def seconds_until_one(self, row: int, speeds: Mapping[Job, Speed]) -> float:
+        """Return the same for one row."""
+        return min((group.next_use_one(row, speeds) for group in self._groups), default=inf)
 
     def _same(self, rows: RowSet) -> RowSet:
         """Return the equal set that is kept already, if there is one."""
