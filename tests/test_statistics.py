@@ -62,13 +62,13 @@ def test_json_has_the_keys_that_scripts_rely_on() -> None:
     shown = json.loads(to_json(NODE))
     assert list(shown) == [
         *("version", "pid", "memory", "jobs", "totals", "workers", "worker_processes"),
-        *("started_by", "cgroup", "crews"),
+        *("started_by", "cgroup", "crews", "schedule"),
     ]
     assert list(shown["memory"]) == ["used_bytes", "pinned_bytes", "budget_bytes"]
     assert list(shown["totals"]) == ["delivered", "prepared", "hits", "shared", "wasted"]
     assert list(shown["jobs"][0]) == [
         *("id", "name", "table", "pid", "rank", "world_size", "epoch", "position"),
-        *("delivered", "prepared", "hits", "shared"),
+        *("delivered", "prepared", "hits", "shared", "schedule"),
     ]
 
 

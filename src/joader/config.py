@@ -96,7 +96,23 @@ class DaemonConfig:
     workers: int
     idle_s: float = 60.0  # ends after this long without a client; 0: never
     worker_growth_bytes: int = 0  # a worker that grows by more is replaced; 0: by its share
+    policy: str = "fair"  # who gets how much of the workers' time
+    cpu: float = 1.0  # which part of the cores workers and daemon may use
     started_by: int = 0  # the process of the job that started it; 0: `joader up`
+
+
+def cpu_part(text: str) -> float:
+    """Read a part of the cores as people write it: 80%."""
+    try:
+        value = float(text.strip().removesuffix("%")) / 100 if "%" in text else -1.0
+    except ValueError:
+        value = -1.0
+    if not 0.0 < value <= 1.0:
+        raise BadArgument(
+            f"--cpu={text} is not a part of the cores; write a percentage above 0% and up to 100%, "
+            "for example 80%"
+        )
+    return value
 
 
 def size_in_bytes(text: str) -> int:

@@ -9,7 +9,7 @@ own process, waiting time included (client/counts.py).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -36,6 +36,33 @@ class ReadStatistics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShareStatistics:
+    """What a job needs of the workers' time, and gets; in worker-seconds per second."""
+
+    weight: float = 1.0
+    needed: float | None = 0.0  # so that it never waits; None: all that there is
+    share: float = 0.0  # what its policy gives it
+    used: float = 0.0  # what workers computed for it, of late
+    wanted_per_s: float | None = None  # samples, if it never waited; None: not known
+    predicted_per_s: float = 0.0  # samples, with its share
+    per_s: float = 0.0  # samples, as measured
+    slowdown: float = 1.0  # how many times as long a batch takes as without waiting
+    reason: str = ""  # why it gets what it gets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleStatistics:
+    """What is divided among jobs, and by which policy."""
+
+    policy: str = ""
+    cores: int = 0
+    cpu: float = 1.0  # which part of them may be used
+    active: float = 0.0  # processors that workers may keep busy at a time
+    knee: int = 0  # more workers at once would not prepare more
+    computing: float = 0.0  # processors that they keep busy now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobStatistics:
     """One job: who reads, how far it is in its pass, and what it has read in all its passes."""
 
@@ -51,6 +78,7 @@ class JobStatistics:
     prepared: int
     hits: int
     shared: int
+    schedule: ShareStatistics | None = None  # None: it brings no workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +121,8 @@ class CrewStatistics:
     queued: int  # rows and own parts that no worker has yet
     in_hand: int  # those that a worker has
     on_their_way: int  # workers asked for that have not come yet
+    computing: float = 0.0  # the part of its time that a worker computes; 0: not known
+    row_ms: float = 0.0  # what a row computes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +131,8 @@ class PoolStatistics:
 
     processes: tuple[int, ...]
     crews: tuple[CrewStatistics, ...]
+    schedule: ScheduleStatistics = ScheduleStatistics()
+    shares: Mapping[int, ShareStatistics] = field(default_factory=dict)  # by job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +149,7 @@ class NodeStatistics:
     started_by: int | None = None  # the job's process, if no person started it
     cgroup: str = ""
     crews: tuple[CrewStatistics, ...] = ()
+    schedule: ScheduleStatistics = ScheduleStatistics()
 
 
 def to_json(node: NodeStatistics) -> bytes:

@@ -43,7 +43,7 @@ def test_a_daemon_goes_up_says_how_it_is_and_goes_down(joader) -> None:  # type:
     assert shown["memory"]["budget_bytes"] == 32 * 2**20
     assert shown["jobs"] == []
     assert (shown["workers"], shown["worker_processes"]) == (0, [])  # they come with jobs
-    figures = {"memory", "workers", "worker_processes", "jobs", "totals", "crews"}
+    figures = {"memory", "workers", "worker_processes", "jobs", "totals", "crews", "schedule"}
     assert set(shown) == {
         *("version", "running", "pid", "socket", "started_by", "cgroup"),
         *figures,

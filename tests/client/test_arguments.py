@@ -30,6 +30,10 @@ class Length:
         ({"key": 5}, "key is 5; it is a text, or None"),
         ({"job": b"x"}, "job is b'x'; it is a text, or None"),
         ({"batch_size": 0}, "batch_size is 0"),
+        ({"weight": 0}, "weight is 0; it is a number from"),
+        ({"weight": float("nan")}, "weight is nan"),
+        ({"weight": float("inf")}, "weight is inf"),
+        ({"weight": "2"}, "weight is '2'"),
         ({"prepare": "Decode"}, "prepare is 'Decode'; it is a function of a sample"),
     ],
 )

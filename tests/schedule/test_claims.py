@@ -1,5 +1,6 @@
 """Whose orders come next: equal shares of worker time, and all of it for who wants less."""
 
+from joader.schedule.accounts import Accounts
 from joader.schedule.claims import Claim, Claims
 from joader.schedule.orders import Own, Row
 from joader.schedule.pace import RowPace
@@ -41,7 +42,7 @@ def play(claims: Claims, seconds: float, refill: int = 10_000) -> dict[str, floa
 
 
 def test_who_wants_as_much_as_can_be_had_gets_an_equal_share() -> None:
-    claims = Claims()
+    claims = Claims(Accounts(), "code")
     paced(claims.shared.pace, 0.0002)
     paced(claims.own_pace, 0.01)
     claims.add_rows([row(n) for n in range(500)])
@@ -54,7 +55,7 @@ def test_who_wants_as_much_as_can_be_had_gets_an_equal_share() -> None:
 
 
 def test_who_wants_less_than_its_share_never_waits_for_more_than_what_is_in_hand() -> None:
-    claims = Claims()
+    claims = Claims(Accounts(), "code")
     paced(claims.shared.pace, 0.0002)
     paced(claims.own_pace, 0.01)
     for n in range(10_000):
@@ -76,7 +77,7 @@ def test_who_wants_less_than_its_share_never_waits_for_more_than_what_is_in_hand
 
 
 def test_who_was_away_has_saved_up_nothing() -> None:
-    claims = Claims()
+    claims = Claims(Accounts(), "code")
     paced(claims.shared.pace, 0.001)
     paced(claims.own_pace, 0.01)
     claims.add_rows([row(n) for n in range(20_000)])
@@ -92,10 +93,10 @@ def test_who_was_away_has_saved_up_nothing() -> None:
 
 
 def test_a_larger_weight_is_a_larger_share() -> None:
-    claims = Claims()
+    claims = Claims(Accounts(), "code")
     paced(claims.shared.pace, 0.001)
     paced(claims.own_pace, 0.001)
-    claims.shared.weight = 3.0
+    claims.shared.account.share = 3.0
     claims.add_rows([row(n) for n in range(500)])
     for n in range(500):
         claims.add_own(own(1000 + n))
@@ -103,27 +104,27 @@ def test_a_larger_weight_is_a_larger_share() -> None:
 
 
 def test_what_takes_longer_than_was_thought_is_charged_afterwards() -> None:
-    claim = Claim(RowPace())
+    claim = Claim(RowPace(), Accounts().of_recipe("code"))
     paced(claim.pace, 0.01)
     claim.queue += [row(n) for n in range(10)]
     claim.take(2)
     claim.took(5.0, 2)
-    assert abs(claim.spent_s - 5.0) < 1e-9
+    assert abs(claim.account.spent_s - 5.0) < 1e-9
 
 
 def test_own_parts_of_a_job_that_reads_alone_come_before_its_further_rows() -> None:
-    claims = Claims()
+    claims = Claims(Accounts(), "code")
     paced(claims.own_pace, 0.01)
     claims.add_rows([row(1), row(2)])
     claims.add_own(own(11))
-    claims.of(own(11)).charge(100.0)
+    claims.of(own(11)).account.charge(100.0)
     first = claims.next(alone_in_recipe=True)
     assert first is claims.of(own(11))
     assert claims.next(alone_in_recipe=False) is claims.shared
 
 
 def test_what_is_put_back_comes_first_and_in_its_order() -> None:
-    claims = Claims()
+    claims = Claims(Accounts(), "code")
     claims.add_rows([row(3), row(4)])
     claims.put_back([row(1), own(11), row(2)])
     assert claims.shared.take(10) == [row(n) for n in (1, 2, 3, 4)]
@@ -131,7 +132,7 @@ def test_what_is_put_back_comes_first_and_in_its_order() -> None:
 
 
 def test_rows_can_be_surrendered_and_own_parts_stay() -> None:
-    claims = Claims()
+    claims = Claims(Accounts(), "code")
     claims.add_rows([row(1)])
     claims.alone += [row(2), own(12)]
     claims.add_own(own(11))

@@ -215,6 +215,9 @@ class Machine(RuleBasedStateMachine):
             takes = [w for w in crew.workers if not (w.leaving or w.gone or w.alone or w.late)]
             assert set(crew.idle) == {worker for worker in takes if not worker.busy}
             assert set(crew.short) <= {worker for worker in takes if worker.busy}
+            here = {w for w in crew.workers if w.computes and not (w.gone or w.late)}
+            assert crew.full <= crew.at_work <= here
+            assert here - crew.at_work <= {w for w in here if w.is_stuck(self.floor.now)}
             for worker in crew.workers:
                 own = [one for one in worker.busy.values() if isinstance(one, Own)]
                 assert worker.own == len(own)

@@ -88,7 +88,7 @@ def test_time_that_cannot_be_is_not_believed() -> None:
         worker.say(Prepared((worker.has[0],), (SLOT_BYTES,), (LAYOUT,), seconds))
     pace = worker.state.crew.queue.shared.pace
     assert pace.chunk == 1
-    assert worker.state.crew.queue.shared.spent_s < 60
+    assert worker.state.crew.queue.shared.account.spent_s < 60
 
 
 def test_heavy_own_parts_wait_for_their_turn_and_light_ones_go_along() -> None:

@@ -7,6 +7,7 @@ import pytest
 from joader.errors import BadMessage
 from joader.messages import Compare, Compared, Lost, Stop
 from joader.schedule.actions import Give, Tell
+from joader.schedule.claims import Claims
 from joader.schedule.crew import Crew, Worker
 from joader.schedule.orders import Own, Row
 from joader.schedule.staff import Staff
@@ -24,7 +25,7 @@ def own(sample: int, source: int, layout: bytes = b"", job: int = 1) -> Own:
 def staff() -> Staff:
     """Return a staff of one crew with one worker."""
     staff = Staff()
-    crew = staff.crews["ticket"] = Crew("ticket", "code", {1})
+    crew = staff.crews["ticket"] = Crew("ticket", "code", Claims(staff.accounts, "code"), {1})
     worker = staff.workers[1] = Worker(1, crew, 0, 1001, latest=0.0)
     crew.workers.append(worker)
     staff.timeout_s[1] = 10.0
@@ -53,7 +54,7 @@ def test_what_is_given_has_a_holder_until_it_is_dropped_and_comparisons_have_non
 
 
 def test_a_row_may_take_as_long_as_the_most_patient_who_reads_it_waits(staff: Staff) -> None:
-    staff.crews["other"] = Crew("other", "code", {2})
+    staff.crews["other"] = Crew("other", "code", Claims(staff.accounts, "code"), {2})
     staff.timeout_s[2] = 30.0
     crew = staff.crews["ticket"]
     assert staff.limit_s(crew, row(5)) == 30.0

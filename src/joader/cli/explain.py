@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import zip_longest
 from typing import Any
 
@@ -23,12 +24,14 @@ def explain(first: str, second: str, as_json: bool) -> int:
     connection = Connection(start=False)
     try:
         jobs = from_json(connection.ask(AskStatus(), Status, _ASK_S).body).jobs
-        numbers = [_number(name, jobs) for name in (first, second)]
+        numbers = [job_number(name, jobs) for name in (first, second)]
         answer = connection.ask(AskExplain(*numbers), Explained, _ASK_S)
     finally:
         connection.close()
     facts = json.loads(answer.body)
     one, other = facts["jobs"]
+    for job, number in zip(facts["jobs"], numbers, strict=True):
+        job["schedule"] = next(asdict(one)["schedule"] for one in jobs if one.id == number)
     facts["why_not"] = why_not(one, other, facts["same_recipe"], facts["rows_in_common"])
     if as_json:
         for job in facts["jobs"]:
@@ -41,7 +44,7 @@ def explain(first: str, second: str, as_json: bool) -> int:
     return 0
 
 
-def _number(name: str, jobs: Sequence[JobStatistics]) -> int:
+def job_number(name: str, jobs: Sequence[JobStatistics]) -> int:
     """Return the number of a job given by number, process or name."""
     for key in ("id", "pid", "name"):
         found = [job.id for job in jobs if str(getattr(job, key)) == name]
@@ -108,10 +111,12 @@ def _of_order(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
 def _line(job: dict[str, Any]) -> str:
     delivered, shared = job["delivered"], job["taken_from_others"]
     part = f", {shared / delivered:.0%} of them prepared for another job" if delivered else ""
-    return (
+    line = (
         f"job {job['id']}: {job['name']} (process {job['pid']}), {job['dataset']}; "
         f"{delivered:,} samples delivered{part}"
     )
+    its = job.get("schedule")
+    return f"{line}; {its['share']:.2f} workers ({its['reason']})" if its else line
 
 
 def why_not(

@@ -44,8 +44,10 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"joader {__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_node(commands)
+    _add_schedule(commands)
     _add_datasets(commands)
     _add_reproduce(commands)
+    _add_simulate(commands)
     _add_demo(commands)
     return top
 
@@ -60,6 +62,8 @@ def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         metavar="N",
         help="processes that prepare at the same time (default: one per core)",
     )
+    up.add_argument("--cpu", metavar="PART", help="the most of the cores to use, for example 80%%")
+    up.add_argument("--policy", metavar="NAME", help="who gets how much (default: fair)")
     up.set_defaults(run=_up)
     down = commands.add_parser("down", help="stop the daemon")
     down.add_argument("--force", action="store_true", help="even if jobs are reading")
@@ -71,6 +75,17 @@ def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     explain.add_argument("jobs", nargs=2, metavar="JOB", help="number, process or name of a job")
     explain.add_argument("--json", action="store_true", help="as JSON")
     explain.set_defaults(run=_explain)
+
+
+def _add_schedule(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    jobs = commands.add_parser("jobs", help="who gets how much of the workers' time, and why")
+    jobs.add_argument("name", nargs="?", metavar="JOB", help="number, process or name of a job")
+    jobs.add_argument("--weight", metavar="W", help="let it count as much beside others")
+    jobs.add_argument("--json", action="store_true", help="as JSON")
+    jobs.set_defaults(run=_jobs)
+    policy = commands.add_parser("policy", help="how the workers' time is divided; change it")
+    policy.add_argument("name", nargs="?", metavar="NAME", help="of another policy")
+    policy.set_defaults(run=_policy)
 
 
 def _add_datasets(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -129,6 +144,28 @@ def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser
     command.set_defaults(run=_reproduce)
 
 
+def _add_simulate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    command = commands.add_parser(
+        "simulate",
+        help="who would get what when, on a machine that you describe",
+        description="Play a workload on a virtual clock, with the daemon's own code. docs/"
+        "scheduling.md says how a workload is written.",
+    )
+    command.add_argument("workload", nargs="?", metavar="WORKLOAD", help="a TOML file")
+    command.add_argument(
+        "--random", type=_count, nargs="?", const=8, metavar="N", help="draw N jobs (default 8)"
+    )
+    command.add_argument(
+        "--policy", action="append", default=[], metavar="NAME", help="may be given several times"
+    )
+    command.add_argument("--seed", type=_seed, default=0, help="default 0")
+    _add_json(command)
+    command.add_argument(
+        "--plot", metavar="FILE", action="append", default=[], help="draw a timeline; .png or .svg"
+    )
+    command.set_defaults(run=_simulate)
+
+
 def _add_demo(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     command = commands.add_parser(
         "demo",
@@ -156,7 +193,9 @@ def _add_json(command: argparse.ArgumentParser) -> None:
 def _up(options: argparse.Namespace) -> int:
     from joader.cli.node import up
 
-    return up(options.memory, options.workers, options.detach)
+    return up(
+        options.memory, options.workers, options.detach, cpu=options.cpu, policy=options.policy
+    )
 
 
 def _down(options: argparse.Namespace) -> int:
@@ -169,6 +208,18 @@ def _status(options: argparse.Namespace) -> int:
     from joader.cli.node import status
 
     return status(options.json)
+
+
+def _jobs(options: argparse.Namespace) -> int:
+    from joader.cli.schedule import jobs
+
+    return jobs(options.name, options.weight, options.json)
+
+
+def _policy(options: argparse.Namespace) -> int:
+    from joader.cli.schedule import policy
+
+    return policy(options.name)
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -213,6 +264,19 @@ def _reproduce(options: argparse.Namespace) -> int:
     if options.list or options.name is None:
         return list_figures()
     return reproduce(options.name, options.seed, effort, Outputs(options.json, options.plot))
+
+
+def _simulate(options: argparse.Namespace) -> int:
+    from joader.cli.simulate import simulate
+
+    return simulate(
+        options.workload,
+        options.random,
+        options.policy,
+        seed=options.seed,
+        json_path=options.json,
+        plots=options.plot,
+    )
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -14,11 +14,12 @@ from rich.table import Table
 from joader.cli.console import Console, write
 from joader.cli.other_daemon import OtherDaemon, other_daemon
 from joader.client.reading.connection import Connection
-from joader.config import size_in_bytes, socket_path
+from joader.config import cpu_part, size_in_bytes, socket_path
 from joader.daemon.lifecycle import connected, log_path, start
 from joader.daemon.start_lock import start_lock
 from joader.errors import BadArgument, NoDaemon, Overdue, Refusal
 from joader.messages import AskStatus, Status, Stop
+from joader.schedule.policies import policy_of
 from joader.statistics import JobStatistics, NodeStatistics, from_json, saved
 from joader.wire import readable
 
@@ -27,7 +28,14 @@ _ASK_S = 10.0
 _COUNTS = ("position", "delivered", "prepared", "shared")
 
 
-def up(memory: str | None, workers: int | None, detach: bool) -> int:
+def up(
+    memory: str | None,
+    workers: int | None,
+    detach: bool,
+    *,
+    cpu: str | None = None,
+    policy: str | None = None,
+) -> int:
     """Start the daemon, in the background or here."""
     path = socket_path()
     arguments = ["--idle=0"]
@@ -35,6 +43,11 @@ def up(memory: str | None, workers: int | None, detach: bool) -> int:
         arguments.append(f"--memory={size_in_bytes(memory)}")
     if workers:
         arguments.append(f"--workers={workers}")
+    if cpu is not None:
+        cpu_part(cpu)  # what is wrong with it is said here, not by the daemon
+        arguments.append(f"--cpu={cpu}")
+    if policy is not None:
+        arguments.append(f"--policy={policy_of(policy).name}")
     with start_lock(path):
         running = connected(path)
         if running is not None:

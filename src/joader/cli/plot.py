@@ -37,12 +37,12 @@ def check_plot_path(path: str) -> None:
     """Report before the work what would go wrong minutes later."""
     if Path(path).suffix.lower() not in SUFFIXES:
         raise BadArgument(f"cannot draw {path!r}; the file name must end in .png or .svg")
-    _pyplot()
+    pyplot()
 
 
 def draw(figure: Figure, effort: Effort, rows: Sequence[Row], path: str) -> None:
     """Draw the rows of a figure to a file."""
-    plt = _pyplot()
+    plt = pyplot()
     with plt.rc_context({"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": figure.name}):
         if figure.panels:
             canvas = _panels(plt, figure, effort, rows)
@@ -188,7 +188,8 @@ def _bars(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
     axes.legend(frameon=False, fontsize=8, ncols=2)
 
 
-def _pyplot() -> Any:
+def pyplot() -> Any:
+    """Return matplotlib's pyplot, drawing to files only; MissingExtra if it is not installed."""
     try:
         import matplotlib as mpl
     except ImportError as error:

@@ -14,6 +14,7 @@ from typing import Any
 from joader.errors import BadArgument
 from joader.images import Step, Steps
 from joader.sampling.sampler import checked_seed
+from joader.schedule.weight import checked_weight
 
 ORDERS = ("shared", "joint", "seeded")
 ON_ERROR = ("raise", "skip", "replace")
@@ -22,7 +23,7 @@ DEFAULT_TIMEOUT_S = 120.0
 FIXED = {
     *("dataset", "batch_size", "sampler", "batch_sampler", "drop_last", "persistent_workers"),
     *("worker_init_fn", "prepare", "transform", "seed", "order", "deterministic", "key", "job"),
-    *("on_error", "fallback", "where", "columns", "version", "lend"),
+    *("on_error", "fallback", "where", "columns", "version", "lend", "weight"),
 }
 # Subclasses replace it (ultralytics, timm: an endless one), each in its own way.
 REPLACEABLE = {"batch_sampler"}
@@ -62,6 +63,7 @@ class Arguments:
     on_error: str
     fallback: bool
     lend: bool
+    weight: float
     where: Any
     columns: Sequence[str] | None
     version: int | None
@@ -101,6 +103,7 @@ def _check_kinds(given: Arguments) -> None:
         raise BadArgument(f"timeout is {given.timeout!r}; it is above 0, and 120 s by default")
     if given.on_error not in ON_ERROR:
         raise BadArgument(f"on_error is {given.on_error!r}; there are {', '.join(ON_ERROR)}")
+    checked_weight(given.weight)
     for name in ("fallback", "lend"):
         if not isinstance(getattr(given, name), bool):
             raise BadArgument(f"{name} is {getattr(given, name)!r}; it is True or False")

@@ -69,6 +69,7 @@ class DataLoader:
     its batch, "skip" leaves it out of its batch, "replace" repeats another row of the pass instead.
     `fallback`: if there is no daemon for the job, it loads by itself; if False, it raises.
     `lend=False`: its workers prepare for this job alone, even while they have nothing to do.
+    `weight`: how much the job gets beside others if the workers are too few for all; 1 by default.
     `where`, `columns`, `version`: for a table of the catalog, given by name as the dataset: rows by
     an SQL predicate, a mask or numbers; columns, in whose order a batch is a tuple; a version to
     stay at (otherwise each pass takes the newest).
@@ -119,6 +120,7 @@ class DataLoader:
         on_error: str = "raise",
         fallback: bool = True,
         lend: bool = True,
+        weight: float = 1.0,
         where: Any = None,
         columns: Sequence[str] | None = None,
         version: int | None = None,
@@ -170,6 +172,7 @@ class DataLoader:
         self.order, self.key = given.order, given.key
         self.job, self.address, self.as_numpy = given.job, given.address, given.as_numpy
         self.on_error, self.fallback, self.lend = given.on_error, given.fallback, given.lend
+        self.weight = given.weight
         self.where, self.columns, self.version = given.where, given.columns, given.version
         self.deterministic = given.deterministic
         # As torch would show them: it refuses some of these if there are no workers.

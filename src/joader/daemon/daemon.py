@@ -33,6 +33,7 @@ from joader.messages import (
     AskStatus,
     AskWhy,
     Begin,
+    Change,
     Compare,
     Compared,
     Deliver,
@@ -82,7 +83,13 @@ class Daemon:
         self._record = record
         self._untold: list[Event] = []  # taken in since the last record
         self._events = 0  # taken in since the engine last said what follows
-        self.pool = Pool(config.workers, self._from_pool, config.worker_growth_bytes)
+        self.pool = Pool(
+            config.workers,
+            self._from_pool,
+            config.worker_growth_bytes,
+            read=lambda: self.engine.statistics().jobs,
+        )
+        self.pool.change(policy=config.policy, cpu=config.cpu)
         self.allowance = Allowance(max(_LEAST_ALLOWANCE_BYTES, config.memory_bytes))
         self.stop = asyncio.Event()
         self._broken = False
@@ -126,6 +133,9 @@ class Daemon:
                     self.registration.register(session, message)
                 case AskStatus():
                     session.send(Status(to_json(self.statistics())))
+                case Change():
+                    self.pool.change(policy=message.policy, job=message.job, weight=message.weight)
+                    session.send(Status(to_json(self.statistics())))
                 case AskExplain():
                     pair = map(self.registration.session_of, (message.one, message.other))
                     facts = reports.explained(self.engine, self.registration.pieces, *pair)
@@ -158,6 +168,7 @@ class Daemon:
                 raise BadMessage(f"{MOST_OWED} batches were asked for and not read; read them")
             case Want():
                 session.owed += 1
+                self.pool.wanted(job, message.count, message.step_s, message.wait_s)
                 # By our clock, whatever the client says: paces of jobs are compared.
                 self._tell(replace(message, job=job, now=asyncio.get_running_loop().time()))
             case Know():

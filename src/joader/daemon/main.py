@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from joader.config import DaemonConfig, size_in_bytes
+from joader.config import DaemonConfig, cpu_part, size_in_bytes
 from joader.daemon.daemon import Daemon
 from joader.daemon.door import Door
 from joader.daemon.log_size import keep_short
@@ -19,6 +19,7 @@ from joader.daemon.machine import cgroup, check_memory, default_config
 from joader.daemon.pacing import paced_loop
 from joader.daemon.start_lock import start_lock
 from joader.errors import BadArgument, JoaderError, NoDaemon
+from joader.schedule.policies import policy_of
 
 log = logging.getLogger("joader.daemon")
 
@@ -31,6 +32,8 @@ def main() -> None:
     parser.add_argument("--workers", type=int)
     parser.add_argument("--idle", type=float, help="seconds without clients; 0: never ends")
     parser.add_argument("--worker-growth", type=_size, help="replace a larger worker")
+    parser.add_argument("--cpu", default="100%")
+    parser.add_argument("--policy", default="fair")
     parser.add_argument("--job", type=int, default=0, help="the process that wants it")
     options = parser.parse_args()
     try:
@@ -51,6 +54,8 @@ def _be_daemon(options: argparse.Namespace) -> None:
         workers=config.workers if options.workers is None else options.workers,
         idle_s=config.idle_s if options.idle is None else options.idle,
         worker_growth_bytes=options.worker_growth or 0,
+        cpu=cpu_part(options.cpu),
+        policy=policy_of(options.policy).name,
         started_by=options.job,
     )
     _check(config)

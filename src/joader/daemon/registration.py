@@ -20,6 +20,7 @@ from joader.errors import BadMessage
 from joader.messages import Compare, Event, Inspect, Join, Leave, Prepare, Register, Registered
 from joader.schedule.actions import Lent
 from joader.schedule.orders import part_of
+from joader.schedule.weight import checked_weight
 from joader.statistics import ReadStatistics
 from joader.workers.pool import Pool
 
@@ -143,4 +144,6 @@ def _lent(message: Register) -> Lent:
         lends=message.lends,
         waits=message.waits,
         timeout_s=message.timeout_s,
+        weight=checked_weight(message.weight),
+        team=message.join.team,
     )

@@ -5,7 +5,7 @@ Functions only: they read what engine, pool and sessions know at this moment, an
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -24,6 +24,7 @@ from joader.statistics import (
     NodeStatistics,
     PoolStatistics,
     ReadStatistics,
+    ShareStatistics,
     TotalStatistics,
 )
 from joader.workers.pool import Pool
@@ -39,7 +40,9 @@ def node(
     config: DaemonConfig,
 ) -> NodeStatistics:
     """Put together what `joader status --json` prints; `past`: what jobs got that have left."""
-    jobs = tuple(_job(session, engine) for session in sessions if session.job in engine.jobs)
+    jobs = tuple(
+        _job(session, engine, pool.shares) for session in sessions if session.job in engine.jobs
+    )
     read = sum(engine.jobs.values(), past)
     return NodeStatistics(
         pid=os.getpid(),
@@ -51,10 +54,13 @@ def node(
         started_by=config.started_by or None,
         cgroup=cgroup(),
         crews=pool.crews,
+        schedule=pool.schedule,
     )
 
 
-def _job(session: Session, engine: EngineStatistics) -> JobStatistics:
+def _job(
+    session: Session, engine: EngineStatistics, shares: Mapping[int, ShareStatistics]
+) -> JobStatistics:
     job = session.job or 0
     return JobStatistics(
         id=job,
@@ -65,6 +71,7 @@ def _job(session: Session, engine: EngineStatistics) -> JobStatistics:
         world_size=session.world_size,
         epoch=session.epoch,
         position=session.delivered,
+        schedule=shares.get(job),
         **asdict(engine.jobs[job]),
     )
 

@@ -27,7 +27,8 @@
     client  → daemon   Release          copied: the slots may be used again
     daemon  → client   Refuse           why this job cannot be served
 
-At any time AskWhy → Why (what a late batch waits for), AskStatus → Status, AskExplain → Explained.
+At any time AskWhy → Why (what a late batch waits for), AskStatus → Status, AskExplain → Explained,
+Change → Status (another policy, or another weight of a job).
 
 The engine takes the same values as *events* and gives them as *instructions*; Lost, Late, Inspect
 and Leave are events that the daemon itself finds out, Forget is an instruction for it alone. The
@@ -56,7 +57,16 @@ from joader.messages.fields import (
     from_bytes,
 )
 from joader.messages.greetings import Hello, Stop, Welcome
-from joader.messages.questions import AskExplain, AskStatus, AskWhy, Differs, Explained, Status, Why
+from joader.messages.questions import (
+    AskExplain,
+    AskStatus,
+    AskWhy,
+    Change,
+    Differs,
+    Explained,
+    Status,
+    Why,
+)
 from joader.messages.reading import (
     Announce,
     Begin,
@@ -88,7 +98,9 @@ from joader.messages.work import (
     Sized,
 )
 
-FromClient = Register | Begin | Know | Want | Release | AskWhy | AskStatus | AskExplain | Stop
+FromClient = (
+    Register | Begin | Know | Want | Release | AskWhy | AskStatus | AskExplain | Change | Stop
+)
 ToClient = Registered | Announce | Deliver | Differs | Refuse | Why | Status | Explained
 ToWorker = Prepare | Finish | Compare | Place | Drop | HandBack | Stop
 FromWorker = Prepared | Sized | Failed | Compared | NotBegun
@@ -126,6 +138,7 @@ __all__ = [
     "Bear",
     "Begin",
     "Born",
+    "Change",
     "Compare",
     "Compared",
     "Deliver",

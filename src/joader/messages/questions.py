@@ -1,6 +1,6 @@
 """What a person or a client asks, and what it is told."""
 
-from joader.messages.fields import Message
+from joader.messages.fields import Message, Text
 
 
 class Differs(Message, frozen=True):
@@ -33,6 +33,18 @@ class Status(Message, frozen=True):
     """Answer AskStatus with JSON."""
 
     body: bytes
+
+
+class Change(Message, frozen=True):
+    """Have the daemon go on otherwise: answered with Status, or Refuse.
+
+    A policy divides the workers' time from now on, unless it is empty; a job has another weight,
+    unless it is 0.
+    """
+
+    policy: Text = ""
+    job: int = 0
+    weight: float = 0.0
 
 
 class AskExplain(Message, frozen=True):

@@ -56,6 +56,7 @@ class Register(Message, frozen=True):
     compare: bool = True  # its rows are to be compared with what others have prepared
     waits: bool = False  # its rows wait for a network, so a worker begins many at a time
     timeout_s: float = 120.0  # how long a batch may take, and so a row
+    weight: float = 1.0  # beside other jobs, when all want more than there is
     table: Text = ""  # of the catalog, with its version: name@3
     ground: Text = ""  # how rows are read and prepared, whatever the dataset consists of
     pieces: tuple[tuple[Text, Natural], ...] = ()  # of the dataset, with their rows
@@ -108,7 +109,9 @@ class Know(Message, frozen=True):
 class Want(Message, frozen=True):
     """A job wants its next `count` samples, as one delivery; in the order "told", these positions.
 
-    `times`: how often each of these came before in this pass; None: none did.
+    `times`: how often each of these came before in this pass; None: none did. `step_s`, `wait_s`:
+    how long the job took for the batch it had last, and how long it waited for it before; 0 for the
+    first batches, which are asked for at once.
     """
 
     job: Job
@@ -116,6 +119,8 @@ class Want(Message, frozen=True):
     now: float = 0.0  # the daemon's clock, whatever the client says
     positions: Array | None = None
     times: Array | None = None
+    step_s: float = 0.0
+    wait_s: float = 0.0
 
 
 class Deliver(Message, frozen=True):

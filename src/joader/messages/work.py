@@ -79,13 +79,16 @@ class Prepared(Message, frozen=True):
     """Samples are in their slots, with so many bytes each; without sizes, all of them are full.
 
     Sizes and layouts are of each sample, or one that all have. `seconds` is how long the worker
-    took for them.
+    took for them: it computed for `computed_s` of it, in all its threads together, and waited for a
+    disk, a network or a lock for `waited_s`; the rest it wanted a processor and had none.
     """
 
     samples: Naturals
     sizes: Naturals = ()
     layouts: tuple[bytes, ...] = ()
     seconds: float = 0.0
+    computed_s: float = -1.0  # below 0: not known
+    waited_s: float = -1.0
 
     @property
     def size_of_each(self) -> Naturals:

@@ -61,6 +61,8 @@ class Lent:
     lends: bool = True  # to others with equal code, while they have nothing to do
     waits: bool = False  # rows wait for a network, many at a time
     timeout_s: float = math.inf  # how long the job waits for a row
+    weight: float = 1.0  # of the job, beside others that want more than there is
+    team: str = ""  # of ranks of one job: the weight is of all of them
 
 
 class Seen(NamedTuple):

@@ -1,14 +1,13 @@
 """What waits for the workers of one loader, by who claims their time, and whose turn it is.
 
 A *claimant* is the recipe, for the rows that all who read it share, or one job, for its own parts.
-Each has an account of worker-seconds. Turns go to the claimant that has had the least for its
-weight, so who wants less than an equal share gets all it wants at once, and the others share the
-rest equally. Within a claimant, orders keep their order: earliest need first.
+Each has an account of worker-seconds (accounts.py), which is one for all crews of the node. Turns
+go to the claimant that has had the least for its share, so who wants less than that gets all it
+wants at once, and the others share the rest. Within a claimant, orders keep their order: earliest
+need first.
 
-Who waited for nothing has saved up nothing: when it comes back, its account is raised to that of
-the claimant whose turn it was last.
 An order is charged when it is handed out, by what such orders took of late, and put right when its
-worker says how long it took.
+worker says how long it took: what it computed, not what it waited for a disk or a network.
 
 While nobody else reads the recipe, own parts come first: they complete batches, and the rows behind
 them are for later batches of the same job.
@@ -20,48 +19,54 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 from joader.messages import Compare
+from joader.schedule.accounts import Account, Accounts
 from joader.schedule.orders import Order, Own, Row
 from joader.schedule.pace import RowPace
 
+# A worker counts as computing for this part of its time at least: it takes and gives messages, too.
+_LEAST_COMPUTING = 0.02
+
 
 class Claim:
-    """One claimant: what waits for it, and what it has had."""
+    """One claimant: what waits for it here, and what it has had everywhere."""
 
-    __slots__ = ("pace", "queue", "spent_s", "weight")
+    __slots__ = ("account", "pace", "queue")
 
-    def __init__(self, pace: RowPace, weight: float = 1.0) -> None:
+    def __init__(self, pace: RowPace, account: Account) -> None:
         """Start with nothing; its orders take as long as `pace` says."""
         self.queue: deque[Row | Own] = deque()
-        self.pace, self.weight = pace, weight
-        self.spent_s = 0.0  # of worker time, over its weight
+        self.pace, self.account = pace, account
 
     def take(self, most: int) -> list[Row | Own]:
         """Take the next orders, and charge them."""
         queue = self.queue
         taken = [queue.popleft() for _ in range(min(most, len(queue)))]
-        self.charge(len(taken) * self.pace.row_s)
+        self.account.take_turn()
+        self.charge(len(taken))
         return taken
 
-    def charge(self, seconds: float) -> None:
-        """Note that workers spent so long for it; less than 0: it was charged too much."""
-        self.spent_s += seconds / self.weight
+    def charge(self, orders: int) -> None:
+        """Charge orders that are handed out."""
+        self.account.charge(orders * self.pace.computing_s)
 
-    def took(self, seconds: float, orders: int) -> None:
-        """Note how long orders took that were charged when they were handed out."""
-        self.charge(seconds - orders * self.pace.row_s)
+    def took(self, computed_s: float, orders: int) -> None:
+        """Note how long workers computed for orders that were charged when they were handed out."""
+        self.account.charge(computed_s - orders * self.pace.computing_s)
 
 
 class Claims:
     """All that waits for one crew."""
 
-    def __init__(self) -> None:
-        """Start with nothing waiting."""
-        self.shared = Claim(RowPace())
+    def __init__(self, accounts: Accounts, code: str) -> None:
+        """Start with nothing waiting for workers that have this code."""
+        self._accounts = accounts
+        self.shared = Claim(RowPace(), accounts.of_recipe(code))
         self.own_pace = RowPace()  # one loader has one `transform=`, whichever of its passes it is
         self.compares: deque[Compare] = deque()  # before all else: a job waits for each
         self.alone: deque[Row | Own] = deque()  # suspects: each is done alone
         self._own: dict[int, Claim] = {}  # by job
-        self._level_s = 0.0  # what the one whose turn it was last had spent before it
+        # How many processors one worker keeps busy while it has something in hand; 0: not known.
+        self.computing = 0.0
 
     def __len__(self) -> int:
         """Return how many orders wait."""
@@ -82,41 +87,62 @@ class Claims:
             return self.shared
         claim = self._own.get(order.job)
         if claim is None:
-            claim = self._own[order.job] = Claim(self.own_pace)
+            claim = self._own[order.job] = Claim(self.own_pace, self._accounts.of_job(order.job))
         return claim
+
+    def note(
+        self, order: Row | Own, orders: int, seconds: float, computed_s: float, waited_s: float
+    ) -> None:
+        """Note how long orders of this kind took a worker."""
+        rows, own = self.shared.pace, self.own_pace
+        (rows if isinstance(order, Row) else own).note(seconds, orders, computed_s, waited_s)
+        # What is not known yet has worked for 0 s.
+        worked_s = rows.worked_s + own.worked_s
+        computed_s = (rows.computing_s if rows.known else 0.0) + (
+            own.computing_s if own.known else 0.0
+        )
+        self.computing = max(_LEAST_COMPUTING, computed_s / worked_s if worked_s > 0.0 else 1.0)
 
     def add_rows(self, rows: Iterable[Row]) -> None:
         """Have rows wait behind the others."""
-        self._raise(self.shared)
+        if not self.shared.queue:
+            self.shared.account.come_back()
         self.shared.queue += rows
 
     def add_own(self, own: Own) -> None:
         """Have an own part wait behind its job's others."""
         claim = self.of(own)
-        self._raise(claim)
+        if not claim.queue:
+            claim.account.come_back()
         claim.queue.append(own)
 
     def put_back(self, orders: Iterable[Row | Own]) -> None:
-        """Have orders wait before the others of their claimants, in their order."""
+        """Have orders that were handed out wait before the others of their claimants again."""
         for order in reversed(list(orders)):
             claim = self.of(order)
-            self._raise(claim)
+            claim.charge(-1)
             claim.queue.appendleft(order)
 
     def next(self, alone_in_recipe: bool) -> Claim | None:
-        """Return whose turn it is.
+        """Return whose turn it is of those who may be handed more.
 
         `alone_in_recipe`: nobody else waits for the rows that wait here.
         """
-        chosen = self.shared if self.shared.queue else None
-        waiting = [claim for claim in self._own.values() if claim.queue] if self._own else ()
-        if waiting:
-            own = min(waiting, key=_spent)
-            if chosen is None or alone_in_recipe or own.spent_s <= chosen.spent_s:
-                chosen = own
-        if chosen is not None:
-            self._level_s = max(self._level_s, chosen.spent_s)
+        chosen = self.shared if self.shared.queue and self.shared.account.open else None
+        if self._own:
+            own = [one for one in self._own.values() if one.queue and one.account.open]
+            if own:
+                first = min(own, key=_spent)
+                if chosen is None or alone_in_recipe or _spent(first) <= _spent(chosen):
+                    return first
         return chosen
+
+    @property
+    def most_spent_s(self) -> float:
+        """What the claimant has had for its share that has had most."""
+        if not self._own:
+            return self.shared.account.spent_s
+        return max(self.shared.account.spent_s, *map(_spent, self._own.values()))
 
     def surrender(self) -> list[Row]:
         """Give up the rows that wait here, for others to do; own parts stay."""
@@ -126,7 +152,7 @@ class Claims:
         return rows
 
     def forget(self, job: int) -> None:
-        """Close the account of a job that has left, if nothing of it waits."""
+        """Forget a job that has left, if nothing of it waits."""
         claim = self._own.get(job)
         if claim is not None and not claim.queue:
             del self._own[job]
@@ -138,11 +164,6 @@ class Claims:
         self.shared.queue.clear()
         self._own.clear()
 
-    def _raise(self, claim: Claim) -> None:
-        """Let a claimant that waited for nothing begin where the others are."""
-        if not claim.queue and claim.spent_s < self._level_s:
-            claim.spent_s = self._level_s
-
 
 def _spent(claim: Claim) -> float:
-    return claim.spent_s
+    return claim.account.spent_s

@@ -1,8 +1,10 @@
 """The workers that one loader brings, what each has in hand, and what waits for them.
 
 Invariant: `idle` and `short` are the workers that take more, without anything in hand and with half
-a chunk at most; `note_room` is called whenever that may have changed. So who gets the next chunk is
-found at once, however many workers there are. Not here: who gets what (feeding.py).
+a chunk at most; `at_work` are those that have anything to do now, and `full` those of them that
+take no more; `note_room` is called whenever that may have changed. So who gets the next chunk, and
+how many are at work, is found at once, however many workers there are. Not here: who gets what
+(feeding.py).
 """
 
 from dataclasses import dataclass, field
@@ -48,6 +50,11 @@ class Worker:
         return bool(self.busy) and now - self.latest > STUCK_S
 
     @property
+    def computes(self) -> bool:
+        """Whether it has anything to do, but for samples that wait for a slot."""
+        return len(self.busy) > len(self.unplaced)
+
+    @property
     def runs_low(self) -> bool:
         """Whether what it has in hand will soon be done."""
         claims = self.crew.queue
@@ -63,16 +70,18 @@ class Crew:
 
     ticket: str  # what nursery and workers say when they come
     code: str  # what they can prepare
+    queue: Claims
     jobs: set[int] = field(default_factory=set)
     most: int = 0  # how many workers it lends; 0: its share of the cores
     lends: bool = True  # it works for others, too
     nursery: bool = False  # it is here, and can bear workers
     ended: bool = False  # its last job has left
     reads_alone: bool = True  # no other crew has jobs with equal code
-    queue: Claims = field(default_factory=Claims)
     workers: list[Worker] = field(default_factory=list)
     idle: dict[Worker, None] = field(default_factory=dict)
     short: dict[Worker, None] = field(default_factory=dict)
+    at_work: set[Worker] = field(default_factory=set)
+    full: set[Worker] = field(default_factory=set)
     born: dict[int, float] = field(default_factory=dict)  # numbers on their way, and since when
     not_before: float = 0.0  # when the next may be born
     in_vain: float | None = None  # since when rows wait here and nobody takes them
@@ -82,8 +91,20 @@ class Crew:
         """How many workers there are, or will be in a moment, that take work."""
         return len(self.born) + sum(not (one.leaving or one.late) for one in self.workers)
 
+    @property
+    def running(self) -> float:
+        """How many processors all its workers keep busy that have something in hand."""
+        return len(self.at_work) * self.queue.computing
+
     def note_room(self, worker: Worker) -> None:
         """Note whether a worker takes more, after what it has in hand has changed."""
+        self.full.discard(worker)
+        if worker.computes and not (worker.gone or worker.late):
+            self.at_work.add(worker)
+            if not worker.runs_low:
+                self.full.add(worker)
+        else:
+            self.at_work.discard(worker)
         if worker.leaving or worker.gone or worker.alone or worker.late:
             self.idle.pop(worker, None)
             self.short.pop(worker, None)
@@ -97,16 +118,21 @@ class Crew:
             else:
                 self.short.pop(worker, None)
 
-    def next_worker(self, now: float) -> Worker | None:
-        """Return who gets the next chunk: those first that have nothing in hand."""
-        if self.idle:
+    def note_stuck(self, worker: Worker) -> None:
+        """Note that what a worker does takes long, and may take for ever: nobody waits for it."""
+        self.full.discard(worker)  # until it reports
+        self.at_work.discard(worker)
+
+    def next_worker(self, now: float, busy_first: bool = False) -> Worker | None:
+        """Return who gets the next chunk: those first that have nothing in hand, or the others."""
+        if self.idle and not (busy_first and self.short):
             return next(iter(self.idle))
         while self.short:
             worker = next(iter(self.short))
             if not worker.is_stuck(now):
                 return worker
             del self.short[worker]  # until it reports
-        return None
+        return next(iter(self.idle), None)
 
     def next_numbers(self, count: int) -> list[int]:
         """Return numbers for workers to be born: the lowest that nobody has.

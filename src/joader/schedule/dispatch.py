@@ -12,18 +12,23 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from joader.errors import BadMessage
+from joader.errors import BadArgument, BadMessage
 from joader.messages import Compare, Drop, Failed, Finish, FromWorker, Place, Prepare
 from joader.schedule import blame
 from joader.schedule.actions import Action, Dismiss, Give, Lent, Seen, Warn
+from joader.schedule.allocation import Allocation
 from joader.schedule.blame import Note
+from joader.schedule.claims import Claims
 from joader.schedule.crew import Crew, Worker
 from joader.schedule.feeding import Feeding
 from joader.schedule.orders import own_parts_of, rows_of
+from joader.schedule.policies import policy_of
+from joader.schedule.quota import Quota
 from joader.schedule.reports import Reports
 from joader.schedule.staff import Staff
 from joader.schedule.watch import Watch
-from joader.statistics import CrewStatistics
+from joader.schedule.weight import checked_weight
+from joader.statistics import CrewStatistics, ReadStatistics, ScheduleStatistics
 
 # How long the workers of a job that is gone may go on with what others wait for.
 GRACE_S = 2.0
@@ -31,6 +36,7 @@ GRACE_S = 2.0
 PAUSE_S = 1.0
 # How much of a ticket others are shown: enough to tell crews apart, too little to come as a worker.
 _SHOWN_LETTERS = 8
+NOTHING_READ: Mapping[int, ReadStatistics] = {}
 
 
 class Dispatch:
@@ -38,10 +44,13 @@ class Dispatch:
 
     def __init__(self, cores: int, most_growth_bytes: int) -> None:
         """Start without any; a worker that grows by more than so many bytes is replaced."""
-        self.staff = Staff()
+        self.staff = Staff(cores)
         self._reports = Reports(self.staff)
         self._watch = Watch(self.staff, most_growth_bytes)
         self._feeding = Feeding(self.staff, cores)
+        self.allocation = Allocation(self.staff)
+        self._cores, self._cpu = cores, 1.0
+        self._own_cpu_s = 0.0
         self._leave_at: dict[str, float] = {}  # when crews without jobs are dismissed, by ticket
         self._places: dict[int, list[tuple[int, int, int]]] = {}  # not said yet, by worker
         self._ids = count()
@@ -62,7 +71,8 @@ class Dispatch:
         """Take in what a job brings; passes of one loader have one crew."""
         crew = self.staff.crews.get(lent.ticket)
         if crew is None:
-            crew = self.staff.crews[lent.ticket] = Crew(lent.ticket, lent.code)
+            claims = Claims(self.staff.accounts, lent.code)
+            crew = self.staff.crews[lent.ticket] = Crew(lent.ticket, lent.code, claims)
         elif crew.code != lent.code:
             raise BadMessage("one nursery cannot serve two recipes")
         crew.ended = False
@@ -72,6 +82,7 @@ class Dispatch:
         crew.queue.shared.pace.wait_for_network(lent.waits)
         self.staff.crew_of[job] = crew
         self.staff.timeout_s[job] = lent.timeout_s
+        self.allocation.join(job, lent.weight, lent.team)
         self._company_changed()
 
     def leave(self, job: int, now: float) -> None:
@@ -80,6 +91,7 @@ class Dispatch:
         What its workers have in hand others may wait for: they get a moment for it.
         """
         self.staff.timeout_s.pop(job, None)
+        self.allocation.leave(job)
         crew = self.staff.crew_of.pop(job, None)
         if crew is None:
             return
@@ -174,6 +186,48 @@ class Dispatch:
         """Hand out what waits."""
         self._feeding.feed(now)
 
+    @property
+    def feeds_in_s(self) -> float:
+        """In how many seconds more may be handed out, though nothing has happened; 0: not so."""
+        waits = any(crew.queue for crew in self.staff.crews.values())
+        return self.staff.accounts.opens_in_s if waits else 0.0
+
+    # Who gets how much.
+
+    def wanted(self, job: int, count: int, step_s: float, wait_s: float, now: float) -> None:
+        """Note that a job asks for a batch, and how long it took and waited for its last."""
+        demand = self.allocation.demands.get(job)
+        if demand is not None:
+            demand.wanted(count, step_s, wait_s, now)
+
+    def set_policy(self, name: str, now: float) -> None:
+        """Divide the workers' time by another policy from now on; BadArgument if there is none."""
+        self.allocation.policy = policy_of(name)
+        self._divide(now)
+
+    def set_weight(self, job: int, weight: float, now: float) -> None:
+        """Let a job count as much from now on; BadArgument if it cannot, or brings no workers."""
+        weight = checked_weight(weight)
+        demand = self.allocation.demands.get(job)
+        if demand is None:
+            raise BadArgument(f"job {job} brings no workers, so it has no weight")
+        demand.weight = weight
+        self._divide(now)
+
+    def set_ceiling(self, part: float, now: float) -> None:
+        """Let workers and daemon use no more than this part of the cores."""
+        self._cpu = part
+        self.staff.accounts.ceiling = Quota(self._cores * part, now) if part < 1.0 else None
+        self._divide(now)
+
+    def _divide(self, now: float) -> None:
+        knee = float(self.staff.knee.knee(self._cores))
+        capacity = min(knee, self._cores * self._cpu)
+        self._feeding.active = capacity
+        # Whoever sets a ceiling wants others to have the rest.
+        self._feeding.beside_others = self.staff.crowd.others if self._cpu == 1.0 else 0.0
+        self.allocation.work_out(capacity, now)
+
     # Processes come and go.
 
     def attend(self, ticket: str, here: bool = True) -> None:
@@ -264,8 +318,22 @@ class Dispatch:
         worker = self.staff.workers[id]
         return worker.asked_back is not None or worker.is_stuck(now)
 
-    def look(self, now: float, seen: Mapping[int, Seen]) -> None:
-        """Act on what is wrong with workers, and on those that nobody needs."""
+    def look(
+        self,
+        now: float,
+        seen: Mapping[int, Seen],
+        read: Mapping[int, ReadStatistics] = NOTHING_READ,
+        own_cpu_s: float = 0.0,
+    ) -> None:
+        """Act on what is wrong with workers, and on those that nobody needs; divide their time.
+
+        `read`: what jobs have got so far; `own_cpu_s`: what this process has computed so far, which
+        counts against the ceiling, too.
+        """
+        if self.staff.accounts.ceiling is not None:
+            self.staff.accounts.ceiling.take(own_cpu_s - self._own_cpu_s)
+        self._own_cpu_s = own_cpu_s
+        self.allocation.count(read, now)
         self._watch.look(now, seen)
         self._feeding.staff_changed()
         for ticket in [ticket for ticket, at in self._leave_at.items() if now >= at]:
@@ -273,9 +341,22 @@ class Dispatch:
             crew = self.staff.crews.pop(ticket)
             workers = tuple(worker.id for worker in crew.workers)
             self.staff.out.append(Dismiss(ticket, workers))
+            self.allocation.forget_gone()
+        self._divide(now)
         self.feed(now)
 
     # Figures and questions.
+
+    def schedule(self) -> ScheduleStatistics:
+        """Return what is divided, and how."""
+        return ScheduleStatistics(
+            policy=self.allocation.policy.name,
+            cores=self._cores,
+            cpu=self._cpu,
+            active=self._feeding.active,
+            knee=self.staff.knee.knee(self._cores),
+            computing=self.staff.running,
+        )
 
     def statistics(self) -> tuple[CrewStatistics, ...]:
         """Return who is in each crew, and how much it has to do."""
@@ -288,6 +369,8 @@ class Dispatch:
                 queued=len(crew.queue) + self.staff.held_by(crew),
                 in_hand=sum(len(worker.busy) for worker in crew.workers),
                 on_their_way=len(crew.born),
+                computing=crew.queue.computing,
+                row_ms=1000 * crew.queue.shared.pace.computing_s,
             )
             for crew in self.staff.crews.values()
         )

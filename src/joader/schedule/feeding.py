@@ -1,4 +1,4 @@
-"""Which worker gets the next chunk, and when workers are born.
+"""Whose turn it is of all claimants of the node, which worker gets the next chunk, and births.
 
 A row goes to the crew of the job that needs it first. A crew that has nothing of its own to do
 helps others with equal code (fingerprint and place), unless its loader keeps its workers to itself.
@@ -8,17 +8,55 @@ rows; heavy ones wait for their turn, so that nobody who wants the rows waits fo
 A worker gets a chunk when it has half of one left: so it never waits for the daemon, and what comes
 next never waits long for a worker. When little waits, all who take more get equal parts of it.
 
+Turns. *Lent* are the workers that jobs have brought; *active* are those that are at work now, at
+most as many as keep the node's processors busy (`active`). While there are fewer, everybody who
+waits gets workers. From then on a chunk goes out when a worker has half of its last one left, and
+goes to the claimant that has had the least for its share, whoever's that worker is: another
+begins, and the first one stops when it is done. Who has had more for its share than those at work
+waits until a processor is free: what they do next may be on its way. So shares are kept whatever
+number of workers each job has brought, and changing them takes a chunk.
+
+Workers that wait for a disk or a network keep no processor busy, and count for the part of their
+time in which they compute. Those whose rows are not known yet do not count, nor those that have not
+reported for long. While only one recipe is read, so that there is nothing to divide, more of its
+workers run beside programs that are not joader's (crowd.py): torch's would, too.
+
 Workers are born when something waits and none has room: of all crews with equal code together no
 more than the machine has cores, or the most that one of them lends, and of each at least one.
 
-Not here: whose orders come next (claims.py), how many make a chunk (pace.py).
+Not here: what each has had (accounts.py), whose orders come next in one crew (claims.py), how many
+make a chunk (pace.py).
 """
+
+from typing import NamedTuple
 
 from joader.schedule.actions import AskForWorker
 from joader.schedule.crew import Crew, Worker
 from joader.schedule.orders import Order
 from joader.schedule.pace import chunk_of
 from joader.schedule.staff import Staff
+
+# Comparisons and suspects go before all turns: jobs wait for each of them.
+_AT_ONCE = -1.0
+
+
+class Turn(NamedTuple):
+    """Whose turn it could be: what it has had, what waits, and who would do it."""
+
+    spent_s: float
+    crew: Crew
+    worker: Worker
+
+
+class Load(NamedTuple):
+    """What workers do now: processors they keep busy for a while, and all that they keep busy.
+
+    `most_spent_s`: what that claimant of those at work has had for its share that has had most.
+    """
+
+    computing: float
+    running: float
+    most_spent_s: float
 
 
 class Feeding:
@@ -27,6 +65,9 @@ class Feeding:
     def __init__(self, staff: Staff, cores: int) -> None:
         """Change this staff, on a machine of so many cores."""
         self._staff, self._cores = staff, cores
+        self.active = float(cores)  # how many processors workers may keep busy
+        self.beside_others = 0.0  # how many more may run beside programs that are not ours
+        self._limit = self.active
         # Tickets of crews that may have no more workers, until somebody comes or goes: most of the
         # time something waits and all are there, and counting them in each turn is dear.
         self._full: set[str] = set()
@@ -36,49 +77,95 @@ class Feeding:
         self._full.clear()
 
     def feed(self, now: float) -> None:
-        """Hand out what waits: to the crews it is for, then to those that have nothing to do."""
+        """Hand out what waits, turn by turn, and have workers born for the rest."""
         crews = self._staff.crews.values()
-        waiting = [crew for crew in crews if crew.queue and self._feed(crew, now)]
+        waiting = [crew for crew in crews if crew.queue]
         if not waiting:
             return
-        helpers = [one for one in crews if one.idle and one.lends and one.jobs and not one.queue]
+        self._staff.accounts.pass_time(now)
+        codes = {crew.code for crew in crews if crew.queue or crew.at_work}
+        self._limit = self.active + (self.beside_others if len(codes) == 1 else 0.0)
+        while waiting:
+            load = self._load()
+            turns = [turn for crew in waiting if (turn := self._turn(crew, load, now))]
+            if not turns:
+                break
+            turn = turns[0] if len(turns) == 1 else min(turns, key=_spent)
+            if turn.worker.crew is turn.crew:
+                self._give_next(turn.worker, now)
+            else:
+                self._help(turn.worker, turn.crew, now)
+            if not turn.crew.queue:
+                waiting.remove(turn.crew)
         for crew in waiting:
-            for other in helpers:
-                if other.code == crew.code and crew.queue.shared.queue:
-                    self._help(other, crew, now)
-            if crew.ticket not in self._full and crew.queue:
+            if crew.ticket not in self._full:
                 self._bear(crew, now)
 
-    def _feed(self, crew: Crew, now: float) -> bool:
-        """Hand out what is queued to those of a crew with the least in hand; tell if some is left.
+    def _turn(self, crew: Crew, load: Load, now: float) -> Turn | None:
+        """Return what a crew would do next, if it may, and has somebody for it."""
+        claims = crew.queue
+        if claims.compares or claims.alone:
+            worker = crew.next_worker(now)
+            # A suspect waits for a worker without anything else in hand, and all else behind it.
+            suits = worker and (claims.compares or not worker.busy)
+            return Turn(_AT_ONCE, crew, worker) if worker and suits else None
+        claim = claims.next(crew.reads_alone)
+        if claim is None or not self._fits(crew, load.computing):
+            return None
+        # All processors are busy, and one will not be for long: its worker goes on, if it can.
+        busy = not self._fits(crew, load.running)
+        found = crew.next_worker(now, busy_first=busy)
+        if found is None and claim is claims.shared:
+            found = self._helper(crew)
+        spent_s = claim.account.spent_s
+        if found is None or (busy and not found.busy and spent_s > load.most_spent_s):
+            return None
+        return Turn(spent_s, crew, found)
+
+    def _fits(self, crew: Crew, busy: float) -> bool:
+        """Tell whether one more worker of a crew has a processor, or most of what it needs of one.
+
+        Half of it: a worker that computes nearly all the time would leave a little of each
+        processor, and two of them must not have a third between them.
+        """
+        return busy + crew.queue.computing / 2 <= self._limit
+
+    def _load(self) -> Load:
+        computing = running = most_spent_s = 0.0
+        for crew in self._staff.crews.values():
+            if crew.at_work:
+                one = crew.queue.computing
+                computing += len(crew.full) * one
+                running += len(crew.at_work) * one
+                most_spent_s = max(most_spent_s, crew.queue.most_spent_s)
+        return Load(computing, running, most_spent_s)
+
+    def _helper(self, crew: Crew) -> Worker | None:
+        """Return a worker of another crew that can do a crew's rows, and has nothing to do."""
+        for other in self._staff.crews.values():
+            free = other.idle and other.lends and other.jobs and not other.queue
+            if free and other.code == crew.code and other is not crew:
+                return next(iter(other.idle))
+        return None
+
+    def _give_next(self, worker: Worker, now: float) -> None:
+        """Hand out the next chunk in the queue of a worker's crew.
 
         Nobody waits for a chunk to be full: if less is queued than all could take, each gets a
         part. Others have nothing to do either, or are about to be born.
         """
-        while worker := crew.next_worker(now):
-            waiting = len(crew.queue)
-            share = -(-waiting // (len(crew.idle) + len(crew.short) + len(crew.born)))
-            if not self._give_next(worker, share, now):
-                return True
-            if not crew.queue:
-                return False
-        return True
-
-    def _give_next(self, worker: Worker, share: int, now: float) -> bool:
-        """Hand out the next chunk in the queue; False for a suspect, if the worker has others."""
         crew, claims = worker.crew, worker.crew.queue
         if claims.compares:
             self._staff.give(worker, [claims.compares.popleft()], now)
-            return True
+            return
         if claims.alone:
-            if worker.busy:
-                return False
             worker.alone = True
             self._staff.give(worker, [claims.alone.popleft()], now)
-            return True
+            return
         claim = claims.next(crew.reads_alone)
         assert claim is not None
         most = claim.pace.chunk
+        share = -(-len(claims) // (len(crew.idle) + len(crew.short) + len(crew.born)))
         if worker.busy:  # it can wait for more: crumbs for each would cost more than they give
             share = max(share, most // 2)
         along = (
@@ -92,15 +179,13 @@ class Feeding:
         if along:
             orders += self._staff.take_along(crew, [order.sample for order in orders])
         self._staff.give(worker, orders, now)
-        return True
 
-    def _help(self, crew: Crew, other: Crew, now: float) -> None:
-        """Hand out what another crew has queued to those of a crew that have nothing to do."""
-        rows = other.queue.shared
-        while crew.idle and rows.queue:
-            share = -(-len(rows.queue) // len(crew.idle))
-            most = crew.queue.shared.pace.chunk
-            self._staff.give(next(iter(crew.idle)), rows.take(max(1, min(most, share))), now)
+    def _help(self, worker: Worker, crew: Crew, now: float) -> None:
+        """Hand out what a crew has queued to a worker of another that has nothing to do."""
+        rows, helper = crew.queue.shared, worker.crew
+        share = -(-len(rows.queue) // len(helper.idle))
+        most = helper.queue.shared.pace.chunk
+        self._staff.give(worker, rows.take(max(1, min(most, share))), now)
 
     # Births.
 
@@ -108,6 +193,8 @@ class Feeding:
         """Have workers born for what is queued, if the nursery is here."""
         if not crew.nursery or crew.ended or now < crew.not_before:
             return
+        if crew.present and not self._fits(crew, self._load().computing):
+            return  # there is work for more workers, and no processor for them
         may = self._may_bear(crew)
         if may <= 0:
             self._full.add(crew.ticket)
@@ -122,8 +209,14 @@ class Feeding:
         crews = self._staff.crews.values()
         codes = len({one.code for one in crews if one.jobs})
         group = [one for one in crews if one.code == crew.code]
-        most = crew.most or max(1, self._cores // max(1, codes))
+        # Whose rows are not known yet begins with its share; the others may have all that is left.
+        first = max(1, self._cores // max(1, codes))
+        most = crew.most or (self._cores if crew.queue.computing else first)
         ceiling = max(self._cores, *(one.most for one in group))
         present = sum(one.present for one in group if one.lends or one is crew)
         least = 0 if crew.present else 1
         return min(most - crew.present, max(ceiling - present, least))
+
+
+def _spent(turn: Turn) -> float:
+    return turn.spent_s

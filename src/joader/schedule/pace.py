@@ -18,15 +18,26 @@ _MOST_TIMES = 8.0
 
 
 class RowPace:
-    """How long the rows of one loader take its workers, of late."""
+    """How long the rows of one loader take its workers, of late, and how much of it they compute.
+
+    A row *computes* while it has a processor, and else *waits*, for a disk or a network. Time in
+    which it wants a processor and has none is neither.
+    """
 
     def __init__(self) -> None:
         """Start slow: at first rows are not known to be quick, and go out one by one."""
-        self._seconds = self._rows = 0.0
+        self._seconds = self._rows = self._computed_s = self._waited_s = 0.0
         self._keeps = _KEEPS
         self.row_s = CHUNK_S
+        self.computing_s = CHUNK_S  # of row_s
+        self.worked_s = 0.0  # of row_s, computing or waiting
         self.chunk = 1  # how many rows a worker gets at a time
         self.low = _KEEPS  # it gets more when it has so many left
+
+    @property
+    def known(self) -> bool:
+        """Whether a row was timed."""
+        return self._rows > 0
 
     @property
     def heavy(self) -> bool:
@@ -38,13 +49,26 @@ class RowPace:
         self._keeps = _KEEPS_IF_WAITING if waits else _KEEPS
         self.low = max(self._keeps, self.chunk // 2)
 
-    def note(self, seconds: float, rows: int) -> None:
-        """Note how long a worker took for so many rows."""
-        if self._rows:
-            seconds = min(seconds, _MOST_TIMES * rows * self.row_s)
+    def note(
+        self,
+        seconds: float,
+        rows: int,
+        computed_s: float | None = None,
+        waited_s: float | None = None,
+    ) -> None:
+        """Note how long a worker took for so many rows; without more, it computed all the time."""
+        computed_s = seconds if computed_s is None else computed_s
+        waited_s = max(0.0, seconds - computed_s) if waited_s is None else waited_s
+        if self._rows and seconds > _MOST_TIMES * rows * self.row_s:
+            less = _MOST_TIMES * rows * self.row_s / seconds
+            seconds, computed_s, waited_s = seconds * less, computed_s * less, waited_s * less
         self._seconds = _FADING * self._seconds + seconds
         self._rows = _FADING * self._rows + rows
+        self._computed_s = _FADING * self._computed_s + computed_s
+        self._waited_s = _FADING * self._waited_s + waited_s
         self.row_s = max(self._seconds / self._rows, 1e-6)
+        self.computing_s = max(self._computed_s / self._rows, 1e-6)
+        self.worked_s = (self._computed_s + self._waited_s) / self._rows
         self.chunk = chunk_of(self.row_s)
         self.low = max(self._keeps, self.chunk // 2)
 

@@ -12,6 +12,9 @@ from joader.schedule.staff import Staff
 
 # No row takes that long: what a worker says of its time is not believed beyond it.
 _MOST_S = 1e6
+_MOST_THREADS = 1024
+# One report in so many says what rows cost beside others: counting who is at work takes a while.
+_LOOKED_AT = 4
 
 
 class Reports:
@@ -20,6 +23,7 @@ class Reports:
     def __init__(self, staff: Staff) -> None:
         """Change this staff."""
         self._staff = staff
+        self._timed = 0  # reports that say how long they took
 
     def take(self, worker: Worker, messages: Iterable[FromWorker], now: float) -> None:
         """Take in what a worker has said; BadMessage if it cannot be."""
@@ -61,7 +65,7 @@ class Reports:
         staff = self._staff
         if staff.suspects:
             staff.suspects.difference_update(samples)
-        self._note_time(worker, orders, message.seconds)
+        self._note_time(worker, orders, message)
         if len(orders) < len(samples):
             told = dict(zip(samples, zip(sizes, layouts, strict=True), strict=True))
             samples = tuple([order.sample for order in orders])
@@ -97,14 +101,37 @@ class Reports:
             worker.unplaced.difference_update(samples)
         return orders
 
-    def _note_time(self, worker: Worker, orders: list[Row | Own], seconds: float) -> None:
+    def _note_time(self, worker: Worker, orders: list[Row | Own], report: Prepared) -> None:
         """Charge what was reported to whom it was done for; a report is of rows or of own parts."""
-        claim = worker.crew.queue.of(orders[0])
+        claims, seconds = worker.crew.queue, report.seconds
         if not 0.0 < seconds < _MOST_S:
             return  # it does not say
-        claim.took(seconds, len(orders))
+        computed_s, waited_s = seconds, 0.0
+        # Not all that a worker says is believed: threads compute at once, but not that many.
+        if 0.0 <= report.computed_s < seconds * _MOST_THREADS and report.waited_s >= 0.0:
+            computed_s, waited_s = report.computed_s, min(report.waited_s, seconds)
+        claims.of(orders[0]).took(computed_s, len(orders))
         if worker.done:  # its first rows open files and import modules, and say nothing of others
-            claim.pace.note(seconds, len(orders))
+            claims.note(orders[0], len(orders), seconds, computed_s, waited_s)
+            self._timed += 1
+            if self._timed % _LOOKED_AT == 0:
+                self._note_company(worker, orders, seconds, computed_s, waited_s)
+
+    def _note_company(
+        self,
+        worker: Worker,
+        orders: list[Row | Own],
+        seconds: float,
+        computed_s: float,
+        waited_s: float,
+    ) -> None:
+        """Note what rows cost beside others, and how long a worker stood in line."""
+        staff = self._staff
+        if isinstance(orders[0], Row):
+            code, running = worker.crew.code, round(staff.running)
+            staff.knee.note(code, running, len(orders), computed_s)
+        delayed_s = max(0.0, seconds - computed_s - waited_s)
+        staff.crowd.note(computed_s, delayed_s, staff.at_work)
 
     def _sized(self, worker: Worker, message: Sized) -> None:
         if len(message.samples) != len(message.sizes):

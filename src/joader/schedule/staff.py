@@ -10,8 +10,11 @@ from msgspec.structs import replace
 
 from joader.errors import BadMessage
 from joader.messages import Compare, Compared, Event, Lost, Stop
+from joader.schedule.accounts import Accounts
 from joader.schedule.actions import Action, Give, Tell, Warn
 from joader.schedule.crew import Crew, Worker
+from joader.schedule.crowd import Crowd
+from joader.schedule.knee import Knee
 from joader.schedule.orders import Order, Own, Row, messages_of
 
 _NOBODY = "nobody reads it any more"
@@ -20,9 +23,12 @@ _NOBODY = "nobody reads it any more"
 class Staff:
     """All crews of a node."""
 
-    def __init__(self) -> None:
-        """Start without any."""
+    def __init__(self, processors: int = 1) -> None:
+        """Start without any, on a machine of so many processors."""
         self.out: list[Action] = []
+        self.accounts = Accounts()
+        self.knee = Knee()
+        self.crowd = Crowd(processors)
         self.suspects: set[int] = set()  # samples that may have ended a worker
         self.crews: dict[str, Crew] = {}  # by ticket
         self.crew_of: dict[int, Crew] = {}  # by job
@@ -41,6 +47,16 @@ class Staff:
         if crew is None:
             raise BadMessage("the job that this process belongs to is not here any more")
         return crew
+
+    @property
+    def running(self) -> float:
+        """How many processors all workers keep busy that have something in hand."""
+        return sum(crew.running for crew in self.crews.values())
+
+    @property
+    def at_work(self) -> int:
+        """How many workers have something to do."""
+        return sum(len(crew.at_work) for crew in self.crews.values())
 
     def tell(self, event: Event) -> None:
         """Have the engine told."""
@@ -131,6 +147,7 @@ class Staff:
         ):
             self.held.setdefault(own.source, []).append((crew, own))
         else:
+            crew.queue.of(own).charge(1)
             self.give(worker, [own], now)
 
     def take_along(self, crew: Crew, sources: Iterable[int]) -> list[Own]:
@@ -144,8 +161,7 @@ class Staff:
                 if others:
                     self.held[source] = others
         for own in found:
-            claim = crew.queue.of(own)
-            claim.charge(claim.pace.row_s)
+            crew.queue.of(own).charge(1)
         return found
 
     def source_is_ready(self, source: Row | Own, layout: bytes) -> None:

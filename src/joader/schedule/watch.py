@@ -29,6 +29,8 @@ class Watch:
         for crew in list(self._staff.crews.values()):
             crew.born = {n: since for n, since in crew.born.items() if now - since < _BIRTH_S}
             for worker in crew.workers:
+                if worker.is_stuck(now):
+                    crew.note_stuck(worker)
                 if not worker.overdue and worker.id in seen:
                     self._look_at(worker, seen[worker.id], now)
             takes_work = any(not (one.leaving or one.late) for one in crew.workers)

@@ -124,6 +124,7 @@ class Worker:
 
     def serve(self) -> NoReturn:
         """Do what the daemon says until it is gone."""
+        self._outbox.start_clock()
         threading.Thread(target=self._listen, name="joader", daemon=True).start()
         while True:
             self.work()

@@ -6,7 +6,7 @@ to them and sends them. Where the next row takes unexpectedly long, the thread t
 what has waited for HELD_S.
 
 Prepared samples travel in one message for rows and one for own parts, each with the seconds that
-they took: the daemon charges them to different claimants.
+they took, computed and waited: the daemon charges them to different claimants.
 """
 
 import threading
@@ -14,6 +14,7 @@ import time
 
 from joader.messages import Compared, Failed, NotBegun, Prepared, Sized
 from joader.wire import Channel
+from joader.workers.clock import Clock, Spent
 
 # How long the rows may take that are reported together.
 REPORT_S = 0.02
@@ -36,6 +37,11 @@ class Outbox:
         # Time that is not told yet: what failed or was only sized is charged with the next.
         self._rows_s = self._own_s = 0.0
         self._since = 0.0  # when the first of them was begun
+        self._clock: Clock | None = None
+
+    def start_clock(self) -> None:
+        """Tell from now on how time was spent; called by the thread that works."""
+        self._clock = Clock()
 
     def add(self, reply: Reply, own: bool, seconds: float) -> None:
         """Take a report, of an own part or a row, that took so long."""
@@ -69,11 +75,13 @@ class Outbox:
                 return False
             # Rows first: what is made of one is told after it.
             messages: list[Reply] = []
+            wall_s = max(self._rows_s + self._own_s, 1e-9)
+            spent = self._clock.spent(wall_s) if self._clock and (self._rows or self._own) else None
             if self._rows:
-                messages.append(_joined(self._rows, self._rows_s))
+                messages.append(_joined(self._rows, self._rows_s, spent, self._rows_s / wall_s))
                 self._rows, self._rows_s = [], 0.0
             if self._own:
-                messages.append(_joined(self._own, self._own_s))
+                messages.append(_joined(self._own, self._own_s, spent, self._own_s / wall_s))
                 self._own, self._own_s = [], 0.0
             messages += self._others
             self._others = []
@@ -87,8 +95,8 @@ class Outbox:
             self._channel.send(NotBegun(samples))
 
 
-def _joined(replies: list[Prepared], seconds: float) -> Prepared:
-    """Return reports of one sample each as one message."""
+def _joined(replies: list[Prepared], seconds: float, spent: Spent | None, part: float) -> Prepared:
+    """Return reports of one sample each as one message; `part` of what was spent was for them."""
     samples = tuple([reply.samples[0] for reply in replies])
     sizes = tuple([reply.sizes[0] for reply in replies])
     layouts = tuple([reply.layouts[0] for reply in replies])
@@ -97,4 +105,7 @@ def _joined(replies: list[Prepared], seconds: float) -> Prepared:
         sizes = (first_size,)
     if all(layout is first_layout or layout == first_layout for layout in layouts):
         layouts = (first_layout,)
-    return Prepared(samples, sizes, layouts, seconds)
+    if spent is None:
+        return Prepared(samples, sizes, layouts, seconds)
+    computed_s, waited_s = part * spent.computed_s, part * spent.waited_s
+    return Prepared(samples, sizes, layouts, seconds, computed_s, waited_s)

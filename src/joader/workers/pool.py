@@ -9,7 +9,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from joader.messages import Bear, Compare, Event, Finish, FromWorker, Place, Prepare, Slay
@@ -17,7 +17,7 @@ from joader.schedule import actions, whereabouts
 from joader.schedule.actions import Abandon, AskForWorker, Dismiss, Give, Lent, Seen, Tell, Warn
 from joader.schedule.blame import Note
 from joader.schedule.dispatch import Dispatch
-from joader.statistics import PoolStatistics
+from joader.statistics import PoolStatistics, ReadStatistics
 from joader.wire import readable
 from joader.workers.desk import Desk
 from joader.workers.hand import Hand
@@ -34,12 +34,18 @@ class Pool:
     """All workers that serve the daemon."""
 
     def __init__(
-        self, cores: int, on_event: Callable[[Event], None], worker_growth_bytes: int = 0
+        self,
+        cores: int,
+        on_event: Callable[[Event], None],
+        worker_growth_bytes: int = 0,
+        read: Callable[[], Mapping[int, ReadStatistics]] = dict,
     ) -> None:
         """Start without any; `cores` is how many processes the machine can keep busy.
 
         A worker that grows by more than `worker_growth_bytes` is replaced; 0: see `usual_growth`.
+        `read` says what jobs have got so far.
         """
+        self._read = read
         self.dispatch = Dispatch(cores, worker_growth_bytes or usual_growth(cores))
         self._on_event = on_event
         self._hands: dict[int, Hand] = {}  # by what dispatch calls them
@@ -48,13 +54,33 @@ class Pool:
         self._acting = False
         self._feeds_soon = False  # at the end of this turn of the loop
         self._watching: asyncio.TimerHandle | None = None
+        self._refill: asyncio.TimerHandle | None = None
 
     def statistics(self) -> PoolStatistics:
         """Return which processes are here, and what each crew has to do."""
         return PoolStatistics(
             processes=tuple(hand.pid for hand in self._hands.values()),
             crews=self.dispatch.statistics(),
+            schedule=self.dispatch.schedule(),
+            shares=self.dispatch.allocation.statistics(time.monotonic()),
         )
+
+    # Who gets how much.
+
+    def wanted(self, job: int, count: int, step_s: float, wait_s: float) -> None:
+        """Note that a job asks for a batch, and how long it took and waited for its last."""
+        self.dispatch.wanted(job, count, step_s, wait_s, time.monotonic())
+
+    def change(self, policy: str = "", cpu: float = 0.0, job: int = 0, weight: float = 0.0) -> None:
+        """Divide the workers' time otherwise; BadArgument if that cannot be."""
+        now = time.monotonic()
+        if policy:
+            self.dispatch.set_policy(policy, now)
+        if cpu:
+            self.dispatch.set_ceiling(cpu, now)
+        if weight:
+            self.dispatch.set_weight(job, weight, now)
+        self.feed()
 
     # Jobs come and go.
 
@@ -102,6 +128,18 @@ class Pool:
         self._feeds_soon = False
         self.dispatch.feed(time.monotonic())
         self._act()
+        self._feed_when_allowed()
+
+    def _feed_when_allowed(self) -> None:
+        """Come back when a quota lets more be handed out, if one is used up."""
+        in_s = self.dispatch.feeds_in_s
+        if in_s and self._refill is None:
+            self._refill = asyncio.get_running_loop().call_later(in_s, self._feed_again)
+
+    def _feed_again(self) -> None:
+        """Hand out more, now that somebody's quota lets it."""
+        self._refill = None
+        self.feed()
 
     # Processes come and go.
 
@@ -199,8 +237,9 @@ class Pool:
 
     async def close(self) -> None:
         """Have all workers end: ask, then kill. Nurseries are their jobs', and stay."""
-        if self._watching is not None:
-            self._watching.cancel()
+        for timer in (self._watching, self._refill):
+            if timer is not None:
+                timer.cancel()
         self.dispatch.close()
         self._act()
         for _ in range(20):
@@ -282,8 +321,9 @@ class Pool:
             )
             for id, hand in self._hands.items()
         }
-        self.dispatch.look(now, seen)
+        self.dispatch.look(now, seen, self._read(), time.process_time())
         self._act()
+        self._feed_when_allowed()
 
 
 def usual_growth(workers: int) -> int:

@@ -47,6 +47,7 @@ class Delivery:
         self._ahead = ahead
         self._number = 0  # of the pass on its connection, once it has begun
         self._losses = 0
+        self._noted_at = 0.0  # when a batch was yielded last; 0: none was
         self._patience = Patience()
         self._workers: InWorkers | None = None  # torch's, which read if there is no daemon
         self._read: dict[int, Any] = {}  # samples of the latest batch, from them
@@ -68,13 +69,20 @@ class Delivery:
         except ConnectionLost as error:
             self._note_loss(error)
 
-    def note(self, batch: Deliver) -> None:
-        """Note that a batch was yielded, give its slots back, and ask for another."""
+    def note(self, batch: Deliver, wait_s: float = 0.0) -> None:
+        """Note that a batch was yielded that was waited for so long, and ask for another.
+
+        Its slots are given back. The daemon is told how long the job took for it: whoever could
+        read faster gets more of the workers' time.
+        """
+        now, before = time.monotonic(), self._noted_at
+        self._noted_at = now
+        step_s = max(0.0, now - before - wait_s) if before else 0.0
         # First: if the daemon is lost below, the next one must be told that this batch is done.
         self._source.note(batch)
         try:
             self.connection.send(Release(MY_JOB, batch.samples))
-            self._ask()
+            self._ask(step_s, wait_s)
         except ConnectionLost as error:  # the batch is whole; the next one comes from another
             self._note_loss(error)
 
@@ -134,7 +142,7 @@ class Delivery:
             for _ in range(self._ahead):
                 self._ask()
 
-    def _ask(self) -> None:
+    def _ask(self, step_s: float = 0.0, wait_s: float = 0.0) -> None:
         if self._workers is not None:
             return  # torch takes from `_requests` as far ahead as it likes
         request = self._source.ask()
@@ -147,7 +155,8 @@ class Delivery:
             self.connection = self._loader.connect(request.count)
             self._begin()
         else:
-            self.connection.send(request)
+            told = replace(request, step_s=step_s, wait_s=wait_s) if step_s else request
+            self.connection.send(told)
 
     def _learn(self, news: Announce) -> None:
         """Note what a rank's pass reads next, so that it can go on without this daemon."""

@@ -52,6 +52,7 @@ class Job:
     own: OwnPart
     rank: Rank | None
     reads_for: str  # the team, for ranks; empty: this process
+    weight: float = 1.0  # beside other jobs
     named: Any = None  # what the recipe is named by
     lending: Lending | None = None  # None: the job reads by itself what is not there
     private: str = ""  # ends the recipe's name, so that it is nobody else's
@@ -132,6 +133,7 @@ class Job:
             compare=not self.private,
             waits=self.shared.waits,
             timeout_s=timeout_s,
+            weight=self.weight,
             table=self.table,
             ground=f"{self.ground.name}{suffix}" if self.ground.pieces else "",
             pieces=tuple(self.ground.pieces),

@@ -121,6 +121,7 @@ class Looker:
             own=own,
             rank=its.rank,
             reads_for=its.rank.team if its.rank else "",
+            weight=its.weight,
             named=seen.named,
             lending=self._lending(seen.opaque or own_opaque, shared.dataset),
             private=f" of {its.whose}" if private else "",

@@ -102,7 +102,7 @@ class Pass:
             if self.connection.ended:
                 continue  # as above, but without an error to show for it
             # Before it is yielded: a state that is saved in the loop's body must hold it.
-            self._delivery.note(batch)
+            self._delivery.note(batch, wait_s)
             if made.failure is not None:  # as with torch, the next batch is another
                 raise made.failure
             replaced = max(0, made.size - (len(batch.positions) - made.failed))

@@ -29,6 +29,7 @@ class Settings:
     num_workers: int | None
     lend: bool
     context: Any
+    weight: float = 1.0
     alone: bool = False  # it shares nothing: its rows were seen to differ from others'
     keeps_state: bool = False  # its dataset changes when it is read: it brings no workers
 
@@ -51,5 +52,6 @@ def settings_of(given: Arguments, ordering: Ordering, steps: tuple[Steps, Steps]
         whose=str(rank.team if rank else random_key()),
         num_workers=None if workers is None else int(workers),
         lend=given.lend,
+        weight=float(given.weight),
         context=given.multiprocessing_context,
     )

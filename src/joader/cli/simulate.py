@@ -1,0 +1,81 @@
+"""`joader simulate WORKLOAD`: who would get what when, by the code that runs in the daemon."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from rich.table import Table
+
+from joader.cli.console import Console, write
+from joader.cli.files import check_writable, write_text
+from joader.cli.plot import check_plot_path
+from joader.cli.timeline import draw_timeline
+from joader.errors import BadArgument
+from joader.schedule.policies import policy_of
+from joader.simulator.machine.drawn import drawn
+from joader.simulator.machine.play import Outcome, play
+from joader.simulator.machine.workload import Workload, parsed
+
+
+def simulate(
+    path: str | None,
+    random_jobs: int | None,
+    policies: Sequence[str],
+    *,
+    seed: int,
+    json_path: str | None,
+    plots: Sequence[str],
+) -> int:
+    """Play a workload from a file, or one at random, under one policy or several."""
+    if (path is None) == (random_jobs is None):
+        raise BadArgument("give a workload file or --random, one of them")
+    workload = _read(path) if path is not None else drawn(seed, random_jobs or 0)
+    names = [policy_of(name).name for name in policies] or [workload.machine.policy]
+    for plot in plots:
+        check_plot_path(plot)
+        check_writable(plot)
+    if json_path not in (None, "-"):
+        check_writable(str(json_path))
+    outcomes = [
+        play(replace(workload, machine=replace(workload.machine, policy=name)), seed)
+        for name in names
+    ]
+    console = Console(stderr=json_path == "-")
+    for outcome in outcomes:
+        _show(outcome, console)
+    text = json.dumps({"seed": seed, "outcomes": [asdict(one) for one in outcomes]}) + "\n"
+    if json_path == "-":
+        write(text, sys.stdout)
+    elif json_path is not None:
+        write_text(json_path, text)
+        console.print_plain(f"figures: {json_path}")
+    for plot in plots:
+        draw_timeline(outcomes, workload.machine.cores, plot)
+        console.print_plain(f"plot: {plot}")
+    return 0
+
+
+def _read(path: str) -> Workload:
+    try:
+        text = Path(path).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadArgument(f"cannot read the workload {path}: {error}") from error
+    return parsed(text, path)
+
+
+def _show(outcome: Outcome, console: Console) -> None:
+    console.print_plain(
+        f"{outcome.policy}: {outcome.per_s:,.1f} samples/s in all, {outcome.seconds:,.1f} s"
+    )
+    table = Table(box=None, pad_edge=False)
+    for column in ("job", "samples", "prepared", "samples/s", "waiting", "seconds"):
+        table.add_column(column, justify="left" if column == "job" else "right")
+    for job in outcome.jobs:
+        table.add_row(
+            job.name,
+            *(f"{job.delivered:,}", f"{job.prepared:,}", f"{job.per_s:,.1f}"),
+            *(f"{job.waiting:.0%}", f"{job.seconds:,.1f}"),
+        )
+    console.print(table)

@@ -1,0 +1,87 @@
+"""How many workers are worth running at once: rows cost more the more of them are prepared.
+
+Processors share caches and memory, and two of them may be one core. So a preparation takes more
+processor time beside others than alone, and the rows per second of the whole pool grow more slowly
+than the workers, up to a peak (A-Dloader Fig. 5, Lobster §4.1). The *knee* is the smallest number
+that gives all but a little of the most; more only take time from others.
+
+Costs are learned in passing, by what reports say while so many ran, each recipe's against itself:
+so a change of recipes is not taken for contention. What was never seen costs what the nearest
+smaller number did, so it is tried. Not here: workers that wait for a disk or a network
+(feeding.py).
+"""
+
+# What is left of what was known with each further report: a few hundred rows count.
+_FADING = 0.98
+# A number of workers counts once so many reports have come while it ran.
+_LEAST_REPORTS = 5
+# The knee may give so much less than the most.
+_SLACK = 0.02
+
+
+class _Cost:
+    """Processor seconds and rows while so many workers ran."""
+
+    __slots__ = ("computed_s", "reports", "rows")
+
+    def __init__(self) -> None:
+        self.computed_s = self.rows = 0.0
+        self.reports = 0
+
+    def note(self, computed_s: float, rows: int) -> None:
+        self.computed_s = _FADING * self.computed_s + computed_s
+        self.rows = _FADING * self.rows + rows
+        self.reports += 1
+
+    @property
+    def row_s(self) -> float:
+        return self.computed_s / self.rows
+
+
+class Knee:
+    """What preparations cost beside others, by how many workers run."""
+
+    def __init__(self) -> None:
+        """Start with nothing known."""
+        self._costs: dict[str, dict[int, _Cost]] = {}
+
+    def note(self, code: str, running: int, rows: int, computed_s: float) -> None:
+        """Note what rows of a recipe cost while so many workers ran."""
+        if running > 0 and rows > 0 and computed_s > 0.0:
+            of_code = self._costs.setdefault(code, {})
+            of_code.setdefault(running, _Cost()).note(computed_s, rows)
+
+    def forget(self, code: str) -> None:
+        """Forget a recipe that nobody reads any more."""
+        self._costs.pop(code, None)
+
+    def costs(self, most: int) -> list[float]:
+        """Return what a row costs beside others, for 1, 2, … workers; alone it costs 1."""
+        found = [1.0]
+        for running in range(2, most + 1):
+            steps = [s for costs in self._costs.values() if (s := _step(costs, running)) > 0.0]
+            found.append(found[-1] * (sum(steps) / len(steps) if steps else 1.0))
+        return found
+
+    def rates(self, most: int) -> list[float]:
+        """Return how many times the rows of one worker 1, 2, … workers prepare together."""
+        return [number / cost for number, cost in enumerate(self.costs(most), 1)]
+
+    def knee(self, most: int) -> int:
+        """Return how many workers to run at most, of so many."""
+        rates = self.rates(most)
+        enough = (1.0 - _SLACK) * max(rates)
+        return next(number for number, rate in enumerate(rates, 1) if rate >= enough)
+
+
+def _step(costs: dict[int, _Cost], running: int) -> float:
+    """Return what a row of a recipe costs with so many workers, over what it costs with one fewer.
+
+    Between two numbers that are known it grows evenly; 0 where it is not known.
+    """
+    known = [number for number, cost in costs.items() if cost.reports >= _LEAST_REPORTS]
+    fewer = max((number for number in known if number < running), default=0)
+    here = min((number for number in known if number >= running), default=0)
+    if not fewer or not here:
+        return 0.0
+    return float((costs[here].row_s / costs[fewer].row_s) ** (1.0 / (here - fewer)))

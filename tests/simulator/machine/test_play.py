@@ -1,0 +1,124 @@
+"""Whole workloads through the daemon's own code: what theory says must come out."""
+
+from dataclasses import replace
+
+import pytest
+
+from joader.errors import BadArgument
+from joader.simulator.machine.play import Outcome, play
+from joader.simulator.machine.workload import JobSpec, MachineSpec, Storage, Workload
+
+ROWS = 1_000_000  # none of them ends
+
+
+def job(name: str, **more: object) -> JobSpec:
+    return replace(JobSpec(name, dataset=name, rows=ROWS, batch=16, sample_kb=1.0), **more)
+
+
+def played(*jobs: JobSpec, seconds: float = 12.0, **machine: object) -> Outcome:
+    return play(Workload(jobs, replace(MachineSpec(), **machine), seconds=seconds))
+
+
+def steps(policy: str) -> Outcome:
+    """Three jobs whose steps are 1 : 3 : 9; the fastest alone would use all of two processors."""
+    return played(*(job(f"{n}", step_ms=32.0 * n, row_ms=4.0) for n in (1, 3, 9)), policy=policy)
+
+
+def test_one_job_alone_gets_all_that_the_machine_gives() -> None:
+    (only,) = played(job("a", row_ms=4.0)).jobs
+    assert only.per_s == pytest.approx(2 / 0.004, rel=0.02)
+    assert only.waiting > 0.99
+    assert only.delivered <= only.prepared
+
+
+def test_a_slow_job_never_waits() -> None:
+    (only,) = played(job("a", row_ms=4.0, step_ms=64.0)).jobs
+    assert only.per_s == pytest.approx(250, rel=0.02)
+    assert only.waiting < 0.02
+
+
+def test_throughput_is_over_even_by_what_is_reserved_and_not_used() -> None:
+    """Theory: 2 over 14/9 worker-seconds per second, 28.6 %; and nothing over fair."""
+    even, most, fair = steps("even"), steps("throughput"), steps("fair")
+    assert most.per_s / even.per_s == pytest.approx(9 / 7, abs=0.03)
+    assert most.per_s / fair.per_s == pytest.approx(1.0, abs=0.03)
+    assert [one.per_s for one in fair.jobs] == pytest.approx([278, 167, 55.6], rel=0.05)
+
+
+def test_cheap_rows_first_is_half_as_much_again_and_the_dear_job_pays() -> None:
+    jobs = [job("cheap", row_ms=1.0, batch=64), job("dear", row_ms=10.0, batch=64)]
+    fair, most = played(*jobs), played(*jobs, policy="throughput")
+    assert most.per_s / fair.per_s > 1.5
+    assert fair.jobs[1].per_s == pytest.approx(100, rel=0.05)
+    assert most.jobs[1].per_s < 0.15 * fair.jobs[1].per_s
+
+
+def test_fair_lets_nobody_fall_below_its_share_by_weight() -> None:
+    jobs = [job("a", row_ms=2.0), job("b", row_ms=5.0), job("c", row_ms=3.0, weight=2.0)]
+    found = played(*jobs).jobs
+    used = [one.per_s * spec.row_ms / 1000 for one, spec in zip(found, jobs, strict=True)]
+    assert used == pytest.approx([0.5, 0.5, 1.0], rel=0.1)
+
+
+def test_jobs_of_one_dataset_prepare_each_row_once() -> None:
+    jobs = [replace(job(name, row_ms=4.0, step_ms=64.0), dataset="common") for name in "ab"]
+    jobs = [replace(one, rows=4000) for one in jobs]
+    found = played(*jobs, seconds=60.0)
+    assert sum(one.delivered for one in found.jobs) == 8000
+    assert sum(one.prepared for one in found.jobs) <= 4200
+    assert found.seconds == pytest.approx(4000 / 250, rel=0.05)
+
+
+def test_an_own_part_takes_its_time_for_its_job_alone() -> None:
+    (only,) = played(job("a", row_ms=2.0, own_ms=6.0)).jobs
+    assert only.per_s == pytest.approx(2 / 0.008, rel=0.05)
+
+
+def test_a_ceiling_is_kept_within_five_points() -> None:
+    found = played(job("a", row_ms=4.0), job("b", row_ms=2.0), cpu="80%")
+    used = [sum(glance.used.values()) for glance in found.glances if glance.at_s > 10]
+    assert sum(used) / len(used) / 2 == pytest.approx(0.8, abs=0.05)
+
+
+def test_rows_that_wait_run_many_at_a_time() -> None:
+    """Each waits 20 ms and computes 1: twelve workers are one processor's work, not twelve.
+
+    All of them wait together, and then compute together: 6 ms for twelve on two processors.
+    """
+    slow = Workload(
+        (job("a", row_ms=1.0, storage="far", workers=12, batch=64),),
+        storages={"far": Storage(latency_ms=20.0)},
+        seconds=20.0,
+    )
+    (only,) = play(slow).jobs
+    assert 0.95 * 12 / 0.026 < only.per_s < 12 / 0.021
+
+
+def test_contention_makes_rows_dearer_and_the_pool_slower() -> None:
+    found = played(job("a", row_ms=4.0), contention=(1.0, 1.25))
+    assert found.per_s == pytest.approx(2 / 0.005, rel=0.03)
+
+
+def test_jobs_on_one_gpu_share_it() -> None:
+    jobs = [job(name, row_ms=1.0, step_ms=80.0, gpu="0") for name in "ab"]
+    assert played(*jobs).per_s == pytest.approx(16 / 0.08, rel=0.03)
+
+
+def test_jobs_come_and_go_and_leave_their_time_to_others() -> None:
+    found = played(
+        job("stays", row_ms=4.0),
+        replace(job("visits", row_ms=4.0), rows=1000, arrival_s=5.0),
+        seconds=30.0,
+    )
+    stays, visits = found.jobs
+    assert visits.seconds == pytest.approx(1000 / 250, rel=0.15)
+    assert stays.per_s == pytest.approx((26 * 500 + 4 * 250) / 30, rel=0.05)
+
+
+def test_one_seed_gives_one_outcome() -> None:
+    assert steps("fair") == steps("fair")
+
+
+def test_what_does_not_fit_is_said_as_the_daemon_would() -> None:
+    with pytest.raises(BadArgument, match=r"the daemon would refuse this: .*give it at least"):
+        played(job("a", sample_kb=4000.0), memory="8MB")
