@@ -23,7 +23,7 @@ MINUTES ?= 5
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-frameworks soak check bench clean
+.PHONY: help setup demo test test-all test-frameworks soak reproduce check bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -45,6 +45,9 @@ test-frameworks: $(STAMP) ## Install Lightning, Accelerate, Jupyter and others, 
 
 soak: $(STAMP) ## Let random jobs come, die and resume for MINUTES=5, and see that no promise breaks
 	@PYTHONPATH=. $(BIN)/python -m tests.soak.soak --minutes $(MINUTES) $(ARGS)
+
+reproduce: $(STAMP) ## Rerun every figure of the papers in its quick form: two minutes
+	@$(BIN)/joader reproduce --all --quick $(ARGS)
 
 check: $(STAMP) ## Lint, format, docstring coverage, strict types, import rules
 	$(BIN)/ruff check

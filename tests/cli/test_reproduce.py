@@ -85,3 +85,8 @@ def test_a_table_says_that_a_value_may_be_expected_and_how_large_the_run_was(
 def test_numbers_are_written_for_people() -> None:
     given = (None, 1, 12_345.6, 0.0123456, 99.5)
     assert [number(value) for value in given] == ["-", "1", "12,346", "0.0123", "99.5"]
+
+
+def test_all_figures_are_printed_but_not_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "--all", "--plot", "a.png"]) == 2
+    assert "give its NAME alone" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from joader import __version__
 from joader.cli.console import drop, write
-from joader.errors import JoaderError, UserError
+from joader.errors import BadArgument, JoaderError, UserError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -130,6 +130,7 @@ def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser
     )
     command.add_argument("name", nargs="?", metavar="NAME", help="which figure; see --list")
     command.add_argument("--list", action="store_true", help="name the figures")
+    command.add_argument("--all", action="store_true", help="all figures of the papers")
     command.add_argument("--quick", action="store_true", help="smaller sets, one seed: seconds")
     command.add_argument("--seed", type=_seed, default=0, help="first seed (default 0)")
     _add_json(command)
@@ -251,13 +252,17 @@ def _datasets(options: argparse.Namespace) -> int:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    from joader.cli.reproduce import list_figures, reproduce
+    from joader.cli.reproduce import list_figures, reproduce, reproduce_all
     from joader.cli.run import Outputs
     from joader.simulator.figures import FULL, QUICK
 
+    effort = QUICK if options.quick else FULL
+    if options.all:
+        if options.name or options.json or options.plot:
+            raise BadArgument("--all only prints; to keep or draw a figure, give its NAME alone")
+        return reproduce_all(options.seed, effort)
     if options.list or options.name is None:
         return list_figures()
-    effort = QUICK if options.quick else FULL
     return reproduce(options.name, options.seed, effort, Outputs(options.json, options.plot))
 
 

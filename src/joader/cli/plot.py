@@ -72,15 +72,16 @@ def _one(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="0.92")
     axes.set_axisbelow(True)
-    axes.set_ylim(bottom=0)
+    if "y" not in figure.log:
+        axes.set_ylim(bottom=0)
 
 
 def _panels(plt: Any, figure: Figure, effort: Effort, rows: Sequence[Row]) -> Any:
-    """Draw the panels side by side in rows of three, with one legend."""
-    lines = -(-len(figure.panels) // 3)
-    canvas, grid = plt.subplots(
-        lines, 3, figsize=(10.5, 3.2 * lines), layout="constrained", squeeze=False
-    )
+    """Draw the panels side by side, in rows of three, or of two if there are four."""
+    columns = 2 if len(figure.panels) in (2, 4) else 3
+    lines = -(-len(figure.panels) // columns)
+    size = (10.5 if columns == 3 else 9.0, 3.2 * lines)
+    canvas, grid = plt.subplots(lines, columns, figsize=size, layout="constrained", squeeze=False)
     for axes, (panel, label) in zip(grid.flat, figure.panels.items(), strict=False):
         part = [
             replace(row, case=row.case.removeprefix(f"{panel}: "))
@@ -90,13 +91,20 @@ def _panels(plt: Any, figure: Figure, effort: Effort, rows: Sequence[Row]) -> An
         _one(axes, figure, part)
         axes.set_xlabel(label)
         axes.set_ylabel(part[0].unit if part else figure.y_label)
+        if len({row.x for row in part}) == 1:  # bars, which have scales of their own
+            continue
         axes.xaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_major_formatter("{x:g}")
-        if part and max(row.x for row in part) >= 100 * min(row.x for row in part if row.x):
+        if figure.log:
+            _logarithmic(axes, figure, part)
+        elif part and max(row.x for row in part) >= 100 * min(row.x for row in part if row.x):
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter("{x:g}")
-        tall = max((max(row.ours, row.baseline or 0) for row in part), default=0)
-        if tall > 10:  # χ² of orders that are no reshuffles
+        values = [value for row in part for value in (row.ours, row.baseline) if value]
+        tall = max(values, default=0)
+        if (
+            tall > max(10, 20 * min(values, default=0)) and not figure.log
+        ):  # χ² of orders that are no reshuffles
             axes.set_yscale("log")
             axes.set_ylim(0.3, 3 * tall)
     for axes in grid.flat[len(figure.panels) :]:
@@ -112,7 +120,7 @@ def _curves(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
     shared = next(iter(by_case.values()))
     if figure.varies == "baseline":
         axes.plot(*_points(shared, "ours"), **OURS, marker="x", label=figure.ours)
-    if figure.varies == "ours":
+    if figure.varies == "ours" and any(row.baseline is not None for row in shared):
         axes.plot(*_points(shared, "baseline"), **BASELINE, marker=".", label=figure.baseline)
     for (case, part), colour, mark in zip(by_case.items(), COLOURS, MARKS, strict=False):
         own: dict[str, Any] = {"color": colour, "marker": mark, "label": case}
@@ -129,9 +137,24 @@ def _curves(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
     if any(row.paper is not None for row in rows):
         axes.plot(*_points(rows, "paper"), **PAPER, label=figure.paper_label)
     axes.set_xlabel(figure.x_label)
-    axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.yaxis.set_major_formatter("{x:,.0f}")
+    # Nine digits: thousands are grouped, and what is not whole is not rounded.
+    axes.xaxis.set_major_formatter("{x:,.9g}")
+    axes.yaxis.set_major_formatter("{x:,.9g}")
+    _logarithmic(axes, figure, rows)
     axes.legend(frameon=False, fontsize=8)
+
+
+def _logarithmic(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
+    """Make the axes logarithmic that the figure names; x has a tick for each value."""
+    if "x" in figure.log:
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(sorted({row.x for row in rows}))
+        axes.xaxis.set_major_formatter("{x:,.9g}")
+        axes.minorticks_off()
+    if "y" in figure.log:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:,.9g}")
+        axes.yaxis.set_minor_formatter("")
 
 
 def _points(rows: Sequence[Row], column: str) -> tuple[list[float], list[float]]:
@@ -141,16 +164,28 @@ def _points(rows: Sequence[Row], column: str) -> tuple[list[float], list[float]]
 
 
 def _bars(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
+    """Draw a group of bars for each case; a baseline that all share is a line."""
     columns = {"paper": figure.paper_label, "ours": figure.ours, "baseline": figure.baseline}
+    level = rows[0].baseline
+    if level is not None and len(rows) > 1 and all(row.baseline == level for row in rows):
+        line = {key: BASELINE[key] for key in ("color", "linestyle", "linewidth")}
+        axes.axhline(level, **line, label=columns.pop("baseline"))
     for place, (column, name) in enumerate(columns.items()):
         bars = [(at, getattr(row, column)) for at, row in enumerate(rows)]
-        found = [(at + (place - 1) * 0.27, value) for at, value in bars if value is not None]
+        middle = (len(columns) - 1) / 2
+        width = 0.8 / len(columns)
+        found = [(at + (place - middle) * width, value) for at, value in bars if value is not None]
         if found:
             x, heights = zip(*found, strict=True)
-            drawn = axes.bar(x, heights, 0.25, label=name, color=("0.75", *COLOURS)[place])
-            axes.bar_label(drawn, fmt="{:.3g}", fontsize=7)
+            drawn = axes.bar(x, heights, 0.93 * width, label=name, color=("0.75", *COLOURS)[place])
+            labels = [f"{height:,.0f}" if height >= 100 else f"{height:.3g}" for height in heights]
+            axes.bar_label(drawn, labels, fontsize=7 if len(rows) <= 4 else 6)
     axes.set_xticks(range(len(rows)), [row.case for row in rows])
-    axes.legend(frameon=False, fontsize=8)
+    if len(rows) > 4:
+        for label in axes.get_xticklabels():
+            label.set(rotation=35, ha="right", rotation_mode="anchor", fontsize=8)
+    axes.set_ylim(top=1.3 * max(axes.get_ylim()))  # for the legend
+    axes.legend(frameon=False, fontsize=8, ncols=2)
 
 
 def pyplot() -> Any:

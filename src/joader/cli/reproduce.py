@@ -7,11 +7,8 @@ from rich.table import Table
 from joader.cli.console import Console
 from joader.cli.run import Outputs, Run, compute
 from joader.errors import BadArgument
-from joader.simulator.appendix import FIGURES
+from joader.simulator.every_figure import EVERY_FIGURE, OF_THE_PAPERS
 from joader.simulator.figures import Effort, Figure
-from joader.simulator.streams_figure import STREAMS
-
-ALL = {**FIGURES, STREAMS.name: STREAMS}
 
 
 def list_figures() -> int:
@@ -19,7 +16,7 @@ def list_figures() -> int:
     table = Table(box=None, pad_edge=False)
     for heading in ("name", "what", "source"):
         table.add_column(heading)
-    for figure in ALL.values():
+    for figure in EVERY_FIGURE.values():
         table.add_row(figure.name, figure.title, figure.source)
     console = Console()
     console.print(table)
@@ -32,18 +29,31 @@ def reproduce(name: str, seed: int, effort: Effort, outputs: Outputs) -> int:
     """Rerun one figure; wrong arguments are found before the work starts."""
     figure = find(name)
     outputs.check()
+    _show(figure, seed, effort, outputs)
+    return 0
+
+
+def reproduce_all(seed: int, effort: Effort) -> int:
+    """Rerun every figure of the papers, one after the other, and print each."""
+    for figure in OF_THE_PAPERS.values():
+        _show(figure, seed, effort, Outputs(None, ()))
+    return 0
+
+
+def _show(figure: Figure, seed: int, effort: Effort, outputs: Outputs) -> None:
     run = compute(figure, effort, seed)
     console = outputs.console()
     console.print(as_table(run))
+    for note in figure.notes(effort):
+        console.print(note, markup=False, highlight=False)
     outputs.keep(run, console)
-    return 0
 
 
 def find(name: str) -> Figure:
     """Return the figure with this name, or raise an error that says how to list them."""
-    if name in ALL:
-        return ALL[name]
-    near = get_close_matches(name, ALL, 1, 0.4)
+    if name in EVERY_FIGURE:
+        return EVERY_FIGURE[name]
+    near = get_close_matches(name, EVERY_FIGURE, 1, 0.4)
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise BadArgument(
         f"there is no figure {name!r}; {hint}`joader reproduce --list` names them all"
@@ -59,16 +69,22 @@ def as_table(run: Run) -> Table:
         title_justify="left",
     )
     table.add_column(figure.case_label, no_wrap=True)
-    for heading in (figure.x_label, figure.paper_label, f"ours: {figure.ours}", "baseline"):
+    x_label = [figure.x_label] if figure.x_label else []  # bars have no x
+    for heading in (*x_label, figure.paper_label, f"ours: {figure.ours}", "baseline"):
         table.add_column(heading, justify="right")
     table.add_column("ours / baseline", justify="right")
+    # A line between cases; between panels, if each case is one row.
+    single = len({row.case for row in run.rows}) == len(run.rows)
     before = None
     for row in run.rows:
-        if before not in (None, row.case):
+        group, last = (
+            (case.partition(": ")[0] if single and case else case) for case in (row.case, before)
+        )
+        if last not in (None, group) and (figure.panels or not single):
             table.add_section()
         table.add_row(
             row.case if row.case != before else "",
-            number(row.x),
+            *([number(row.x)] if x_label else []),
             number(row.paper),
             number(row.ours),
             number(row.baseline),

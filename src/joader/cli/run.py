@@ -78,4 +78,6 @@ def as_json(run: Run) -> str:
         "seconds": run.seconds,
         "rows": [asdict(row) for row in run.rows],
     }
+    if notes := run.figure.notes(run.effort):
+        body["notes"] = list(notes)
     return json.dumps(body, indent=1) + "\n"

@@ -6,5 +6,6 @@ is), `crew` (the workers that one loader brings, and what each has in hand), `bl
 slow or dead worker), `actions` (what can be decided), `staff` (who is here and who has what),
 `feeding` (which worker gets which rows), `reports` and `watch` (what follows from reports and from
 time), `dispatch` (all of it), `whereabouts` (in words). The engine brings the figures that they
-decide by: `Reader.lasts_s`, `Reader.holding`. `policies` say how much of all workers each gets.
+decide by: `Reader.lasts_s`, `Reader.holding`. `policies` say how much of all workers each gets;
+`nodes` what many machines decide together.
 """

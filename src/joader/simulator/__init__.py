@@ -1,8 +1,9 @@
 """Jobs on a virtual clock, through the engine that runs in production: what would be shared?
 
 Reading order: `job`, `timeline`, `choices`, `simulate`, `runs`, `figures`, `appendix`, `insertion`;
-samplers alone, without the engine: `opportunistic`, `sharing`, `streams_figure`. Machines on which
-things take time, and the schedule decides, too: `machine/`.
+samplers alone, without the engine: `opportunistic`, `sharing`, `streams_figure`; one job on many
+nodes: `many_nodes`; workers among jobs: `shares_over_time`. Machines on which things take time, and
+the schedule decides, too: `machine/`. Figures of the papers: `papers/`, `every_figure`.
 """
 
 from joader.simulator.job import Job

@@ -65,7 +65,8 @@ class Figure:
     `varies` says what a case is: other *sets* (each with a curve of ours and one of the baseline),
     another curve of *ours*, or another *baseline*. `scale` says how large a run is, `steps` how
     often `rows` will tick. A figure with `panels` has one plot for each, named before the colon of
-    a case, with its own label of x.
+    a case, with its own label of x. `log` names the axes that are logarithmic. `notes` say what was
+    fitted to what, for people and programs.
     """
 
     name: str
@@ -82,6 +83,8 @@ class Figure:
     rows: RowMaker
     steps: Callable[[Effort], int]
     panels: Mapping[str, str] = field(default_factory=dict)
+    log: Literal["", "x", "y", "xy"] = ""
+    notes: Callable[[Effort], Sequence[str]] = lambda effort: ()
 
 
 def mean_misses(

@@ -1,0 +1,54 @@
+"""Every figure that can be rerun, by name, in the order in which they are listed."""
+
+from joader.simulator.appendix import FIGURES
+from joader.simulator.papers import (
+    adloader_contention,
+    adloader_dynamic,
+    adloader_static,
+    joader_fig5,
+    joader_fig6,
+    joader_fig7a,
+    joader_fig7b,
+    joader_io,
+    joader_table1,
+    lobster_gpu_use,
+    lobster_hits,
+    lobster_imbalance,
+    lobster_reuse,
+    locality_balance,
+    locality_epochs,
+    locality_imbalance,
+    locality_model,
+    locality_scaling,
+    locality_waiting,
+)
+from joader.simulator.streams_figure import STREAMS
+
+JOADER = (
+    joader_table1.FIGURE,
+    joader_fig5.FIGURE,
+    joader_fig6.FIGURE,
+    joader_fig7a.FIGURE,
+    joader_fig7b.FIGURE,
+    joader_io.FIGURE,
+)
+ADLOADER = (adloader_static.FIGURE, adloader_dynamic.FIGURE, adloader_contention.FIGURE)
+LOBSTER = (
+    lobster_reuse.FIGURE,
+    lobster_hits.FIGURE,
+    lobster_gpu_use.FIGURE,
+    lobster_imbalance.FIGURE,
+)
+LOCALITY = (
+    locality_waiting.FIGURE,
+    locality_imbalance.FIGURE,
+    locality_balance.FIGURE,
+    locality_model.FIGURE,
+    locality_scaling.FIGURE,
+    locality_epochs.FIGURE,
+)
+OF_THE_PAPERS = {
+    **FIGURES,
+    **{figure.name: figure for figure in (*JOADER, *ADLOADER, *LOBSTER, *LOCALITY)},
+}
+EVERY_FIGURE = {**OF_THE_PAPERS, STREAMS.name: STREAMS}
