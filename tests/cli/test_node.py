@@ -45,7 +45,8 @@ def test_a_daemon_goes_up_says_how_it_is_and_goes_down(joader) -> None:  # type:
     assert (shown["workers"], shown["worker_processes"]) == (0, [])  # they come with jobs
     figures = {"memory", "workers", "worker_processes", "jobs", "totals", "crews"}
     assert set(shown) == {
-        *("version", "running", "pid", "socket", "started_by", "cgroup"),
+        *("version", "running", "pid", "socket", "started_by", "cgroup", "time", "uptime_s"),
+        *("cores", "delivered_per_s", "prepared_per_s", "cpu_cores", "flow"),
         *figures,
     }
     assert "32.0 MiB" in joader("status").stdout

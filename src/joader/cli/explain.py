@@ -9,25 +9,18 @@ from typing import Any
 
 from joader.cli.console import Console, write
 from joader.cli.node import counted
-from joader.client.reading.connection import Connection
+from joader.client.watcher import Watcher
 from joader.errors import BadArgument
-from joader.messages import AskExplain, AskStatus, Explained, Status
 from joader.recipe.fingerprint.shorthand import first_difference
-from joader.statistics import JobStatistics, from_json
-
-_ASK_S = 10.0
+from joader.statistics import JobStatistics
 
 
 def explain(first: str, second: str, as_json: bool) -> int:
     """Ask the daemon about two jobs and put the answer into words."""
-    connection = Connection(start=False)
-    try:
-        jobs = from_json(connection.ask(AskStatus(), Status, _ASK_S).body).jobs
-        numbers = [_number(name, jobs) for name in (first, second)]
-        answer = connection.ask(AskExplain(*numbers), Explained, _ASK_S)
-    finally:
-        connection.close()
-    facts = json.loads(answer.body)
+    with Watcher() as watcher:
+        jobs = watcher.status().jobs
+        one_id, other_id = (job_number(name, jobs) for name in (first, second))
+        facts = json.loads(watcher.explained(one_id, other_id))
     one, other = facts["jobs"]
     facts["why_not"] = why_not(one, other, facts["same_recipe"], facts["rows_in_common"])
     if as_json:
@@ -41,7 +34,7 @@ def explain(first: str, second: str, as_json: bool) -> int:
     return 0
 
 
-def _number(name: str, jobs: Sequence[JobStatistics]) -> int:
+def job_number(name: str, jobs: Sequence[JobStatistics]) -> int:
     """Return the number of a job given by number, process or name."""
     for key in ("id", "pid", "name"):
         found = [job.id for job in jobs if str(getattr(job, key)) == name]

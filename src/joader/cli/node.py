@@ -13,17 +13,15 @@ from rich.table import Table
 
 from joader.cli.console import Console, write
 from joader.cli.other_daemon import OtherDaemon, other_daemon
-from joader.client.reading.connection import Connection
+from joader.client.watcher import Watcher
 from joader.config import size_in_bytes, socket_path
 from joader.daemon.lifecycle import connected, log_path, start
 from joader.daemon.start_lock import start_lock
 from joader.errors import BadArgument, NoDaemon, Overdue, Refusal
-from joader.messages import AskStatus, Status, Stop
-from joader.statistics import JobStatistics, NodeStatistics, from_json, saved
+from joader.statistics import JobStatistics, NodeStatistics, saved
 from joader.wire import readable
 
 _DOWN_S = 20.0
-_ASK_S = 10.0
 _COUNTS = ("position", "delivered", "prepared", "shared")
 
 
@@ -57,18 +55,18 @@ def up(memory: str | None, workers: int | None, detach: bool) -> int:
 def down(force: bool) -> int:
     """Stop the daemon and wait until it is gone."""
     try:
-        connection = Connection(start=False)
+        watcher = Watcher()
     except Refusal as refusal:
         return _end_other(other_daemon(refusal))
-    jobs = _asked(connection).jobs
+    jobs = watcher.status().jobs
     if jobs and not force:
         names = ", ".join(f"{job.name} (process {job.pid})" for job in jobs)
-        connection.close()
+        watcher.close()
         read = f"{counted(len(jobs), 'job')} {'reads' if len(jobs) == 1 else 'read'}"
         raise BadArgument(f"{read}: {names}; end them first, or use --force")
-    with _ending(connection.daemon_pid):
-        connection.send(Stop())
-        connection.close()
+    with _ending(watcher.daemon_pid):
+        watcher.stop()
+        watcher.close()
     write("joader: the daemon has ended\n", sys.stdout)
     return 0
 
@@ -100,7 +98,8 @@ def status(as_json: bool) -> int:
     """Show what runs and how much is shared; return 1 if no daemon answers."""
     path = socket_path()
     try:
-        connection = Connection(start=False)
+        with Watcher() as watcher:
+            node = watcher.status()
     except (Refusal, NoDaemon) as error:
         # The same keys as with a daemon, so that scripts need not ask which it is.
         nothing = {**asdict(NodeStatistics()), "running": False, "socket": str(path)}
@@ -112,8 +111,6 @@ def status(as_json: bool) -> int:
             raise error from None
         write(json.dumps({**nothing, "error": str(error)}) + "\n", sys.stdout)
         return 1
-    node = _asked(connection)
-    connection.close()
     if as_json:
         shown = {**asdict(node), "running": True, "socket": str(path)}
         write(json.dumps(shown) + "\n", sys.stdout)
@@ -123,15 +120,6 @@ def status(as_json: bool) -> int:
     if node.jobs:
         console.print(_jobs(node.jobs))
     return 0
-
-
-def _asked(connection: Connection) -> NodeStatistics:
-    """Ask a daemon for its status."""
-    try:
-        return from_json(connection.ask(AskStatus(), Status, _ASK_S).body)
-    except TimeoutError as error:
-        pid = connection.daemon_pid
-        raise Overdue(f"the daemon (process {pid}) has not answered in {_ASK_S:.0f} s") from error
 
 
 def _summary(node: NodeStatistics, path: Path) -> str:

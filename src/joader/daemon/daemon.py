@@ -20,6 +20,7 @@ from joader.config import DaemonConfig
 from joader.daemon import reports
 from joader.daemon.door import Door, most_clients
 from joader.daemon.drain import Drain
+from joader.daemon.history import STEP_S, History
 from joader.daemon.layouts import Layouts
 from joader.daemon.reception import Reception
 from joader.daemon.registration import Registration
@@ -30,6 +31,7 @@ from joader.memory import Arena
 from joader.messages import (
     Announce,
     AskExplain,
+    AskRun,
     AskStatus,
     AskWhy,
     Begin,
@@ -50,12 +52,13 @@ from joader.messages import (
     Refuse,
     Register,
     Release,
+    Run,
     Sized,
     Status,
     Stop,
     Want,
 )
-from joader.statistics import NodeStatistics, to_json
+from joader.statistics import NodeStatistics, PoolStatistics, to_json
 from joader.wire import Allowance
 from joader.workers.pool import Pool
 
@@ -92,9 +95,11 @@ class Daemon:
             self.arena,
             self.pool,
             most_clients=most_clients(config.workers),
-            new_session=lambda pid: Session(pid, self._from_client, self._ended, self.allowance),
+            new_session=self._new_session,
             stop=self.stop,
         )
+        self.history = History(asyncio.get_running_loop().time())
+        self._note_moment()
         threading.Thread(target=self._touch_ahead, daemon=True).start()
 
     @property
@@ -114,17 +119,25 @@ class Daemon:
         """End when all batches asked for are delivered and copied."""
         self.draining.begin(door)
 
+    def _new_session(self, pid: int, watches: bool) -> Session:
+        return Session(pid, self._from_client, self._ended, self.allowance, watches)
+
     # Messages in.
 
     def _from_client(self, session: Session, message: Any) -> None:
         try:
             match message:
+                case Register() if session.watches:
+                    raise BadMessage("a watcher cannot register a job")
                 case Register() if self.draining.begun or self.stop.is_set():
                     session.end()  # it will ask the next daemon
                 case Register():
                     self.registration.register(session, message)
                 case AskStatus():
                     session.send(Status(to_json(self.statistics())))
+                case AskRun():
+                    run = self.history.run(self.statistics(), message.since)
+                    session.send(Run(to_json(run)))
                 case AskExplain():
                     pair = map(self.registration.session_of, (message.one, message.other))
                     facts = reports.explained(self.engine, self.registration.pieces, *pair)
@@ -157,6 +170,7 @@ class Daemon:
                 raise BadMessage(f"{MOST_OWED} batches were asked for and not read; read them")
             case Want():
                 session.owed += 1
+                session.note_wait(message.waited_s)
                 # By our clock, whatever the client says: paces of jobs are compared.
                 self._tell(replace(message, job=job, now=asyncio.get_running_loop().time()))
             case Know():
@@ -171,9 +185,12 @@ class Daemon:
                 raise BadMessage(f"{type(message).__name__} is not for a daemon")
 
     def _ended(self, session: Session) -> None:
-        self.reception.client_left()
+        self.reception.client_left(session.watches)
         if self._broken:
             return  # the engine may believe anything: it is not told any more
+        if session.job in self.sessions:
+            counted = reports.job(session, (), self.engine.statistics(), self.pool.statistics())
+            self.history.left(counted)
         self.registration.leave(session)
         self.draining.stop_if_empty()
 
@@ -307,13 +324,26 @@ class Daemon:
 
     def statistics(self) -> NodeStatistics:
         """Return what `joader status --json` prints."""
+        now = asyncio.get_running_loop().time()
+        return self.history.seen(now, self._counted(self.pool.statistics()))
+
+    def _counted(self, pool: PoolStatistics) -> NodeStatistics:
         return reports.node(
             self.engine.statistics(),
-            self.pool.statistics(),
+            pool,
             self.sessions.values(),
             past=self.registration.past,
             config=self.config,
         )
+
+    def _note_moment(self) -> None:
+        """Note what was done in the last second, now and again and again."""
+        loop = asyncio.get_running_loop()
+        if self.stop.is_set():
+            return
+        loop.call_later(STEP_S, self._note_moment)
+        pool = self.pool.statistics()
+        self.history.note(loop.time(), self._counted(pool), pool.cpu_s)
 
     def _touch_ahead(self) -> None:
         """Have the kernel allocate the arena in steps, ahead of what is used."""

@@ -5,6 +5,7 @@ Functions only: they read what engine, pool and sessions know at this moment, an
 
 import json
 import os
+import time
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
@@ -19,7 +20,9 @@ from joader.engine import Engine
 from joader.engine.pieces import Pieces
 from joader.messages import Why
 from joader.statistics import (
+    CrewStatistics,
     EngineStatistics,
+    FlowStatistics,
     JobStatistics,
     NodeStatistics,
     PoolStatistics,
@@ -38,8 +41,9 @@ def node(
     past: ReadStatistics,
     config: DaemonConfig,
 ) -> NodeStatistics:
-    """Put together what `joader status --json` prints; `past`: what jobs got that have left."""
-    jobs = tuple(_job(session, engine) for session in sessions if session.job in engine.jobs)
+    """Put together all that is counted; `past`: what jobs got that have left."""
+    here = [session for session in sessions if session.job in engine.jobs]
+    jobs = tuple(job(session, here, engine, pool) for session in here)
     read = sum(engine.jobs.values(), past)
     return NodeStatistics(
         pid=os.getpid(),
@@ -51,13 +55,20 @@ def node(
         started_by=config.started_by or None,
         cgroup=cgroup(),
         crews=pool.crews,
+        time=time.time(),
+        cores=config.workers,
+        flow=sum((one.flow for one in jobs), FlowStatistics()),
     )
 
 
-def _job(session: Session, engine: EngineStatistics) -> JobStatistics:
-    job = session.job or 0
+def job(
+    session: Session, sessions: Iterable[Session], engine: EngineStatistics, pool: PoolStatistics
+) -> JobStatistics:
+    """Put together what is counted of one of these jobs."""
+    number = session.job or 0
+    crew = next((crew for crew in pool.crews if number in crew.jobs), None)
     return JobStatistics(
-        id=job,
+        id=number,
         name=session.name,
         table=session.table,
         pid=session.pid,
@@ -65,8 +76,43 @@ def _job(session: Session, engine: EngineStatistics) -> JobStatistics:
         world_size=session.world_size,
         epoch=session.epoch,
         position=session.delivered,
-        **asdict(engine.jobs[job]),
+        **asdict(engine.jobs[number]),
+        dataset=session.dataset,
+        rows=session.rows,
+        shares_with=_company(session, sessions),
+        taken_from=engine.taken_from.get(number, {}),
+        wait_s=round(session.wait_s, 3),
+        row_s=crew.row_s if crew else 0.0,
+        own_row_s=crew.own_row_s if crew else 0.0,
+        why=_why_these_workers(crew, pool),
+        flow=engine.flow.get(number, FlowStatistics()),
     )
+
+
+def _company(session: Session, sessions: Iterable[Session]) -> tuple[int, ...]:
+    """Return who prepares the same rows in the same way; ranks of one job never do."""
+    code = session.common or session.recipe
+    return tuple(
+        other.job or 0
+        for other in sessions
+        if other is not session
+        and (other.common or other.recipe) == code
+        and not (session.team and other.team == session.team)
+    )
+
+
+def _why_these_workers(crew: CrewStatistics | None, pool: PoolStatistics) -> str:
+    if crew is None:
+        return "brings none: takes what others prepare, reads the rest itself"
+    if not crew.workers:
+        if crew.on_their_way:
+            return f"{crew.on_their_way} on their way"
+        return "none needed: its rows are there, or others prepare them"
+    count = f"{len(crew.workers)} of {len(pool.processes)}"
+    if not crew.queued and not crew.in_hand:
+        return f"{count}, idle: nothing waits"
+    loan = "lent to others when idle" if crew.lends else "for this job alone"
+    return f"{count}, {crew.queued + crew.in_hand:,} rows in work, {loan}"
 
 
 def why(engine: Engine, pool: Pool, pieces: Pieces, session: Session) -> Why:

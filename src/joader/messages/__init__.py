@@ -27,7 +27,8 @@
     client  → daemon   Release          copied: the slots may be used again
     daemon  → client   Refuse           why this job cannot be served
 
-At any time AskWhy → Why (what a late batch waits for), AskStatus → Status, AskExplain → Explained.
+At any time AskWhy → Why (what a late batch waits for), AskExplain → Explained, AskStatus → Status,
+AskRun → Run (figures with their history). Who only asks says Hello as a watcher.
 
 The engine takes the same values as *events* and gives them as *instructions*; Lost, Late, Inspect
 and Leave are events that the daemon itself finds out, Forget is an instruction for it alone. The
@@ -56,7 +57,17 @@ from joader.messages.fields import (
     from_bytes,
 )
 from joader.messages.greetings import Hello, Stop, Welcome
-from joader.messages.questions import AskExplain, AskStatus, AskWhy, Differs, Explained, Status, Why
+from joader.messages.questions import (
+    AskExplain,
+    AskRun,
+    AskStatus,
+    AskWhy,
+    Differs,
+    Explained,
+    Run,
+    Status,
+    Why,
+)
 from joader.messages.reading import (
     Announce,
     Begin,
@@ -88,8 +99,10 @@ from joader.messages.work import (
     Sized,
 )
 
-FromClient = Register | Begin | Know | Want | Release | AskWhy | AskStatus | AskExplain | Stop
-ToClient = Registered | Announce | Deliver | Differs | Refuse | Why | Status | Explained
+Asks = AskStatus | AskRun | AskExplain
+Answers = Status | Run | Explained
+FromClient = Register | Begin | Know | Want | Release | AskWhy | Asks | Stop
+ToClient = Registered | Announce | Deliver | Differs | Refuse | Why | Answers
 ToWorker = Prepare | Finish | Compare | Place | Drop | HandBack | Stop
 FromWorker = Prepared | Sized | Failed | Compared | NotBegun
 ToNursery = Bear | Slay | Stop
@@ -118,10 +131,13 @@ __all__ = [
     "MY_JOB",
     "PROTOCOL",
     "Announce",
+    "Answers",
     "Array",
     "AskExplain",
+    "AskRun",
     "AskStatus",
     "AskWhy",
+    "Asks",
     "Attend",
     "Bear",
     "Begin",
@@ -162,6 +178,7 @@ __all__ = [
     "Register",
     "Registered",
     "Release",
+    "Run",
     "Sized",
     "Slay",
     "Status",

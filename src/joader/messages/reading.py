@@ -112,6 +112,7 @@ class Want(Message, frozen=True):
     now: float = 0.0  # the daemon's clock, whatever the client says
     positions: Array | None = None
     times: Array | None = None
+    waited_s: float = 0.0  # how long its loader has waited for batches so far, for who looks
 
 
 class Deliver(Message, frozen=True):

@@ -82,6 +82,11 @@ class Crew:
         """How many workers there are, or will be in a moment, that take work."""
         return len(self.born) + sum(not (one.leaving or one.late) for one in self.workers)
 
+    @property
+    def paced(self) -> bool:
+        """Whether it is known how long its rows take."""
+        return self.queue.shared.pace.known_s > 0
+
     def note_room(self, worker: Worker) -> None:
         """Note whether a worker takes more, after what it has in hand has changed."""
         if worker.leaving or worker.gone or worker.alone or worker.late:

@@ -278,7 +278,10 @@ class Dispatch:
     # Figures and questions.
 
     def statistics(self) -> tuple[CrewStatistics, ...]:
-        """Return who is in each crew, and how much it has to do."""
+        """Return who is in each crew, how much it has to do, and how long that takes."""
+        paces = {crew.code: crew.queue.shared.pace for crew in self.staff.crews.values()}
+        # A crew whose rows others prepare has no pace of its own; theirs is as good.
+        paces |= {c.code: c.queue.shared.pace for c in self.staff.crews.values() if c.paced}
         return tuple(
             CrewStatistics(
                 ticket=crew.ticket[:_SHOWN_LETTERS],
@@ -288,6 +291,8 @@ class Dispatch:
                 queued=len(crew.queue) + self.staff.held_by(crew),
                 in_hand=sum(len(worker.busy) for worker in crew.workers),
                 on_their_way=len(crew.born),
+                row_s=paces[crew.code].known_s,
+                own_row_s=crew.queue.own_pace.known_s,
             )
             for crew in self.staff.crews.values()
         )

@@ -54,6 +54,7 @@ class Pool:
         return PoolStatistics(
             processes=tuple(hand.pid for hand in self._hands.values()),
             crews=self.dispatch.statistics(),
+            cpu_s={hand.pid: hand.cpu_s() for hand in self._hands.values()},
         )
 
     # Jobs come and go.

@@ -147,7 +147,7 @@ class Delivery:
             self.connection = self._loader.connect(request.count)
             self._begin()
         else:
-            self.connection.send(request)
+            self.connection.send(replace(request, waited_s=self._loader.waited_s))
 
     def _learn(self, news: Announce) -> None:
         """Note what a rank's pass reads next, so that it can go on without this daemon."""

@@ -75,6 +75,11 @@ class Reading:
         """How long a batch may take."""
         return self._loader.timeout_s
 
+    @property
+    def waited_s(self) -> float:
+        """How long the loader has waited for batches, in all its passes."""
+        return self._counts.wait_s
+
     def connect(self, batch_size: int = 0) -> Connection | Alone:
         """Register with the daemon, for the rows of this pass."""
         return self._current.connect(self._job, batch_size, self._loader.address, self.timeout_s)
