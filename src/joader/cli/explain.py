@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Any
 
 from joader.cli.console import Console, write
-from joader.cli.node import counted
+from joader.cli.words import counted
 from joader.client.watcher import Watcher
 from joader.errors import BadArgument
 from joader.recipe.fingerprint.shorthand import first_difference

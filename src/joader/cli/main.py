@@ -4,16 +4,21 @@ Exit codes: 0 done; 1 an error of ours or of the machine; 2 wrong arguments; 130
 """
 
 import argparse
+import io
 import sys
 from collections.abc import Sequence
 
 from joader import __version__
 from joader.cli.console import drop, write
+from joader.cli.screens import add_screens
 from joader.errors import JoaderError, UserError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without a letter shows "?" instead
     try:
         try:
             return _run(arguments)
@@ -44,6 +49,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"joader {__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_node(commands)
+    add_screens(commands)
     _add_datasets(commands)
     _add_reproduce(commands)
     _add_demo(commands)

@@ -10,9 +10,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rich.table import Table
+from rich.text import Text
 
 from joader.cli.console import Console, write
 from joader.cli.other_daemon import OtherDaemon, other_daemon
+from joader.cli.words import counted, part, printable, size
 from joader.client.watcher import Watcher
 from joader.config import size_in_bytes, socket_path
 from joader.daemon.lifecycle import connected, log_path, start
@@ -136,13 +138,13 @@ def _summary(node: NodeStatistics, path: Path) -> str:
             f"started by a job, process {node.started_by}: it may end with that job's cgroup, "
             f"{node.cgroup or '/'} (`joader up` starts a separate daemon)",
         )
-    part = saved(totals)
-    if part is None:
+    saves = saved(totals)
+    if saves is None:
         lines.append("no samples delivered yet")
     else:
         lines.append(
             f"{totals.delivered:,} samples delivered, {totals.prepared:,} prepared: "
-            f"{part:.0%} of the work was saved"
+            f"{saves:.0%} of the work was saved"
         )
     return "\n".join(lines)
 
@@ -153,33 +155,12 @@ def _jobs(jobs: Sequence[JobStatistics]) -> Table:
     for column in (*columns, "saved"):
         table.add_column(column, justify="left" if column == "name" else "right")
     for job in jobs:
-        table.add_row(*(_cell(job, column) for column in columns), _saved(job))
+        table.add_row(*(Text(_cell(job, column)) for column in columns), part(saved(job)))
     return table
 
 
 def _cell(job: JobStatistics, column: str) -> str:
     if column == "name" and job.world_size > 1:
-        return f"{job.name}, rank {job.rank}"
+        return f"{printable(job.name)}, rank {job.rank}"
     value = getattr(job, column)
-    return f"{value:,}" if column in _COUNTS else str(value)
-
-
-def _saved(job: JobStatistics) -> str:
-    """Return the share of a job's samples that were already prepared, for itself or another job."""
-    part = saved(job)
-    return "-" if part is None else f"{part:.0%}"
-
-
-def counted(count: int, name: str) -> str:
-    """Return a number of things in words."""
-    return f"{count:,} {name}{'' if count == 1 else 's'}"
-
-
-def size(count: int) -> str:
-    """Return a number of bytes in words."""
-    value = float(count)
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if value < 1024 or unit == "GiB":
-            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
-        value /= 1024
-    return ""
+    return f"{value:,}" if column in _COUNTS else printable(str(value))

@@ -108,7 +108,7 @@ def _why_these_workers(crew: CrewStatistics | None, pool: PoolStatistics) -> str
         if crew.on_their_way:
             return f"{crew.on_their_way} on their way"
         return "none needed: its rows are there, or others prepare them"
-    count = f"{len(crew.workers)} of {len(pool.processes)}"
+    count = f"{len(crew.workers)} of {len(pool.processes)} workers"
     if not crew.queued and not crew.in_hand:
         return f"{count}, idle: nothing waits"
     loan = "lent to others when idle" if crew.lends else "for this job alone"
