@@ -188,7 +188,7 @@ class JobMomentStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MomentStatistics:
-    """What a node did in the `seconds` before `time`."""
+    """What a node did in the `seconds` before `time`; moments overlap, and minutes do not."""
 
     time: float
     seconds: float

@@ -84,6 +84,12 @@ def test_hits_save_what_a_row_took_at_that_time() -> None:
     assert (gone.delivered, gone.saved_s) == (30, pytest.approx(7.0))
 
 
+def test_a_moment_looks_back_five_seconds_so_that_single_batches_are_no_spikes() -> None:
+    nodes = [node(float(second), read(JOB, 100 * (second // 2), 0)) for second in range(12)]
+    rates = [one.delivered_per_s for one in after(*nodes).run(nodes[-1]).moments]
+    assert set(rates[5:]) == {40.0, 60.0}  # two or three batches of 100 in five seconds
+
+
 def test_a_job_waits_as_it_says_or_all_the_time_if_it_gets_nothing() -> None:
     waits = read(JOB, 10, 10, wait_s=0.25)
     history = after(node(1.0, JOB), node(2.0, waits))

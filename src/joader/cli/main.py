@@ -66,6 +66,10 @@ def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         metavar="N",
         help="processes that prepare at the same time (default: one per core)",
     )
+    up.add_argument(
+        "--log-format", choices=("text", "json"), help="of the daemon's log (default: text)"
+    )
+    up.add_argument("--no-dashboard", action="store_true", help="serve no page about it")
     up.set_defaults(run=_up)
     down = commands.add_parser("down", help="stop the daemon")
     down.add_argument("--force", action="store_true", help="even if jobs are reading")
@@ -159,9 +163,17 @@ def _add_json(command: argparse.ArgumentParser) -> None:
 
 
 def _up(options: argparse.Namespace) -> int:
-    from joader.cli.node import up
+    from joader.cli.node import Up, up
 
-    return up(options.memory, options.workers, options.detach)
+    return up(
+        Up(
+            memory=options.memory,
+            workers=options.workers,
+            log_format=options.log_format,
+            detach=options.detach,
+            dashboard=not options.no_dashboard,
+        )
+    )
 
 
 def _down(options: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.table import Table
@@ -19,7 +19,7 @@ from joader.client.watcher import Watcher
 from joader.config import size_in_bytes, socket_path
 from joader.daemon.lifecycle import connected, log_path, start
 from joader.daemon.start_lock import start_lock
-from joader.errors import BadArgument, NoDaemon, Overdue, Refusal
+from joader.errors import BadArgument, JoaderError, MissingExtra, NoDaemon, Overdue, Refusal
 from joader.statistics import JobStatistics, NodeStatistics, saved
 from joader.wire import readable
 
@@ -27,31 +27,60 @@ _DOWN_S = 20.0
 _COUNTS = ("position", "delivered", "prepared", "shared")
 
 
-def up(memory: str | None, workers: int | None, detach: bool) -> int:
+@dataclass(frozen=True)
+class Up:
+    """How a daemon is started."""
+
+    memory: str | None = None
+    workers: int | None = None
+    log_format: str | None = None
+    detach: bool = False
+    dashboard: bool = True
+
+
+def up(options: Up) -> int:
     """Start the daemon, in the background or here."""
     path = socket_path()
     arguments = ["--idle=0"]
-    if memory:
-        arguments.append(f"--memory={size_in_bytes(memory)}")
-    if workers:
-        arguments.append(f"--workers={workers}")
+    if options.memory:
+        arguments.append(f"--memory={size_in_bytes(options.memory)}")
+    if options.workers:
+        arguments.append(f"--workers={options.workers}")
+    if options.log_format:
+        arguments.append(f"--log-format={options.log_format}")
     with start_lock(path):
         running = connected(path)
         if running is not None:
             running.close()
             raise BadArgument(f"a daemon already runs at {path}; `joader status` shows it")
-        if detach:
+        if options.detach:
             pid = start(path, arguments)
             write(
                 f"joader: daemon {pid} listens at {path}; it writes to {log_path()}\n", sys.stdout
             )
+            _open_dashboard(options)
             return 0
     from joader.daemon.main import main
 
+    _open_dashboard(options)
     write(f"joader: listening at {path}; Ctrl-C stops it\n", sys.stdout)
     sys.argv = ["joader.daemon", f"--socket={path}", *arguments]
     main()
     return 0
+
+
+def _open_dashboard(options: Up) -> None:
+    """Have a dashboard beside the daemon, if it is wanted and installed."""
+    if not options.dashboard:
+        return
+    from joader.cli.dashboard import beside_daemon
+
+    try:
+        write(f"joader: {beside_daemon().url} shows what runs\n", sys.stdout)
+    except MissingExtra:
+        pass  # `joader dashboard` says what to install
+    except JoaderError as error:
+        write(f"joader: there is no dashboard: {error}\n", sys.stderr)
 
 
 def down(force: bool) -> int:

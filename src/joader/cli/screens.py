@@ -9,6 +9,7 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 def add_screens(commands: Commands) -> None:
     """Add them to the command line."""
     _add_top(commands)
+    _add_dashboard(commands)
 
 
 def _add_top(commands: Commands) -> None:
@@ -22,7 +23,31 @@ def _add_top(commands: Commands) -> None:
     top.set_defaults(run=_top)
 
 
+def _add_dashboard(commands: Commands) -> None:
+    command = commands.add_parser(
+        "dashboard",
+        help="the same in a browser, with history; metrics for Prometheus",
+        description="Open a page that shows what runs and what ran, live. It is served on this "
+        "machine only, by a process that ends when nobody looks, and its address contains a token.",
+    )
+    command.add_argument("--port", type=int, default=0, help="to listen at (default: any)")
+    command.add_argument("--no-browser", action="store_true", help="print its address only")
+    command.add_argument(
+        "--save", metavar="FILE", help="write what it shows to one .html or .json file instead"
+    )
+    command.add_argument("--json", action="store_true", help="print its address as JSON")
+    command.set_defaults(run=_dashboard)
+
+
 def _top(options: argparse.Namespace) -> int:
     from joader.cli.top.top import top
 
     return top(options.once)
+
+
+def _dashboard(options: argparse.Namespace) -> int:
+    from joader.cli import dashboard
+
+    if options.save:
+        return dashboard.save(options.save)
+    return dashboard.dashboard(options.port, not options.no_browser, options.json)

@@ -101,9 +101,11 @@ class Watcher:
         self.close()
 
     def _ask(self, question: msgspec.Struct, kind: type[T]) -> T:
-        self._channel.send(question)
         try:
+            self._channel.send(question)
             answer = self._channel.receive(self._answer_s)
+        except ConnectionLost as error:
+            raise ConnectionLost(f"the daemon (process {self.daemon_pid}) has ended") from error
         except TimeoutError as error:
             raise Overdue(
                 f"the daemon (process {self.daemon_pid}) has not answered in {self._answer_s:.0f} s"

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from joader.config import DaemonConfig
-from joader.daemon import reports
+from joader.daemon import log_format, reports
 from joader.daemon.door import Door, most_clients
 from joader.daemon.drain import Drain
 from joader.daemon.history import STEP_S, History
@@ -151,7 +151,11 @@ class Daemon:
         except JoaderError as error:
             session.refuse(str(error))
         except Exception:  # one client's message must not end the daemon of all others
-            log.exception("job %s, process %d: %.200r", session.job, session.pid, message)
+            log.exception(
+                "job %s, process %d: %.200r",
+                *(session.job, session.pid, message),
+                extra=log_format.event("bad_message", job=session.job, pid=session.pid),
+            )
             session.refuse("the daemon failed on a message: a bug, please report it with its log")
 
     def _from_job(self, session: Session, job: int, message: Any) -> None:
@@ -217,6 +221,7 @@ class Daemon:
             log.warning(
                 "job %d (%s): row %d differs from what others prepared",
                 *(event.job, session.name, row),
+                extra=log_format.event("rows_differ", job=event.job, name=session.name, row=row),
             )
             session.send(Differs(row))
 
@@ -240,7 +245,10 @@ class Daemon:
 
         Jobs go on with the next daemon from what they have.
         """
-        log.exception("a bug in joader, please report it; the daemon ends, and jobs start another")
+        log.exception(
+            "a bug in joader, please report it; the daemon ends, and jobs start another",
+            extra=log_format.event("daemon_broken", pid=os.getpid()),
+        )
         self._broken = True
         self.draining.end_all()
 
@@ -295,6 +303,11 @@ class Daemon:
         session = self.registration.remove(refusal.job)
         if session is None:
             return
+        log.info(
+            "job %d is refused: %s",
+            *(refusal.job, refusal.reason),
+            extra=log_format.event("job_refused", job=refusal.job, name=session.name),
+        )
         if self.draining.begun:
             session.end()  # the next daemon may have what it wants
         else:

@@ -24,13 +24,14 @@ _MOMENTS = 600
 _MINUTES = 24 * 60
 _OF_A_MINUTE = 60
 _PAST = 64
-# "Of late" is the mean of so many moments: steady enough to read, quick enough to follow.
-_LATE = 5
+# A moment looks back so many steps: a job reads a batch and then none for a while, so what is done
+# in one second alone says little.
+_BACK = 5
 
 
 @dataclass(frozen=True)
 class _Before:
-    """Figures at the end of the moment before."""
+    """Figures at the end of an earlier moment."""
 
     now: float
     node: NodeStatistics
@@ -44,7 +45,7 @@ class History:
     def __init__(self, now: float) -> None:
         """Begin now, by a monotonic clock."""
         self._began = now
-        self._before: _Before | None = None
+        self._before: deque[_Before] = deque(maxlen=_BACK)
         self._moments: deque[MomentStatistics] = deque(maxlen=_MOMENTS)
         self._minutes: deque[MomentStatistics] = deque(maxlen=_MINUTES)
         self._minute: list[MomentStatistics] = []
@@ -54,13 +55,14 @@ class History:
 
     def note(self, now: float, node: NodeStatistics, cpu_s: Mapping[int, float]) -> None:
         """Take in figures as counted; `cpu_s` is what each worker process has had."""
-        jobs = {job.id: job for job in node.jobs}
-        before, self._before = self._before, _Before(now, node, jobs, cpu_s)
-        if before is None or now <= before.now:
+        after = _Before(now, node, {job.id: job for job in node.jobs}, cpu_s)
+        if not self._before:
+            self._before.append(after)
             return
         for job in node.jobs:
-            self._note_saved(job, before.jobs.get(job.id))
-        moment = _moment(before, self._before)
+            self._note_saved(job, self._before[-1].jobs.get(job.id))
+        moment = _moment(self._before[0], after)
+        self._before.append(after)
         self._moments.append(moment)
         self._minute.append(moment)
         if len(self._minute) == _OF_A_MINUTE:
@@ -69,12 +71,12 @@ class History:
 
     def left(self, job: JobStatistics) -> None:
         """Keep the last figures of a job that leaves."""
-        self._note_saved(job, self._before.jobs.get(job.id) if self._before else None)
+        self._note_saved(job, self._before[-1].jobs.get(job.id) if self._before else None)
         self._past.append(replace(job, saved_s=self._saved_s.pop(job.id, 0.0)))
 
     def seen(self, now: float, node: NodeStatistics) -> NodeStatistics:
         """Return figures as counted, with those that follow from what came before."""
-        late = mean(list(self._moments)[-_LATE:])
+        late = self._moments[-1] if self._moments else mean(())
         return replace(
             node,
             uptime_s=round(now - self._began, 3),

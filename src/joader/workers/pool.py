@@ -258,7 +258,7 @@ class Pool:
             case Abandon():
                 self._hands[action.worker].kill_after_last_words()
             case Warn():
-                log.warning("%s", action.text)
+                log.warning("%s", action.text, extra={"event": "workers_trouble"})
             case Dismiss():
                 self._dismiss(action)
 
