@@ -67,7 +67,7 @@ def test_metrics_take_the_token_in_a_header_as_prometheus_sends_it(busy: Served)
     assert headers["content-type"].startswith("text/plain; version=0.0.4")
     (delivered,) = re.findall(r"^joader_samples_delivered_total (\S+)", body.decode(), re.M)
     assert float(delivered) >= 200
-    assert 'joader_job_epoch{job="alpha"}' in body.decode()
+    assert 'joader_job_epoch{name="alpha"}' in body.decode()
 
 
 def test_the_summary_is_the_run(busy: Served) -> None:

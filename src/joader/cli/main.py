@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from joader import __version__
 from joader.cli.console import drop, write
+from joader.cli.examples import add_examples
 from joader.cli.screens import add_screens
 from joader.errors import JoaderError, UserError
 
@@ -44,7 +45,10 @@ def _run(arguments: Sequence[str] | None) -> int:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all subcommands."""
     top = argparse.ArgumentParser(
-        prog="joader", description="Shared data preparation for deep-learning training."
+        prog="joader",
+        description="Shared data preparation for deep-learning training.",
+        epilog="`joader COMMAND --help` shows an example of each.",
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=14),
     )
     top.add_argument("--version", action="version", version=f"joader {__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
@@ -53,6 +57,8 @@ def parser() -> argparse.ArgumentParser:
     _add_datasets(commands)
     _add_reproduce(commands)
     _add_demo(commands)
+    _add_completion(commands)
+    add_examples(commands)
     return top
 
 
@@ -152,6 +158,12 @@ def _add_demo(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     command.set_defaults(run=_demo)
 
 
+def _add_completion(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    command = commands.add_parser("completion", help="complete commands in your shell")
+    command.add_argument("shell", choices=("bash", "zsh", "fish"))
+    command.set_defaults(run=_completion)
+
+
 def _add_json(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--json",
@@ -233,6 +245,12 @@ def _demo(options: argparse.Namespace) -> int:
     from joader.cli.demo.side import Plan
 
     return demo(Plan(options.pictures, options.jobs, options.epochs), options.json)
+
+
+def _completion(options: argparse.Namespace) -> int:
+    from joader.cli.completion import completion
+
+    return completion(options.shell, parser())
 
 
 def _count(text: str) -> int:

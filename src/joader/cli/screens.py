@@ -10,6 +10,8 @@ def add_screens(commands: Commands) -> None:
     """Add them to the command line."""
     _add_top(commands)
     _add_dashboard(commands)
+    _add_jobs(commands)
+    _add_doctor(commands)
 
 
 def _add_top(commands: Commands) -> None:
@@ -37,6 +39,36 @@ def _add_dashboard(commands: Commands) -> None:
     )
     command.add_argument("--json", action="store_true", help="print its address as JSON")
     command.set_defaults(run=_dashboard)
+
+
+def _add_jobs(commands: Commands) -> None:
+    jobs = commands.add_parser("jobs", help="all jobs that read now, or all about one of them")
+    jobs.add_argument("job", nargs="?", metavar="JOB", help="number, process or name of a job")
+    jobs.add_argument("--json", action="store_true", help="as JSON")
+    jobs.set_defaults(run=_jobs)
+
+
+def _add_doctor(commands: Commands) -> None:
+    doctor = commands.add_parser(
+        "doctor",
+        help="is this machine ready, and if not, what to do",
+        description="Check memory, cgroup, cores, limits, the kernel, the runtime folder, versions "
+        "and leftovers. The exit code is 1 if something is wrong.",
+    )
+    doctor.add_argument("--json", action="store_true", help="as JSON")
+    doctor.set_defaults(run=_doctor)
+
+
+def _jobs(options: argparse.Namespace) -> int:
+    from joader.cli.jobs import jobs
+
+    return jobs(options.job, options.json)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from joader.cli.doctor.doctor import doctor
+
+    return doctor(options.json)
 
 
 def _top(options: argparse.Namespace) -> int:

@@ -2,7 +2,7 @@
 
 Names and units follow its convention: `_total` counts up, base units are seconds and bytes. Labels
 are few and bounded: at most MOST_JOBS names of jobs that are here now; the rest is "other". Jobs of
-one name, such as ranks, are added up.
+one name, such as ranks, are added up. The label is `name`: Prometheus calls what it scrapes `job`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -104,13 +104,13 @@ def _jobs(jobs: Iterable[JobStatistics]) -> Iterator[Metric]:
         ("shared", "Samples that it took from other jobs."),
     )
     for field, words in counts:
-        family = CounterMetricFamily(f"joader_job_samples_{field}", words, labels=["job"])
+        family = CounterMetricFamily(f"joader_job_samples_{field}", words, labels=["name"])
         for name, same in by_name.items():
             family.add_metric([name], sum(getattr(job, field) for job in same))
         yield family
-    waits = CounterMetricFamily("joader_job_wait_seconds", "That it has waited.", labels=["job"])
-    share = GaugeMetricFamily("joader_job_work_ratio", "Its part of all work.", labels=["job"])
-    epoch = GaugeMetricFamily("joader_job_epoch", "The pass that it reads.", labels=["job"])
+    waits = CounterMetricFamily("joader_job_wait_seconds", "That it has waited.", labels=["name"])
+    share = GaugeMetricFamily("joader_job_work_ratio", "Its part of all work.", labels=["name"])
+    epoch = GaugeMetricFamily("joader_job_epoch", "The pass that it reads.", labels=["name"])
     for name, same in by_name.items():
         waits.add_metric([name], sum(job.wait_s for job in same))
         share.add_metric([name], sum(job.worker_share for job in same))

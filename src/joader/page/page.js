@@ -109,9 +109,10 @@ function row(job) {
   const part = job.rows ? Math.min(1, job.position / job.rows) : 0;
   const saves = job.delivered ? job.hits / job.delivered : 0;
   const called = names();
+  const others = job.shares_with.map((id) => called.get(id) || `job ${id}`);
   const cells = [
     ["Reads", job.table || job.dataset || "–", "l words"],
-    ["Shares with", job.shares_with.map((id) => called.get(id) || id).join(", ") || "nobody", "l words"],
+    ["Shares with", others.length > 2 ? `${others.length} jobs` : others.join(", ") || "nobody", "l words", others.join(", ")],
     ["Epoch", String(job.epoch), ""],
     ["Done", null, "l"],
     ["Left", job.time_left_s === null ? "–" : duration(job.time_left_s), ""],
@@ -120,10 +121,10 @@ function row(job) {
     ["Saved", percent(saves), saves > 0 ? "good" : ""],
     ["Work", percent(job.worker_share), ""],
   ];
-  return element("tr", {}, element("th", { scope: "row", class: "l" }, swatch, toggle), ...cells.map(([name, text, kind]) => {
+  return element("tr", {}, element("th", { scope: "row", class: "l" }, swatch, toggle), ...cells.map(([name, text, kind, title]) => {
     const cell = element("td", { "data-label": name, class: kind }, ...(text === null ? [] : [text]));
     if (text === null) cell.append(element("span", {}, element("span", { class: "meter", "aria-hidden": "true" }, filled(part, color(job.id))), percent(part)));
-    if (kind.includes("words")) cell.title = text;
+    if (kind.includes("words")) cell.title = title || text;
     return cell;
   }));
 }
