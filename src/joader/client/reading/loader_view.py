@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from joader.client import torch_api
 from joader.client.counts import Counts
+from joader.client.farewell import tally
 from joader.client.reading.batch_maker import BatchMaker
 from joader.client.reading.collate import Samples, Slots
 from joader.client.reading.connection import Connection
@@ -136,6 +137,8 @@ class Reading:
     def count(self, batch: Deliver, wait_s: float, failed: int, replaced: int, alone: bool) -> None:
         """Count a batch that was yielded."""
         self._counts.note(batch, wait_s, failed, replaced, alone)
+        if not alone:
+            tally.note(batch, wait_s)
 
     def __len__(self) -> int:
         """Return the number of batches of a full pass."""
