@@ -3,21 +3,23 @@
 Trainer(callbacks=[LoaderStatistics()], logger=...)
 """
 
+import sys
 from typing import Any
 
 from joader.callbacks.scalars import Scalars
 from joader.errors import MissingExtra
 
 try:
-    from lightning.pytorch.callbacks import Callback
-except ImportError:
-    try:
+    # Two packages have a trainer each, which takes callbacks of its own only.
+    if "pytorch_lightning" in sys.modules:
         from pytorch_lightning.callbacks import Callback
-    except ImportError as error:
-        raise MissingExtra("this callback needs Lightning: pip install lightning") from error
+    else:
+        from lightning.pytorch.callbacks import Callback
+except ImportError as error:
+    raise MissingExtra("this callback needs Lightning: pip install lightning") from error
 
 
-class LoaderStatistics(Callback):  # type: ignore[misc, unused-ignore]
+class LoaderStatistics(Callback):  # type: ignore[misc]
     """Logs what the training loader did, every so many steps."""
 
     def __init__(self, every_n_steps: int = 50) -> None:

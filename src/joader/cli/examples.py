@@ -10,6 +10,7 @@ EXAMPLES = {
     "jobs": "joader jobs\n  joader jobs train.py --json",
     "dashboard": "joader dashboard\n  joader dashboard --save run.html",
     "doctor": "joader doctor || echo 'not ready'",
+    "bench": "joader bench --seconds 5 train.py --epochs 1\n  joader bench data/train.parquet",
     "explain": "joader explain 1 2",
     "datasets": "joader datasets create flowers data/flowers\n  joader datasets show flowers",
     "reproduce": "joader reproduce joader-fig4a --quick --plot fig4a.png",

@@ -12,6 +12,7 @@ def add_screens(commands: Commands) -> None:
     _add_dashboard(commands)
     _add_jobs(commands)
     _add_doctor(commands)
+    _add_bench(commands)
 
 
 def _add_top(commands: Commands) -> None:
@@ -57,6 +58,42 @@ def _add_doctor(commands: Commands) -> None:
     )
     doctor.add_argument("--json", action="store_true", help="as JSON")
     doctor.set_defaults(run=_doctor)
+
+
+def _add_bench(commands: Commands) -> None:
+    own = argparse.ArgumentParser(add_help=False)
+    own.add_argument("--seconds", type=float, default=8.0, help="measured per way (default 8)")
+    own.add_argument(
+        "--data",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a script's data: it is then read from disk, not from the page cache",
+    )
+    own.add_argument("--json", action="store_true", help="as JSON")
+    bench = commands.add_parser(
+        "bench",
+        parents=[own],
+        help="is data the bottleneck, and what would joader give here",
+        description="Run a training script for some seconds in each of four ways: as it is, with "
+        "rows that are in memory already, with one batch again and again, and with joader's "
+        "loader. The differences are the time that it waits for data. A dataset (a path, or the "
+        "name of a table) is read without a training step. It takes about a minute.",
+    )
+    bench.add_argument("what", metavar="DATASET_OR_SCRIPT")
+    bench.add_argument("arguments", nargs=argparse.REMAINDER, help="of the script")
+    bench.set_defaults(run=_bench, own=own)
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from joader.cli.bench.bench import bench
+
+    if options.arguments and not options.what.endswith(".py"):
+        # They are not a script's, so they are ours: a dataset may be named before them, too.
+        ours = argparse.ArgumentParser(prog="joader bench", parents=[options.own])
+        ours.parse_args(options.arguments, options)
+        options.arguments = []
+    return bench(options.what, options.arguments, options.seconds, options.data, options.json)
 
 
 def _jobs(options: argparse.Namespace) -> int:
