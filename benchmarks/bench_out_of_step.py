@@ -1,15 +1,17 @@
 """Two jobs out of step on a real daemon: how much is prepared, against the simulator?
 
 Case "1:4": a job reads one pass while another reads four, four times as fast. Case "30 % apart":
-two equal jobs, the second comes when the first has read 30 % of a pass; three passes each. Every
-row costs 1 ms of CPU, a job sleeps between batches so that it trains at a fixed rate, and all work
-together fits the cores: so nobody has a reason to be slower than alone on a daemon of its own.
+two equal jobs, the second comes when the first has read 30 % of a pass; three passes each. Case
+"quarters": four such jobs, a quarter of a pass apart. Under the orders "shared" (streams) and
+"joint". A row takes a while, a job sleeps between batches so that it trains at a fixed rate, and
+all work together fits the cores: so nobody has a reason to be slower than alone on a daemon of its
+own. `--sleep`: rows wait instead of computing, so that a busy machine does not disturb.
 
 The simulator has the same rows, speeds, passes and room. Without look-ahead, what it prepares is
 what the order and the cache make of it; with it, it runs the engine as the daemon does. Asked: live
 at most 5 % above the simulator without look-ahead, and nobody 10 % slower than alone.
 
-    python benchmarks/bench_out_of_step.py --cache 0.01,0.05,0.2,0.5 --rows 10000
+    python benchmarks/bench_out_of_step.py --cache 0.01,0.05,0.2,0.5 --rows 10000 [--sleep]
 """
 
 import argparse
@@ -21,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -37,19 +40,24 @@ COST_S = 0.001
 CASES = {
     "1:4": ((200.0, 0.0, 1), (800.0, 0.0, 4)),
     "30 % apart": ((500.0, 0.0, 3), (500.0, 0.3, 3)),
+    "quarters": tuple((250.0, quarter / 4, 3) for quarter in range(4)),
 }
+SAMPLERS = {"shared": "streams", "joint": "dependent"}
 
 
 class Costly:
     """Rows of 2 KiB that take a fixed time of one core each."""
 
-    def __init__(self, length: int) -> None:
-        self.length = length
+    def __init__(self, length: int, sleeps: bool) -> None:
+        self.length, self.sleeps = length, sleeps
 
     def __len__(self) -> int:
         return self.length
 
     def __getitem__(self, row: int) -> np.ndarray:  # type: ignore[type-arg]
+        if self.sleeps:
+            time.sleep(COST_S)
+            return np.full(WORDS, row)
         end = time.thread_time() + COST_S
         while time.thread_time() < end:
             pass
@@ -60,23 +68,27 @@ def job(options: argparse.Namespace) -> None:
     """Be one job: say ready, wait for the go, train at a fixed rate, say what came."""
     import joader
 
-    warm = joader.DataLoader(Costly(32), batch_size=BATCH, key="warm up")
+    warm = joader.DataLoader(Costly(32, options.sleep), batch_size=BATCH, key="warm up")
     for _ in warm:
         pass
     warm.close()
-    data = Costly(options.rows)
     loader = joader.DataLoader(
-        data, batch_size=BATCH, shuffle=True, key="costly", deterministic=True
+        Costly(options.rows, options.sleep),
+        batch_size=BATCH,
+        shuffle=True,
+        order=options.order,
+        key="costly",
+        deterministic=True,
     )
     print("ready", flush=True)
     sys.stdin.readline()
     started = next_step = time.perf_counter()
-    tell_at = int(options.tell_at * options.rows / BATCH)
+    tell_at = {int(part * options.rows / BATCH) for part in map(float, options.tell_at.split(","))}
     for number in range(options.passes):
         rows = []
         for batch in loader:
             rows.append(batch[:, 0])
-            if number == 0 and len(rows) == tell_at:
+            if number == 0 and len(rows) in tell_at:
                 print("there", flush=True)
             # A step takes its time whether or not the batch came late.
             next_step = max(next_step, time.perf_counter()) + len(batch) / options.speed
@@ -89,7 +101,9 @@ def job(options: argparse.Namespace) -> None:
     print(json.dumps({"rate": found.delivered / seconds, **said}), flush=True)
 
 
-def run(jobs: Any, cache: float, options: argparse.Namespace) -> list[dict[str, float]]:
+def run(
+    jobs: Any, cache: float, options: argparse.Namespace, order: str = "shared"
+) -> list[dict[str, float]]:
     """Run these jobs on a daemon of their own; return what each got."""
     folder = Path(tempfile.mkdtemp(prefix="joader-bench-"))
     environment = {**os.environ, "JOADER_RUNTIME": str(folder)}
@@ -107,7 +121,8 @@ def run(jobs: Any, cache: float, options: argparse.Namespace) -> list[dict[str, 
     for speed, _, passes in jobs:
         command = [sys.executable, __file__, "--job", f"--rows={options.rows}"]
         command += [f"--speed={speed}", f"--passes={passes}"]
-        command += [f"--tell-at={max(arrival for _, arrival, _ in jobs)}"]
+        command += [f"--tell-at={','.join(str(arrival) for _, arrival, _ in jobs)}"]
+        command += [f"--order={order}", *(["--sleep"] if options.sleep else [])]
         pipe = subprocess.PIPE
         processes.append(
             subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True)
@@ -128,7 +143,7 @@ def run(jobs: Any, cache: float, options: argparse.Namespace) -> list[dict[str, 
     return results
 
 
-def simulated(jobs: Any, cache: float, rows: int, **as_live: Any) -> float:
+def simulated(jobs: Any, cache: float, rows: int, order: str, **as_live: Any) -> float:
     """Return prepared ÷ delivered of the simulator, without look-ahead unless told otherwise."""
     from joader.simulator import Job, simulate
 
@@ -136,7 +151,7 @@ def simulated(jobs: Any, cache: float, rows: int, **as_live: Any) -> float:
         Job(np.arange(rows), speed, arrival * rows / jobs[0][0], passes)
         for speed, arrival, passes in jobs
     ]
-    found = simulate(given, capacity=int(cache * rows), **as_live)
+    found = simulate(given, SAMPLERS[order], capacity=int(cache * rows), **as_live)
     return found.prepared / found.delivered
 
 
@@ -150,7 +165,10 @@ def main() -> None:
     parser.add_argument("--job", action="store_true")
     parser.add_argument("--speed", type=float)
     parser.add_argument("--passes", type=int)
-    parser.add_argument("--tell-at", type=float, default=0.0)
+    parser.add_argument("--tell-at", default="0")
+    parser.add_argument("--orders", default="shared,joint")
+    parser.add_argument("--order")
+    parser.add_argument("--sleep", action="store_true")
     options = parser.parse_args()
     if options.job:
         job(options)
@@ -158,16 +176,21 @@ def main() -> None:
     results: list[dict[str, object]] = []
     for case in options.cases.split(","):
         jobs = CASES[case]
-        alone = [run([(speed, 0.0, 1)], 0.05, options)[0]["rate"] for speed, _, _ in jobs]
-        for cache in map(float, options.cache.split(",")):
-            runs = [run(jobs, cache, options) for _ in range(options.repeats)]
+        speeds = {speed for speed, _, _ in jobs}
+        by_speed = {one: run([(one, 0.0, 1)], 0.05, options)[0]["rate"] for one in speeds}
+        alone = [by_speed[speed] for speed, _, _ in jobs]
+        for cache, order in product(
+            map(float, options.cache.split(",")), options.orders.split(",")
+        ):
+            runs = [run(jobs, cache, options, order) for _ in range(options.repeats)]
             live = [sum(j["prepared"] for j in r) / sum(j["delivered"] for j in r) for r in runs]
             rates = [statistics.median(r[n]["rate"] for r in runs) for n in range(len(jobs))]
-            expected = simulated(jobs, cache, options.rows)
-            ahead = simulated(jobs, cache, options.rows, batch_size=BATCH, limits=Limits())
+            expected = simulated(jobs, cache, options.rows, order)
+            ahead = simulated(jobs, cache, options.rows, order, batch_size=BATCH, limits=Limits())
             row: dict[str, object] = {
                 "case": case,
                 "cache": cache,
+                "order": order,
                 "prepared_per_delivered": round(statistics.median(live), 4),
                 "spread": [round(each, 4) for each in sorted(live)],
                 "simulated": round(expected, 4),
@@ -180,7 +203,8 @@ def main() -> None:
             results.append(row)
             print(row, flush=True)
     method = (
-        f"{options.rows} rows of {1000 * COST_S:g} ms, batch {BATCH}, {options.workers} workers"
+        f"{options.rows} rows of {1000 * COST_S:g} ms{' of sleep' if options.sleep else ''}, "
+        f"batch {BATCH}, {options.workers} workers"
     )
     report("out_of_step", machine(), f"{method}, {options.repeats} repeats", results)
 

@@ -160,3 +160,35 @@ def test_the_last_plan_of_a_row_counts_until_it_is_taken_back():
     assert demand.plans == {1: 5, 2: 4, 3: 4}
     demand.unplan([2, 7])
     assert demand.plans == {1: 5, 3: 4}
+
+
+def foreseeing(seconds):
+    """Return the demand of a job that needs rows 1 to 3, and asks for rows after these seconds."""
+    demand = Demand()
+    demand.begin("a", [1, 2, 3], ordered=True)
+    demand.next_use = lambda homes: np.array([seconds[h] for h in homes])
+    return demand
+
+
+def test_where_the_order_is_known_the_next_use_counts():
+    demand = foreseeing({1: 4.0, 2: 0.5, 9: np.inf})
+    assert demand.rates(np.array([1, 2, 9])).tolist() == [0.25, 2.0, 0.0]
+    assert demand.rate_of(2) == 2.0
+    demand.begin("b", [1, 2])  # once a second, as far as is known
+    assert demand.rates(np.array([1, 2, 9])).tolist() == [1.0, 2.0, 0.0]
+
+
+def test_rows_whose_use_is_not_known_count_by_need():
+    demand = foreseeing({1: np.nan, 2: 8.0, 9: np.nan})
+    demand.rate("a", 3.0)
+    assert demand.rates(np.array([1, 2, 9])).tolist() == [3.0, 0.125, 0.0]
+
+
+def test_a_job_that_leaves_or_begins_another_order_is_foreseen_no_more():
+    demand = foreseeing({1: 4.0})
+    demand.end("a")
+    demand.begin("a", [1])
+    assert demand.rates(np.array([1])).tolist() == [1.0]
+    demand = foreseeing({1: 4.0})
+    demand.leave("a")
+    assert demand.rates(np.array([1])).tolist() == [0.0]

@@ -23,7 +23,7 @@ class Rows:
         ({"batch_size": 0}, "batch_size is 0"),
         ({"batch_size": 2.5}, "batch_size is 2.5"),
         ({"batch_size": True}, "batch_size is True"),
-        ({"order": "best"}, "order is 'best'; there are shared, seeded"),
+        ({"order": "best"}, "order is 'best'; there are shared, joint, seeded"),
         ({"timeout": -1}, "timeout is -1"),
         ({"fallback": "never"}, "fallback is 'never'; it is True or False"),
         ({"on_error": "ignore"}, "on_error is 'ignore'; there are raise, skip, replace"),

@@ -8,6 +8,7 @@ import pytest
 from joader.cache import Cache
 from joader.engine.checks import LARGE_BATCH, MOST_RANKS, MOST_TOLD, check_join, check_want
 from joader.engine.limits import Limits
+from joader.engine.orders import Orders
 from joader.engine.plan import Told
 from joader.engine.reader import Reader, Terms
 from joader.engine.recipe_rows import JobRows
@@ -27,7 +28,7 @@ def join(**changed: Any) -> None:
     ("changed", "told"),
     [
         ({"batch_size": 0}, "batch size is 0"),
-        ({"order": "odd"}, "there are shared, seeded, given, told"),
+        ({"order": "odd"}, "there are shared, joint, seeded, given, told"),
         ({"seed": -1}, "a seed is an integer >= 0"),
         ({"row_limit": MOST_ROWS + 1}, f"at most {MOST_ROWS}"),
         ({"world_size": 0}, "0 ranks"),
@@ -47,7 +48,7 @@ def test_a_batch_larger_than_the_dataset_is_no_larger_than_that() -> None:
 
 def reader() -> Reader:
     rows = JobRows(np.arange(8), 8)
-    recipe = Recipe("code", 8, 0, SequentialSampler())
+    recipe = Recipe("code", 8, 0, Orders(lambda order, seed: SequentialSampler(), 0))
     made = Reader(1, recipe, rows, 4, Limits(), Told(1, rows), Terms())
     made.in_pass = True
     return made

@@ -21,7 +21,7 @@ from joader.messages import (
     Sized,
     Want,
 )
-from joader.sampling import LockstepSampler
+from joader.sampling import LockstepSampler, StreamSampler
 from tests.engine.world import World
 
 SIZE = 100
@@ -164,7 +164,7 @@ def test_nor_do_positions_of_one_row() -> None:
 def test_where_random_numbers_started_is_forgotten_with_the_passes() -> None:
     on = world(slots=1000)
     for job in (1, 2):
-        on.join(join(job, rows=40, batch=4, fresh=True, reads_for="loader"))
+        on.join(join(job, rows=40, batch=4, fresh=True, reads_for="loader", order="joint"))
         on.begin(job)
         on.want(job, 4)
         on.settle()
@@ -398,7 +398,7 @@ def test_what_jobs_want_at_one_moment_is_drawn_jointly() -> None:
     matches = 0
     engine = Engine(64, seed=1, limits=ON_DEMAND)
     for job, rows in enumerate(sets):
-        engine.handle(Join(job, "photos", rows, 200, 1), Begin(job))
+        engine.handle(Join(job, "photos", rows, 200, 1, order="joint"), Begin(job))
     for _ in range(50):
         engine.handle(Want(0, 1), Want(1, 1))
         planned = [engine._readers[job].window.places for job in (0, 1)]
@@ -410,9 +410,10 @@ def test_what_jobs_want_at_one_moment_is_drawn_jointly() -> None:
 
 
 def test_recipes_draw_with_the_sampler_they_are_given() -> None:
-    engine = Engine(64, seed=7, limits=ON_DEMAND, make_sampler=LockstepSampler)
+    make = {"joint": LockstepSampler, "shared": StreamSampler}
+    engine = Engine(64, limits=ON_DEMAND, make_sampler=lambda order, seed: make[order](seed))
     for job in (0, 1):
-        engine.handle(Join(job, "photos", np.arange(9), 9, 1), Begin(job))
+        engine.handle(Join(job, "photos", np.arange(9), 9, 1, order="joint"), Begin(job))
     with pytest.raises(BadArgument, match="every lockstep job must take part"):
         engine.handle(Want(0, 1))
 

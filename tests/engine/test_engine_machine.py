@@ -53,7 +53,7 @@ class Machine(RuleBasedStateMachine):
         recipe=st.sampled_from(sorted(LIMITS)),
         rows=st.lists(st.integers(0, 29), max_size=20) | st.none(),
         batch=st.integers(1, 5),
-        order=st.sampled_from(["shared", "shared", "seeded", "given"]),
+        order=st.sampled_from(["shared", "shared", "joint", "seeded", "given"]),
         fresh=st.booleans(),
         own=st.booleans(),
         itself=st.integers(0, 3),

@@ -6,7 +6,7 @@ import pytest
 from joader.engine.plan import Drawn, Told
 from joader.engine.recipe_rows import JobRows
 from joader.errors import BadArgument, UnknownJob
-from joader.messages.fields import NONE
+from joader.messages import Begin
 from joader.sampling import SequentialSampler
 
 ROWS = np.array([30, 10, 20])
@@ -18,7 +18,7 @@ def drawn() -> Drawn:
 
 def test_a_pass_draws_each_row_that_is_not_done_and_says_at_which_position() -> None:
     plan = drawn()
-    assert plan.begin(0, np.array([1]), key=5).tolist() == [30, 20]
+    assert plan.begin(Begin(1, done=np.array([1]), key=5), life=0).tolist() == [30, 20]
     assert plan.undrawn == 2
     stretch = plan.drew(plan.sampler.draw({1: 2})[1])
     assert (stretch.places.tolist(), stretch.rows.tolist()) == ([0, 2], [30, 20])
@@ -28,7 +28,7 @@ def test_a_pass_draws_each_row_that_is_not_done_and_says_at_which_position() -> 
 
 def test_what_was_planned_and_not_read_is_drawn_anew() -> None:
     plan = drawn()
-    plan.begin(0, NONE, key=5)
+    plan.begin(Begin(1, key=5), life=0)
     first = plan.drew(plan.sampler.draw({1: 2})[1])
     plan.begin_again(first.places[1:], epoch=0)
     assert sorted(plan.sampler.draw({1: 2})[1].tolist()) == [10, 20]
@@ -36,7 +36,7 @@ def test_what_was_planned_and_not_read_is_drawn_anew() -> None:
 
 def test_a_plan_that_has_ended_is_no_longer_in_its_sampler_and_may_end_again() -> None:
     plan = drawn()
-    plan.begin(0, NONE, key=5)
+    plan.begin(Begin(1, key=5), life=0)
     plan.end()
     plan.end()
     with pytest.raises(UnknownJob):
@@ -51,7 +51,7 @@ def test_positions_that_the_job_does_not_have_cannot_be_done(done: list[int]) ->
 
 def test_what_is_told_is_numbered_since_one_position_may_come_again() -> None:
     plan = Told(1, JobRows(ROWS, 100))
-    plan.begin(0, NONE, key=9)
+    plan.begin(Begin(1, key=9), life=0)
     plan.tell(np.array([2]), None)
     stretch = plan.tell(np.array([2, 0]), np.array([1, 0]))
     assert (stretch.places.tolist(), stretch.rows.tolist()) == ([1, 2], [20, 30])
@@ -61,7 +61,7 @@ def test_what_is_told_is_numbered_since_one_position_may_come_again() -> None:
 
 def test_positions_that_are_not_there_cannot_be_told_and_take_no_number() -> None:
     plan = Told(1, JobRows(ROWS, 100))
-    plan.begin(0, NONE, key=9)
+    plan.begin(Begin(1, key=9), life=0)
     with pytest.raises(BadArgument, match="wants positions 0 to 3; it has 3"):
         plan.tell(np.array([0, 3]), None)
     assert plan.tell(np.array([1]), None).places.tolist() == [0]

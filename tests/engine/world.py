@@ -181,7 +181,7 @@ class World:
         assert len(set(positions)) == len(positions) == min(wanted, len(self.left[job]))
         assert set(positions) <= self.left[job]
         self.left[job] -= set(positions)
-        if spec.order != "shared":
+        if spec.order not in ("shared", "joint"):
             expected, self.order[job] = (
                 self.order[job][: len(positions)],
                 self.order[job][len(positions) :],

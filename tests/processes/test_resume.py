@@ -275,6 +275,8 @@ def test_junk_leaves_a_loader_as_it_was(make: Any) -> None:
             if not (name in ("outline", "order") and isinstance(junk, str)):  # for people only
                 with pytest.raises(BadArgument):
                     loader.load_state_dict({**state, name: junk})
+        if name == "life":
+            continue  # that of an older version
         with pytest.raises(BadArgument, match=f"lacks {name}"):
             loader.load_state_dict({k: value for k, value in state.items() if k != name})
     loader.load_state_dict(state)

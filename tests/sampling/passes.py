@@ -38,6 +38,7 @@ class Scenario:
     wander: float = 0.0
     leaves: float = 0.0  # the chance to leave and return, each tick
     turn: float = 0.0  # how much of the speed depends on the row read last
+    behind: int = 0  # how far behind the head passes begin, at most
 
     def with_(self, **changes: object) -> "Scenario":
         """Return the same with something else."""
@@ -83,7 +84,8 @@ def play(make: Callable[[], Sampler], scenario: Scenario, passes: int, seed: int
                 played[job].orders.append(None)
                 left[job] = 0
             if not left[job]:
-                sampler.add(job, datasets[job])
+                start = {"behind": int(rng.integers(scenario.behind))} if scenario.behind else {}
+                sampler.add(job, datasets[job], **start)
                 reading[job], left[job] = [], datasets[job].size
             speed = rate[job] * (1 + scenario.wander * (2 * rng.random() - 1))
             if scenario.turn and reading[job]:

@@ -28,6 +28,7 @@ SCENARIOS = {
     "folds": Scenario((1, 1, 1), (0, 0.3, 0.6), sets="folds"),
     "five folds": Scenario((1,) * 5, (0, 0.2, 0.4, 0.6, 0.8), sets="folds"),
     "random sets": Scenario((1.21, 1.14, 1.15), (0.79, 0.09, 0.58), sets="random", reach=1),
+    "behind the head": Scenario((2, 1.3, 1), (0, 0.3, 0.4), leaves=0.02, reach=8, behind=12),
     "leaving and returning": Scenario((2, 1.3, 1), (0, 0.2, 0.4), leaves=0.03, wander=0.5),
 }
 FAST = {"eight speeds": 150, "three speeds": 250}  # of others: 500 passes of the slowest job

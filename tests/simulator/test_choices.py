@@ -22,11 +22,12 @@ def test_every_sampler_has_a_name_and_follows_its_seed(name: str) -> None:
 
 def test_orders_that_are_a_jobs_own_are_told_to_the_engine() -> None:
     orders = {name: chosen_sampler(name, 0)[1] for name in SAMPLERS}
-    assert {name: order for name, order in orders.items() if order != "shared"} == {
+    assert {name: order for name, order in orders.items() if order != "joint"} == {
         "seeded": "seeded",
         "sequential": "given",
+        "streams": "shared",
     }
-    assert chosen_sampler(SeededSampler(), 0)[1] == "shared"
+    assert chosen_sampler(SeededSampler(), 0)[1] == "joint"
 
 
 @pytest.mark.parametrize("name", POLICIES)

@@ -50,7 +50,7 @@ def test_it_is_the_engine_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = [Job(range(60)), Job(range(30, 90), speed=2, epochs=2)]
     result = simulate(jobs, "dependent", "lru", capacity=9, seed=3, batch_size=2, limits=Limits())
     monkeypatch.undo()
-    replay = Engine(9 * 64, 0, Lru, Limits(), lambda _: DependentSampler(3))
+    replay = Engine(9 * 64, 0, Lru, Limits(), lambda order, seed: DependentSampler(3))
     assert all(repr(replay.handle(*events)) == said for events, said in log)
     assert result.delivered == 180
 

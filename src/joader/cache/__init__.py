@@ -8,7 +8,7 @@ Not here: the bytes themselves (memory/), what to prepare next (engine/).
 
 from joader.cache.cache import Cache
 from joader.cache.classes import class_bytes, round_up
-from joader.cache.demand import Demand, Job
+from joader.cache.demand import Demand, Job, NextUse
 from joader.cache.eviction import (
     ExpectedUse,
     Fifo,
@@ -34,6 +34,7 @@ __all__ = [
     "Known",
     "Lru",
     "MakePolicy",
+    "NextUse",
     "Policy",
     "RandomReplacement",
     "RefCount",

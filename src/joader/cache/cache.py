@@ -82,9 +82,12 @@ class Cache:
 
     # What jobs will ask for.
 
-    def begin(self, job: Job, homes: npt.ArrayLike) -> None:
-        """Start a pass of the job over these distinct rows: it needs each of them once more."""
-        self.demand.begin(job, homes)
+    def begin(self, job: Job, homes: npt.ArrayLike, ordered: bool = False) -> None:
+        """Start a pass of the job over these distinct rows: it needs each of them once more.
+
+        `ordered`: `demand.next_use` knows when.
+        """
+        self.demand.begin(job, homes, ordered)
         self._renew(self._needed_by(job))
 
     def end(self, job: Job) -> None:

@@ -5,7 +5,7 @@ its first `begin` until `leave`. A call that raises changes nothing. Not here: w
 (table.py), which sample leaves (eviction/).
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import dataclass
 from math import isfinite
 from typing import TypeAlias
@@ -18,9 +18,14 @@ from joader.errors import BadArgument, BadRows, JobExists, UnknownJob
 
 Job: TypeAlias = Hashable
 
+# From rows to the seconds until somebody asks for each: infinite if nobody will, not a number where
+# only needs are known.
+NextUse = Callable[[Samples], npt.NDArray[np.float64]]
+
 # The rate of a job that is not known yet.
 DEFAULT_RATE = 1.0
 _LEAST_RATE = 1e-12
+_SOON_S = 1e-6
 
 
 @dataclass(slots=True)
@@ -38,10 +43,15 @@ class Demand:
         """Start with no jobs."""
         self._readers: dict[Job, _Reader] = {}
         self._reading: dict[Job, _Reader] = {}  # those that need something
+        self._ordered: set[Job] = set()  # those whose order is known
+        self.next_use: NextUse = lambda homes: np.full(homes.size, np.inf)
         self.plans: dict[int, int] = {}  # by home: in which tick it will be asked for next
 
-    def begin(self, job: Job, homes: npt.ArrayLike) -> None:
-        """Start a pass of the job over these distinct rows; the job may be new."""
+    def begin(self, job: Job, homes: npt.ArrayLike, ordered: bool = False) -> None:
+        """Start a pass of the job over these distinct rows; the job may be new.
+
+        `ordered`: `next_use` knows when it reads what.
+        """
         reader = self._readers.get(job)
         if reader is not None and reader.needs.count:
             raise JobExists(
@@ -54,6 +64,7 @@ class Demand:
         reader.needs = needs
         if needs.count:
             self._reading[job] = reader
+        (self._ordered.add if ordered else self._ordered.discard)(job)
 
     def read(self, job: Job, home: int) -> None:
         """Note that the job asked for the row: it no longer needs it in this pass."""
@@ -92,6 +103,7 @@ class Demand:
         self._reader(job)
         del self._readers[job]
         self._reading.pop(job, None)
+        self._ordered.discard(job)
 
     def rate(self, job: Job, value: float) -> None:
         """Set a job's speed / |unread|: how often a second it asks for any one row."""
@@ -128,14 +140,31 @@ class Demand:
         return counts
 
     def rates(self, homes: Samples) -> npt.NDArray[np.float64]:
-        """Return how often a second each row is expected to be asked for; 0: nobody needs it."""
+        """Return how often a second each row is expected to be asked for; 0: nobody needs it.
+
+        Where its next use is known, it is one over the seconds until then.
+        """
+        rates = self._rates(homes, but=self._ordered)
+        if self._ordered:
+            away_s = self.next_use(homes)
+            unknown = np.isnan(away_s)
+            if unknown.any():
+                rates[unknown] = self._rates(homes[unknown])
+                away_s[unknown] = np.inf
+            np.maximum(rates, 1 / np.maximum(away_s, _SOON_S), out=rates)
+        return rates
+
+    def _rates(self, homes: Samples, but: Collection[Job] = ()) -> npt.NDArray[np.float64]:
         rates = np.zeros(len(homes), np.float64)
-        for reader in self._reading.values():
-            rates += max(reader.rate, _LEAST_RATE) * reader.needs.has_each(homes)
+        for job, reader in self._reading.items():
+            if job not in but:
+                rates += max(reader.rate, _LEAST_RATE) * reader.needs.has_each(homes)
         return rates
 
     def rate_of(self, home: int) -> float:
         """Return the same for one row."""
+        if self._ordered:
+            return float(self.rates(np.array([home], np.int64))[0])
         rate = 0.0
         for reader in self._reading.values():
             if reader.needs.has(home):

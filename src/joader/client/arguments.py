@@ -15,7 +15,7 @@ from joader.errors import BadArgument
 from joader.images import Step, Steps
 from joader.sampling.sampler import checked_seed
 
-ORDERS = ("shared", "seeded")
+ORDERS = ("shared", "joint", "seeded")
 ON_ERROR = ("raise", "skip", "replace")
 DEFAULT_TIMEOUT_S = 120.0
 # What was looked at when the loader was made: as in torch's, it cannot be changed any more.

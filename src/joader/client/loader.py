@@ -54,8 +54,10 @@ class DataLoader:
     what others have prepared and reads the rest here; left out, it brings its share of the cores.
     These arguments are joader's own:
 
-    `order`: with `shuffle=True`, "shared" (default) draws jointly with other jobs; "seeded" makes
-    the order, and all randomness, a pure function of seed and epoch.
+    `order`: with `shuffle=True`, "shared" (default) follows a stream that other jobs follow, too:
+    exactly a reshuffle for this job, whose order is not independent of theirs. "joint" is uniform
+    given everybody's past, too, and shares less. "seeded" makes the order, and all randomness, a
+    pure function of seed and epoch.
     `prepare`: steps applied to each sample in the workers, shared with every job that has them too.
     `transform`: steps applied in the workers to each sample for this job alone; may be random.
     `batch_transform`: applied here to the collated batch.

@@ -80,7 +80,8 @@ class Daemon:
         self.config = config
         self.arena = Arena(config.memory_bytes)
         self.seed = int.from_bytes(os.urandom(7), "big")
-        self.engine = Engine(self.arena.size_bytes, self.seed)
+        life = 1 + int.from_bytes(os.urandom(7), "big")
+        self.engine = Engine(self.arena.size_bytes, self.seed, life=life)
         self._record = record
         self._untold: list[Event] = []  # taken in since the last record
         self._events = 0  # taken in since the engine last said what follows

@@ -64,7 +64,7 @@ class Registration:
             self.remove(job)  # it never joined
             self._leave_pieces(session)
             raise
-        session.send(Registered(job))
+        session.send(Registered(job, self._engine.life))
         log.info(
             "job %d joins: %s, process %d",
             *(job, session.name, session.pid),

@@ -8,7 +8,7 @@ from joader.engine.recipes import MOST_ROWS
 from joader.errors import BadArgument
 from joader.messages import Join, Want
 
-ORDERS = ("shared", "seeded", "given", "told")
+ORDERS = ("shared", "joint", "seeded", "given", "told")
 MOST_RANKS = 1 << 16
 # Larger batches are refused before they are planned, not when the size of samples is known.
 LARGE_BATCH = 1 << 20
@@ -22,7 +22,7 @@ def check_join(event: Join, limits: Limits, cache: Cache) -> None:
         raise BadArgument(f"batch size is {event.batch_size}; it is at least 1")
     if event.order not in ORDERS:
         raise BadArgument(f"order is {event.order!r}; there are {', '.join(ORDERS)}")
-    if event.seed < 0:
+    if event.seed is not None and event.seed < 0:
         raise BadArgument(f"seed is {event.seed}; a seed is an integer >= 0")
     if not 0 <= event.row_limit <= MOST_ROWS:
         raise BadArgument(

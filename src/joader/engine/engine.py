@@ -18,14 +18,16 @@ from numpy.typing import NDArray
 from joader.cache import Cache, ExpectedUse, MakePolicy
 from joader.engine.checks import check_join, check_want
 from joader.engine.deliveries import Deliveries
+from joader.engine.forecast import Forecast
 from joader.engine.inspection import Inspection
 from joader.engine.limits import Limits
+from joader.engine.orders import MakeSampler, sampler_of
 from joader.engine.plan import Told, plan_of
 from joader.engine.planner import Planner
 from joader.engine.preparations import Preparations
 from joader.engine.reader import Reader, Terms
 from joader.engine.recipe_rows import JobRows
-from joader.engine.recipes import MakeSampler, Recipe, Recipes
+from joader.engine.recipes import Recipe, Recipes
 from joader.engine.room import Room
 from joader.engine.stock import Stock
 from joader.engine.supply import Supply
@@ -50,7 +52,6 @@ from joader.messages import (
     Sized,
     Want,
 )
-from joader.sampling import DependentSampler
 from joader.statistics import EngineStatistics
 
 
@@ -63,9 +64,14 @@ class Engine:
         seed: int = 0,
         policy: MakePolicy = ExpectedUse,
         limits: Limits | None = None,
-        make_sampler: MakeSampler = DependentSampler,
+        make_sampler: MakeSampler = sampler_of,
+        life: int = 0,
     ) -> None:
-        """Start without jobs; the daemon gives a seed only, the simulator all of it."""
+        """Start without jobs; the daemon gives seed and life, the simulator all the rest.
+
+        `life` is of one engine: who resumes says which one it drew in.
+        """
+        self.life = life
         self._cache = Cache(capacity_bytes, policy)
         self._limits = limits or Limits()
         self._readers: dict[Job, Reader] = {}
@@ -81,6 +87,8 @@ class Engine:
         self._deliveries = Deliveries(self._stock, self._supply, self._teams)
         self._inspection = Inspection(self._stock)
         self._planner = Planner(self._cache)
+        self._forecast = Forecast()
+        self._cache.demand.next_use = self._forecast.seconds_until
         self._handlers: dict[type, Callable[[Any], None]] = {
             Join: self._join,
             Begin: self._begin,
@@ -193,7 +201,9 @@ class Engine:
                 rows=rows,
                 batch_size=batch_size,
                 limits=self._limits,
-                plan=plan_of(event, job, rows, None if told else recipe.sampler),
+                plan=Told(job, rows)
+                if told
+                else plan_of(event, job, rows, recipe.orders, reads_for),
                 terms=Terms.of(event, reads_for),
             )
 
@@ -228,6 +238,7 @@ class Engine:
                     )
                 else:
                     reader.admitted = True
+                    self._recipes.set_reach(self._cache.capacity_bytes)
 
     def _refuse(self, reader: Reader, reason: str) -> None:
         self._out.append(Refuse(reason, reader.job))
@@ -260,10 +271,16 @@ class Engine:
             self._planner.plan_anew(reader, self._drawers(), self._room)
         reader.epoch = event.epoch
         reader.stuck = False
-        numbers = reader.plan.begin(event.epoch, event.done, event.key)
+        self._recipes.set_reach(self._cache.capacity_bytes)
+        behind = self._planner.behind(reader, self._drawers())
+        numbers = reader.plan.begin(event, self.life, behind)
         if reader.lead is not None:
             numbers = numbers[:0]  # the lead needs them instead
-        self._cache.begin(reader.job, reader.rows.samples(reader.recipe.base, numbers))
+        self._cache.begin(
+            reader.job,
+            reader.rows.samples(reader.recipe.base, numbers),
+            ordered=self._forecast.enter(reader),
+        )
         reader.in_pass = True
 
     def _drawers(self) -> list[Reader]:
@@ -277,16 +294,19 @@ class Engine:
             self._inspection.end(reader, sample)
         self._deliveries.release_all(reader)
         if reader.in_pass:
-            reader.plan.end()
-            self._cache.leave(reader.job)
+            self._end_passes(reader)
         del self._readers[reader.job]
         self._supply.forget_pass(reader.key)
         reader.recipe.readers -= 1
         if reader.lead is not None:
             lead = self._teams.leave(reader.job)
             if lead is not None and lead.in_pass:
-                lead.plan.end()
-                self._cache.leave(lead.job)
+                self._end_passes(lead)
+
+    def _end_passes(self, reader: Reader) -> None:
+        reader.plan.end()
+        self._cache.leave(reader.job)
+        self._forecast.leave(reader)
 
     # What workers report.
 

@@ -5,14 +5,16 @@ or workers, so that it can be made elsewhere. Not here: when and for whom is dra
 steps of ranks (team.py).
 """
 
+from collections.abc import Hashable
 from typing import NamedTuple
 
 import numpy as np
 
+from joader.engine.orders import SHARED, Orders
 from joader.engine.recipe_rows import JobRows
 from joader.errors import BadArgument
-from joader.messages import Array, Job, Join
-from joader.sampling import Sampler, SequentialSampler
+from joader.messages import Array, Begin, Job, Join
+from joader.sampling import Sampler, StreamSampler
 
 # Where the random numbers of a place in a pass start: the pass's key, the position, and how often
 # that came before in it.
@@ -31,13 +33,14 @@ class Stretch(NamedTuple):
 
 
 class Drawn:
-    """Positions that a sampler draws, with those of other jobs or in the job's own order."""
+    """Positions that a sampler draws, jointly with other jobs or in the job's own order."""
 
     def __init__(self, job: Job, rows: JobRows, sampler: Sampler, seed: int | None) -> None:
         """Draw from what is left of these rows; `seed` is of the order "seeded"."""
         self.sampler = sampler
+        self.name: Hashable = job  # by which the sampler knows it
         self.undrawn = 0
-        self._job, self._rows, self._seed = job, rows, seed
+        self._rows, self._seed = rows, seed
         self.key = 0
         self._drawing = False
 
@@ -49,29 +52,47 @@ class Drawn:
                 f"a pass resumes after positions {done.min()} to {done.max()}; the job has {count}"
             )
 
-    def begin(self, epoch: int, done: Array, key: int) -> Array:
-        """Begin a pass without what is done; return the numbers it will draw."""
-        self.key = key
-        numbers = self._rows.left(done, epoch, self._seed)
-        self._draw_from(numbers, epoch)
+    def begin(self, event: Begin, life: int, behind: int = 0) -> Array:
+        """Begin a pass without what is done; return the numbers it will draw.
+
+        `life` is that of the engine: a job may have drawn in it under another name. Others read so
+        many rows `behind` what they have drawn.
+        """
+        self.key = event.key
+        numbers = self._rows.left(event.done, event.epoch, self._seed)
+        self.end()
+        self._add(numbers, event, life, behind)
+        self._drawing, self.undrawn = True, numbers.size
         return numbers
+
+    def _add(self, numbers: Array, event: Begin, life: int, behind: int) -> None:
+        self.sampler.add(self.name, numbers, event.epoch)
+
+    @property
+    def may_be_drawn_again(self) -> bool:
+        """Whether what was drawn and not read may be drawn anew, together with others."""
+        return True
 
     def begin_again(self, planned: Array, epoch: int) -> None:
         """Draw anew what was planned and not read, together with what was not drawn."""
-        numbers = self._rows.numbers[planned]
-        self._draw_from(np.concatenate([numbers, self.sampler.unread(self._job)]), epoch)
-
-    def _draw_from(self, numbers: Array, epoch: int) -> None:
+        numbers = np.concatenate([self._rows.numbers[planned], self.sampler.unread(self.name)])
         self.end()
-        self.sampler.add(self._job, numbers, epoch)
-        self._drawing = True
-        self.undrawn = numbers.size
+        self.sampler.add(self.name, numbers, epoch)
+        self._drawing, self.undrawn = True, numbers.size
 
     def end(self) -> None:
         """Draw no more."""
         if self._drawing:
-            self.sampler.remove(self._job)
+            self._remove()
             self._drawing = False
+
+    def _remove(self) -> None:
+        self.sampler.remove(self.name)
+
+    @property
+    def is_drawing(self) -> bool:
+        """Whether the sampler knows this pass."""
+        return self._drawing
 
     def drew(self, numbers: Array) -> Stretch:
         """Note what the sampler has drawn, and return it as what comes next."""
@@ -85,6 +106,54 @@ class Drawn:
 
     def read(self, places: list[int]) -> None:
         """Note that these were handed out."""
+
+
+class Followed(Drawn):
+    """Positions of a stream, which others follow, too.
+
+    What was drawn stays drawn: the order may not depend on who comes meanwhile.
+    """
+
+    def __init__(
+        self, job: Job, rows: JobRows, orders: Orders, whom: str, seed: int | None
+    ) -> None:
+        """Draw in the name of whom the job reads for; `seed` is what it gives the stream."""
+        super().__init__(job, rows, orders.sampler(SHARED), seed=None)
+        self._orders, self._whom, self._gives = orders, whom, seed
+
+    def _add(self, numbers: Array, event: Begin, life: int, behind: int) -> None:
+        resumed, rest = 0 < event.life == life, bool(event.done.size)
+        followed = resumed and not self._orders.knows(self._whom)
+        if self._orders.enter(self._whom, self):
+            self.sampler, self.name = self._orders.sampler(SHARED), self._whom
+        else:
+            self.sampler = self._orders.apart()
+        if isinstance(self.sampler, StreamSampler):
+            self.sampler.add(
+                self.name,
+                numbers,
+                rest=rest,
+                followed=followed,
+                behind=behind,
+                seed=self._gives,
+            )
+        else:
+            self.sampler.add(self.name, numbers)
+
+    @property
+    def may_be_drawn_again(self) -> bool:
+        """Whether what was drawn and not read may be drawn anew: no."""
+        return False
+
+    def _remove(self) -> None:
+        # Once another pass draws in this name, this one has no part in the stream any more.
+        if self.is_drawing:
+            self.sampler.remove(self.name)
+
+    @property
+    def is_drawing(self) -> bool:
+        """Whether the sampler knows this pass."""
+        return self._drawing and (self.name != self._whom or self._orders.holds(self._whom, self))
 
 
 class Told:
@@ -102,9 +171,9 @@ class Told:
     def check(self, done: Array) -> None:
         """Accept what the sampler says: it alone knows what is left."""
 
-    def begin(self, epoch: int, done: Array, key: int) -> Array:
+    def begin(self, event: Begin, life: int, behind: int = 0) -> Array:
         """Begin a pass; what it may need is all its rows."""
-        self.key = key
+        self.key = event.key
         self._told = 0
         self._origins.clear()
         return self._rows.numbers.astype(np.int64)
@@ -140,12 +209,9 @@ class Told:
 Plan = Drawn | Told
 
 
-def plan_of(join: Join, job: Job, rows: JobRows, sampler: Sampler | None) -> Plan:
-    """Return the plan of a job; `sampler` is that of its recipe, None if the job is told.
-
-    A job that does not share the order draws by itself, in its own.
-    """
-    if sampler is None:
-        return Told(job, rows)
-    seed = join.seed if join.order == "seeded" else None
-    return Drawn(job, rows, sampler if join.order == "shared" else SequentialSampler(), seed)
+def plan_of(join: Join, job: Job, rows: JobRows, orders: Orders, whom: str) -> Plan:
+    """Return the plan of a job that draws; `whom` it reads for."""
+    if join.order == SHARED:
+        return Followed(job, rows, orders, whom, join.seed)
+    seed = (join.seed or 0) if join.order == "seeded" else None
+    return Drawn(job, rows, orders.sampler(join.order), seed)

@@ -1,25 +1,29 @@
-"""Joint planning in ticks: who gets how many draws, decided before any row is drawn.
+"""Planning in ticks: who gets how many draws, decided before any row is drawn.
 
-When a reader runs low, all readers that share its sampler draw together, each as many as it reads
-in the same time. Two things follow from that, and both are what jobs out of step share by:
+In a stream each reader draws for itself when it runs low, as far ahead as it looks. Jobs meet since
+they follow one order; drawing far ahead of reading would only part them.
+
+Under joint draws all readers that share a sampler draw together when one runs low, each as many as
+it reads in the same time. Two things follow from that, and both are what jobs out of step share by:
 - Rounds are shared. Topping everyone up to a number of its own instead, two equal jobs whose
   batches end at different moments drew a third of their rounds alone.
 - A row that several draw in one round is read by all of them at about the same time, so it has
   to be kept for a moment only. Plans are as long for a slow job as for a fast one, in seconds.
-
 Readers' paces are estimates, so plans drift apart; one that is too long sits out. A tick that would
-go past the end of some reader's pass is split there. What is planned the cache is told, so that it
-keeps what is about to be read. On demand (limits.py) a tick is what is wanted at one moment.
+go past the end of some reader's pass is split there.
+
+What is planned the cache is told, so that it keeps what is about to be read. On demand (limits.py)
+a tick is what is wanted at one moment.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from math import ceil, log
 
 import numpy as np
 
 from joader.cache import Cache
 from joader.engine.limits import Limits
-from joader.engine.plan import Drawn
+from joader.engine.plan import Drawn, Followed
 from joader.engine.reader import Reader
 from joader.engine.room import Room
 from joader.sampling import Sampler
@@ -53,7 +57,8 @@ class Planner:
         for reader in low:
             if reader.runs_low:  # still, after those before it
                 together = [other for other in readers if other.draws_with(reader)]
-                _draw(together)
+                # Of the passes in one name (orders.py) only the latest has something to draw.
+                _draw([other for other in together if other.plan.undrawn])
                 self._tell(together)
                 drawn += together
         self._tell_rates(drawn)
@@ -82,6 +87,11 @@ class Planner:
         for reader in readers:
             if reader is not newcomer and reader.draws_with(newcomer):
                 _plan_again(reader, room)
+
+    def behind(self, newcomer: Reader, readers: Sequence[Reader]) -> int:
+        """Return how far what others read now is behind what they have drawn: it is in memory."""
+        windows = (len(one.window.places) for one in readers if one.draws_with(newcomer))
+        return max(windows, default=0)
 
     def _tell_rates(self, readers: list[Reader]) -> None:
         """Tell the cache how soon each reader will ask for a sample it needs."""
@@ -112,7 +122,7 @@ class Planner:
 
 def _plan_again(reader: Reader, room: Room) -> None:
     assert isinstance(reader.plan, Drawn)
-    if reader.in_pass and reader.window.places:
+    if reader.in_pass and reader.window.places and reader.plan.may_be_drawn_again:
         planned = np.array(reader.window.places, np.int64)
         room.give_up_all(reader)
         reader.window.forget_plan()
@@ -124,37 +134,44 @@ def _sampler(reader: Reader) -> Sampler:
     return reader.plan.sampler
 
 
+def _name(reader: Reader) -> Hashable:
+    assert isinstance(reader.plan, Drawn)
+    return reader.plan.name
+
+
 def _draw(readers: Sequence[Reader]) -> None:
     """Draw jointly until each has what it is due."""
-    by_job = {reader.job: reader for reader in readers}
-    needs = _due(readers)
-    while needs := {job: n for job, n in needs.items() if n > 0 and by_job[job].plan.undrawn}:
-        counts = _until_first_end(needs, {job: by_job[job].plan.undrawn for job in needs})
-        for job, numbers in _sampler(readers[0]).draw(counts).items():
-            by_job[job].drew(numbers)
-            needs[job] -= numbers.size
+    by_name = {_name(reader): reader for reader in readers}
+    needs = {_name(reader): count for reader, count in _due(readers)}
+    while needs := {name: n for name, n in needs.items() if n > 0 and by_name[name].plan.undrawn}:
+        counts = _until_first_end(needs, {name: by_name[name].plan.undrawn for name in needs})
+        for name, numbers in _sampler(readers[0]).draw(counts).items():
+            by_name[name].drew(numbers)
+            needs[name] -= numbers.size
 
 
-def _due(readers: Sequence[Reader]) -> dict[int, int]:
+def _due(readers: Sequence[Reader]) -> Iterator[tuple[Reader, int]]:
     """Return how many draws each gets in a tick."""
     if not readers[0].share:
-        return {reader.job: reader.window.wanted - len(reader.window.places) for reader in readers}
-    reading = [reader for reader in readers if reader.plan.undrawn]
-    pace = _paces(reading)
-    horizon_s = max(reader.look_ahead / pace[reader.job] for reader in reading)
-    full = {r.job: min(pace[r.job] * horizon_s, LONGEST * r.look_ahead) for r in reading}
+        for reader in readers:
+            yield reader, reader.window.wanted - len(reader.window.places)
+        return
+    if isinstance(readers[0].plan, Followed):
+        for reader in readers:
+            if reader.runs_low:
+                yield reader, ceil(FULL * reader.look_ahead) - len(reader.window.places)
+        return
+    pace = _paces(readers)
+    horizon_s = max(reader.look_ahead / pace[reader.job] for reader in readers)
+    full = {r.job: min(pace[r.job] * horizon_s, LONGEST * r.look_ahead) for r in readers}
     tick_s = max(
         (FULL * full[reader.job] - len(reader.window.places)) / pace[reader.job]
-        for reader in reading
+        for reader in readers
         if reader.runs_low
     )
-    return {
-        reader.job: min(
-            ceil(pace[reader.job] * tick_s),
-            ceil(MOST * full[reader.job]) - len(reader.window.places),
-        )
-        for reader in reading
-    }
+    for reader in readers:
+        most = ceil(MOST * full[reader.job]) - len(reader.window.places)
+        yield reader, min(ceil(pace[reader.job] * tick_s), most)
 
 
 def _paces(readers: Sequence[Reader]) -> dict[int, float]:
@@ -172,12 +189,14 @@ def _paces(readers: Sequence[Reader]) -> dict[int, float]:
     }
 
 
-def _until_first_end(needs: dict[int, int], undrawn: dict[int, int]) -> dict[int, int]:
+def _until_first_end(
+    needs: dict[Hashable, int], undrawn: dict[Hashable, int]
+) -> dict[Hashable, int]:
     """Return what each takes until the first reaches the end of its pass, all at their own pace."""
-    short = min(needs, key=lambda job: undrawn[job] / needs[job])
+    short = min(needs, key=lambda name: undrawn[name] / needs[name])
     if undrawn[short] >= needs[short]:
         return needs
     return {
-        job: min(undrawn[job], -(-need * undrawn[short] // needs[short]))
-        for job, need in needs.items()
+        name: min(undrawn[name], -(-need * undrawn[short] // needs[short]))
+        for name, need in needs.items()
     }

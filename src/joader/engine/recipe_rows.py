@@ -27,11 +27,13 @@ class JobRows:
         self.rows = rows.astype(np.uint32)
         self.distinct = _are_distinct(rows, row_limit)
         self.numbers = self.rows
+        self.most_times = 1  # that a row occurs
         if not self.distinct:
             numbers = rows + row_limit * occurrence(rows)
+            self.most_times = int(numbers.max()) // row_limit + 1
             if int(numbers.max()) >= NUMBER_LIMIT:
                 raise BadArgument(
-                    f"a row occurs {int(numbers.max()) // row_limit + 1} times in a dataset of "
+                    f"a row occurs {self.most_times} times in a dataset of "
                     f"{row_limit} rows; more than {NUMBER_LIMIT // row_limit} are not supported"
                 )
             self.numbers = numbers.astype(np.uint32)

@@ -10,26 +10,24 @@ recipe, a dataset with another number of rows may have its name.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from joader.engine.orders import MakeSampler, Orders, sampler_of
 from joader.engine.sizes import Sizes
 from joader.errors import BadArgument
-from joader.sampling import DependentSampler, Sampler
 
 # Row numbers of all recipes together, and so rows of a dataset.
 MOST_ROWS = 1 << 31
 # Recipes without jobs that stay open. Their samples are the first to go where room is needed.
 MOST_KEPT = 16
 
-MakeSampler = Callable[[int], Sampler]  # from a seed
-
 
 @dataclass(eq=False)
 class Recipe:
-    """A sampler, a range of sample numbers, and the size of its samples."""
+    """The orders of its rows, a range of sample numbers, and the size of its samples."""
 
     name: str
     row_limit: int
     base: int
-    sampler: Sampler
+    orders: Orders
     sizes: Sizes = field(init=False)
     readers: int = 0
     underway: int = 0  # preparations
@@ -49,8 +47,8 @@ class Recipe:
 class Recipes:
     """All recipes that are open, by name."""
 
-    def __init__(self, seed: int, make_sampler: MakeSampler = DependentSampler) -> None:
-        """Start without any; every recipe gets a sampler of its own."""
+    def __init__(self, seed: int, make_sampler: MakeSampler = sampler_of) -> None:
+        """Start without any; every recipe gets samplers of its own."""
         self._seed = seed
         self._make_sampler = make_sampler
         self._made = 0
@@ -70,7 +68,8 @@ class Recipes:
         if recipe is None:
             base = self._free_base(row_limit)
             self._made += 1
-            recipe = Recipe(name, row_limit, base, self._make_sampler(self._seed + self._made))
+            orders = Orders(self._make_sampler, self._seed + self._made)
+            recipe = Recipe(name, row_limit, base, orders)
             self._open[name] = recipe
         elif recipe.row_limit != row_limit:
             raise BadArgument(
@@ -79,6 +78,18 @@ class Recipes:
             )
         self._open[name] = self._open.pop(name)  # the latest is the last
         return recipe
+
+    def set_reach(self, capacity_bytes: int) -> None:
+        """Tell streams how many rows memory can hold, all datasets that are read in proportion.
+
+        It depends on who is here and on how large samples are, not on what memory holds now.
+        """
+        read = [recipe for recipe in self._open.values() if recipe.readers]
+        if all(recipe.sizes.slot_bytes for recipe in read):
+            all_bytes = sum(recipe.row_limit * recipe.sizes.usual_bytes for recipe in read)
+            for recipe in read:
+                rows = recipe.row_limit * capacity_bytes // max(all_bytes, 1)
+                recipe.orders.set_reach(min(rows, recipe.row_limit))
 
     def has(self, name: str) -> bool:
         """Tell whether a recipe of this name is open."""

@@ -167,7 +167,7 @@ class Team:
             no_hole = sum(number >= begun.taken for number in steps) == end - begun.taken
             same = no_hole and np.array_equal(whole, _union(begun, steps))
             self._compare(event, other, begun, same)
-        return Begin(event.job, event.epoch, whole, here[0].key)
+        return Begin(event.job, event.epoch, whole, here[0].key, life=here[0].life)
 
     def _start(self, here: dict[int, Begin]) -> None:
         """Begin the pass: let ranks have what others have reported and they have not."""

@@ -19,11 +19,11 @@ class Join(Message, frozen=True):
     """A job joins: what it reads, and how.
 
     `recipe` names what makes preparations equal (dataset and shared steps); `rows` holds the row of
-    each position, below `row_limit`. `order` is "shared", "seeded", "given", or "told": every Want
-    says which positions. `fresh`: no job may get the same preparation of a row twice (random code
-    in the dataset). `own`: the job has a part of its own, done on each sample for it alone. Ranks
-    of one job join the `team` of that name, each with its number. `reads_itself`: it takes what is
-    here, and reads the rest by itself; nothing is prepared for it.
+    each position, below `row_limit`. `order` is "shared" (streams), "joint", "seeded", "given", or
+    "told": every Want says which positions. `fresh`: no job may get the same preparation of a row
+    twice (random code in the dataset). `own`: the job has a part of its own, done on each sample
+    for it alone. Ranks of one job join the `team` of that name, each with its number.
+    `reads_itself`: it takes what is here, and reads the rest by itself; nothing is prepared for it.
     """
 
     job: Job
@@ -32,14 +32,16 @@ class Join(Message, frozen=True):
     row_limit: Natural
     batch_size: Natural
     order: Text = "shared"
-    seed: Word = 0
+    seed: Word | None = None  # of the order "seeded", or for a stream if all its jobs give it
     fresh: bool = False
     own: bool = False
     team: Text = ""
     rank: Natural = 0
     world_size: Natural = 1
     drop_last: bool = False  # matters to teams, whose last step is filled up otherwise
-    reads_for: Text = ""  # the loader: no two of its passes get the same random sample
+    # The process, or team: no two of its passes get the same random sample, and those it reads one
+    # after the other are one job in a stream.
+    reads_for: Text = ""
     reads_itself: bool = False
 
 
@@ -61,9 +63,10 @@ class Register(Message, frozen=True):
 
 
 class Registered(Message, frozen=True):
-    """Say that the job is known, and by which number."""
+    """Say that the job is known, by which number, and to which life of the daemon."""
 
     job: Job
+    life: Word = 0
 
 
 class Begin(Message, frozen=True):
@@ -71,7 +74,7 @@ class Begin(Message, frozen=True):
 
     The pass's random numbers start from `key`, of ranks from that of rank 0; it is the same when a
     pass goes on elsewhere. A rank that goes on says how many steps it has `taken` since it began,
-    and what it knows of those to come.
+    and what it knows of those to come. `life`: of the daemon that it drew from before.
     """
 
     job: Job
@@ -81,6 +84,7 @@ class Begin(Message, frozen=True):
     taken: Natural = 0
     plan: tuple[PlannedStep, ...] = ()
     number: Natural = 0  # batches carry it: those of a pass that was broken off may still come
+    life: Word = 0
     renew: bool = False  # workers of the pass before end, and with them what user code keeps there
 
 

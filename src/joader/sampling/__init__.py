@@ -8,18 +8,20 @@ users who want them and for comparison.
 from joader.sampling.dependent import DependentSampler
 from joader.sampling.lockstep import LockstepSampler
 from joader.sampling.own_order import IndependentSampler, SeededSampler, SequentialSampler
-from joader.sampling.sampler import Draws, Sampler
+from joader.sampling.sampler import Draws, Foresees, Sampler, Speed
 from joader.sampling.splits import folds, growing
 from joader.sampling.streams import StreamSampler
 
 __all__ = [
     "DependentSampler",
     "Draws",
+    "Foresees",
     "IndependentSampler",
     "LockstepSampler",
     "Sampler",
     "SeededSampler",
     "SequentialSampler",
+    "Speed",
     "StreamSampler",
     "folds",
     "growing",

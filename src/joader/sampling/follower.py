@@ -34,15 +34,18 @@ SAME_PACE = 0.02
 class Follower:
     """A pass in progress, or over; a pass that is over is the past of the job's next one."""
 
-    def __init__(self, rows: RowSet, generation: Generation, drives: bool) -> None:
-        """Begin at the head, or at the first place if memory still holds what lies between."""
+    def __init__(self, rows: RowSet, generation: Generation, drives: bool, behind: int = 0) -> None:
+        """Begin so many rows `behind` the head; at the first place if that is near."""
         self.rows = rows
         self.left = rows.size
         self.began = generation  # whose clock the pass drives, from its first draw to its last
         self.generation = generation
         self.drives = drives
         self.following = True  # False: in the tail, in the order of the own generation
-        place = 0 if generation.head <= generation.back else min(generation.head, generation.size)
+        behind = behind * generation.size // max(rows.size, 1)
+        place = min(generation.head, generation.size) - behind
+        if place <= generation.back:
+            place = 0
         self.start = self.pointer = self._from = place
         self.around = 0
         self.marks: Marks | None = None

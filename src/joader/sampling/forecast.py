@@ -1,6 +1,5 @@
 """What a pass will read, and when, as far as it is fixed: for prefetch and for eviction.
 
-Distances are counted in draws of a job that keeps up with the clock; a slower job's are longer.
 Only memory may use them: an order that preferred what is in memory would not be uniform.
 """
 
@@ -56,28 +55,46 @@ def _unread(there: Rows, marks: NDArray[np.uint8], count: int) -> Rows:
     return np.concatenate(parts) if parts else there[:0]
 
 
-def next_use(follower: Follower, numbers: Rows) -> NDArray[np.float64]:
-    """Return for each number how far its next use by this pass or the job's next one is."""
-    generation = follower.generation
+def places_of(generation: Generation, numbers: Rows) -> NDArray[np.float64]:
+    """Return the place of each number in a generation; the end for those that it does not have."""
     places = generation.places()
     here = numbers < places.size
-    place = places[numbers if here.all() else numbers * here].astype(np.float64)
-    end, pointer = generation.size, follower.pointer if follower.following else generation.size
+    if here.all():
+        return places[numbers].astype(np.float64)
+    found = np.full(numbers.size, float(generation.size))
+    found[here] = places[numbers[here]]
+    return found
+
+
+def next_use(
+    follower: Follower, numbers: Rows, place: NDArray[np.float64], once: bool = False
+) -> NDArray[np.float64]:
+    """Return for each number, with its place, how many draws away its next use by this job is.
+
+    A row that was read counts half a pass after this one ends, unless it is of use `once`.
+    """
+    end, pointer = follower.generation.size, follower.pointer
+    if not follower.following:
+        pointer = end
+    again = np.inf if once else follower.left + follower.rows.size / 2
+    if follower.marks is None:  # the pass is the order, cut at its start
+        distance = place - pointer
+        read = place < pointer
+        if follower.start > follower.around:
+            missed = read & (place >= follower.around) & (place < follower.start)
+            distance[missed] += end - follower.around  # once more around
+            read &= ~missed
+        distance[read] = again
+        distance[place == end] = np.inf
+        return distance
     free = follower.left - follower.known_left
     ahead = min(free, (end - pointer) * follower.rows.size / end)
     distance = (place - pointer) * (ahead / max(end - pointer, 1))
     behind = place < pointer
-    missed = (free - ahead) / max(end - follower.around, 1)
-    distance[behind] = ahead + (place[behind] - follower.around) * missed
-    again = follower.left + follower.rows.size / 2
-    if follower.marks is None:
-        distance[behind & ((place >= follower.start) | (place < follower.around))] = again
-        outside = place == end
-    else:
-        marks = follower.marks[np.minimum(numbers, follower.marks.size - 1)]
-        distance[(marks & KNOWN) != 0] = follower.left / 2
-        distance[(marks & UNREAD) == 0] = again
-        outside = (marks & OWN) == 0
-    distance /= follower.own_pace()
-    distance[outside | ~here] = np.inf
+    rest = (free - ahead) / max(end - follower.around, 1)
+    distance[behind] = ahead + (place[behind] - follower.around) * rest
+    marks = follower.marks[np.minimum(numbers, follower.marks.size - 1)]
+    distance[(marks & KNOWN) != 0] = follower.left / 2
+    distance[(marks & UNREAD) == 0] = again
+    distance[((marks & OWN) == 0) | (place == end)] = np.inf
     return distance

@@ -4,6 +4,7 @@ Each is one function from (rows, epoch) to an order. The order is fixed when the
 handed out from the front, so a draw is a slice.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from joader.sampling.sampler import (
     Counts,
     Draws,
     Job,
+    Speed,
     check_counts,
     check_epoch,
     check_known,
@@ -27,6 +29,20 @@ from joader.sampling.sampler import (
 class _Pass:
     order: Rows
     drawn: int = 0
+    places: Rows | None = None  # of each row; made when somebody asks
+
+    def draws_until(self, rows: NDArray[np.int64], once: bool) -> NDArray[np.float64]:
+        """Return how many draws away each row is; infinite if it is not of the pass."""
+        size = self.order.size
+        if self.places is None:
+            self.places = np.full(int(self.order.max(initial=0)) + 1, size, np.uint32)
+            self.places[self.order] = np.arange(size, dtype=np.uint32)
+        here = rows < self.places.size
+        place = self.places[rows * here].astype(np.float64)
+        again = np.inf if once else size - self.drawn + size / 2
+        away = np.where(place < self.drawn, again, place - self.drawn)
+        away[~here | (place == size)] = np.inf
+        return away
 
 
 class _OwnOrder:
@@ -58,6 +74,20 @@ class _OwnOrder:
         check_known(self._passes, job)
         state = self._passes[job]
         return np.sort(state.order[state.drawn :]).astype(np.int64)
+
+    def seconds_until(
+        self, rows: NDArray[np.int64], speeds: Mapping[Job, Speed]
+    ) -> NDArray[np.float64]:
+        """Return when the first of these jobs will read each row.
+
+        A row that was read counts half a pass after the pass ends.
+        """
+        soonest = np.full(rows.size, np.inf)
+        for job, speed in speeds.items():
+            check_known(self._passes, job)
+            away = self._passes[job].draws_until(rows, speed.once)
+            np.minimum(soonest, (away + (speed.waits + 1)) / speed.per_s, out=soonest)
+        return soonest
 
     def remove(self, job: Job) -> None:
         """Forget the job."""

@@ -5,7 +5,7 @@ remains the same job may `add` the next one. A call that raises changes nothing.
 """
 
 from collections.abc import Hashable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +34,27 @@ class Sampler(Protocol):
 
     def remove(self, job: Job) -> None:
         """Forget the job and the rows it has not drawn."""
+
+
+class Speed(NamedTuple):
+    """How fast a job reads what it draws."""
+
+    per_s: float
+    waits: int = 0  # rows drawn before and not read yet
+    once: bool = False  # what it has read is of no use to its later passes
+
+
+@runtime_checkable
+class Foresees(Protocol):
+    """A sampler that knows when it will draw a row."""
+
+    def seconds_until(
+        self, rows: NDArray[np.int64], speeds: Mapping[Job, Speed]
+    ) -> NDArray[np.float64]:
+        """Return when the first of these jobs will read each row.
+
+        Infinite if none of them will, not a number where that is not known.
+        """
 
 
 def check_new(sampler: Sampler, known: Mapping[Job, object], job: Job) -> None:

@@ -7,7 +7,8 @@ A member is *in* its pass or between two. One that leaves is remembered until th
 opens: if it comes back before, the rows it has read of this one are known to it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,11 @@ from joader.sampling.bits import Bits
 from joader.sampling.blind import FREE, KNOWN, UNREAD
 from joader.sampling.dependent import DependentSampler
 from joader.sampling.follower import Follower
-from joader.sampling.forecast import ahead, next_use
+from joader.sampling.forecast import ahead, next_use, places_of
 from joader.sampling.generation import Generation
 from joader.sampling.row_index import RowIndex
 from joader.sampling.rows import NO_ROWS, OpenSet, Rows, RowSet
-from joader.sampling.sampler import Draws, Job
+from joader.sampling.sampler import Draws, Job, Speed
 
 # Rows of a group that are looked at to see how much it has in common with a newcomer.
 PROBES = 4096
@@ -28,6 +29,17 @@ PROBES = 4096
 MOST_SETS = 16
 # Sets whose sizes differ by more than this share more by joint draws.
 UNEQUAL = 1.25
+
+
+class Start(NamedTuple):
+    """How a pass begins."""
+
+    rest: bool = False  # of a broken pass: it leaves the clock to others
+    followed: bool = False  # all its rows are known in the running generation
+    behind: int = 0  # so many rows behind the head
+
+
+WHOLE = Start()
 
 
 class StreamGroup:
@@ -38,11 +50,12 @@ class StreamGroup:
         self.index = RowIndex(rows)
         self.members: dict[Job, Follower] = {}
         self.newest: Generation | None = None
-        self._key = (seed, nonce, number)
+        self._seed, self._key = seed, (nonce, number)
         self._opened = 0
         self._bits = Bits("streams", seed, nonce, number)
         self._joint: DependentSampler | None = None
         self._sets: dict[Job, tuple[RowSet, bool]] = {}  # of the members; True: a rest
+        self._seeds: dict[Job, int | None] = {}  # that they give
         self._samples: dict[int, tuple[RowSet, Rows]] = {}  # by id: sets, and some of their rows
         self._gone: dict[Job, Follower] = {}  # left since the newest generation opened
         self._united: list[RowSet] = []  # the sets whose union is `_present`
@@ -71,24 +84,26 @@ class StreamGroup:
         return best
 
     def join(
-        self, job: Job, rows: RowSet, reach: int | None, rest: bool = False, followed: bool = False
+        self,
+        job: Job,
+        rows: RowSet,
+        reach: int | None,
+        start: Start = WHOLE,
+        seed: int | None = None,
     ) -> None:
-        """Begin a pass; one over the `rest` of a pass leaves the clock to others.
-
-        `followed`: all rows are known in the running generation.
-        """
+        """Begin a pass."""
         self._remember(rows)
-        self._sets[job] = (rows, rest)
+        self._sets[job], self._seeds[job] = (rows, start.rest), seed
         if self._apart() != (self._joint is not None):
             self._change_mode(job, reach)
         elif self._joint is not None:
             self._joint.add(job, rows)
         else:
-            self._begin(job, rows, reach, rest, followed)
+            self._begin(job, rows, reach, start)
 
     def leave(self, job: Job) -> None:
         """Let a job go, but remember what it has read."""
-        del self._sets[job]
+        del self._sets[job], self._seeds[job]
         if self._joint is not None:
             self._joint.remove(job)
         else:
@@ -141,18 +156,43 @@ class StreamGroup:
         assert self.newest is not None
         return self.index.rows(ahead(self.members[job], count, self.newest, self._bits))
 
-    def next_use(self, rows: NDArray[np.integer], soonest: NDArray[np.float64]) -> None:
-        """Lower `soonest` to when each row will be used by a member."""
-        inside = np.flatnonzero(self.index.has(rows))
-        if not inside.size:
+    def next_use(
+        self,
+        rows: NDArray[np.integer],
+        speeds: Mapping[Job, Speed] | None,
+        soonest: NDArray[np.float64],
+    ) -> None:
+        """Lower `soonest` to when each row will be used by a member.
+
+        In seconds, by those whose speed is given; or in draws of a member that keeps up.
+        """
+        inside = self.index.has(rows)
+        if not inside.any():
             return
+        here: NDArray[np.bool_] | slice = slice(None) if inside.all() else inside
         if self._joint is not None:
-            soonest[inside] = np.nan
+            soonest[here] = np.nan
             return
-        numbers = self.index.find(rows[inside].astype(np.uint32))
-        for follower in self.members.values():
-            if follower.rows.size:
-                soonest[inside] = np.minimum(soonest[inside], next_use(follower, numbers))
+        numbers = self.index.find(rows[here].astype(np.uint32))
+        places: dict[Generation, NDArray[np.float64]] = {}
+        found = soonest[here]
+        for job, follower in self.members.items():
+            speed = Speed(follower.own_pace()) if speeds is None else speeds.get(job)
+            if speed is None or not follower.rows.size:
+                continue
+            generation = follower.generation
+            if generation not in places:
+                places[generation] = places_of(generation, numbers)
+            away = next_use(follower, numbers, places[generation], speed.once)
+            away += speed.waits
+            away /= speed.per_s
+            np.minimum(found, away, out=found)
+        soonest[here] = found
+
+    def set_reach(self, reach: int) -> None:
+        """Set how many rows memory holds, for a generation that opened when that was not known."""
+        if self.newest is not None:
+            self.newest.reach = _used_behind(reach)
 
     def _apart(self) -> bool:
         """Return whether the sets are of so different sizes that joint draws share more.
@@ -179,9 +219,9 @@ class StreamGroup:
             self._joint.add(newcomer, self._sets[newcomer][0])
             return
         self._joint = None
-        self._begin(newcomer, self._sets[newcomer][0], reach, rest=False)
+        self._begin(newcomer, self._sets[newcomer][0], reach, WHOLE)
         for job, rows in unread.items():
-            self._begin(job, RowSet(rows), reach, rest=True)
+            self._begin(job, RowSet(rows), reach, Start(rest=True))
 
     def _remember(self, rows: RowSet) -> None:
         """Keep some rows of a set, to find out who else belongs here."""
@@ -194,16 +234,14 @@ class StreamGroup:
             used = {id(known) for known, _ in self._sets.values()}
             del self._samples[next(known for known in self._samples if known not in used)]
 
-    def _begin(
-        self, job: Job, rows: RowSet, reach: int | None, rest: bool, followed: bool = False
-    ) -> None:
+    def _begin(self, job: Job, rows: RowSet, reach: int | None, start: Start) -> None:
         past, before = self._gone.pop(job, None), self.newest
         generation = self._running(rows, reach)
-        drives = not rest or not generation.driven
-        follower = Follower(rows, generation, drives)
+        drives = not start.rest or not generation.driven
+        follower = Follower(rows, generation, drives, start.behind)
         if drives:
             generation.drivers.append(follower)
-        if followed and generation is before:
+        if start.followed and generation is before:
             mine = self.index.numbers(rows)
             marks = np.full(self.index.span, KNOWN)
             marks[mine] |= FREE
@@ -233,9 +271,10 @@ class StreamGroup:
         self._opened += 1
         if reach is None:
             reach = self._present.size // 20
-        key = (*self._key, self._opened)
-        # A fifth of memory is left to what is ahead of the head, and to tails.
-        self.newest = Generation(key, self._present, self.index.span, reach * 4 // 5)
+        seeds = set(self._seeds.values())
+        common = seeds.pop() if len(seeds) == 1 else None
+        key = (self._seed if common is None else common, *self._key, self._opened)
+        self.newest = Generation(key, self._present, self.index.span, _used_behind(reach))
         return self.newest
 
     def _admit(self, newest: Generation, rows: RowSet) -> None:
@@ -294,3 +333,8 @@ class StreamGroup:
         known = mine[~alike[mine]]
         if known.size:
             follower.set_known(known, self._bits)
+
+
+def _used_behind(reach: int) -> int:
+    """Return how far behind the head memory is used: a fifth is for what is ahead, and tails."""
+    return reach * 4 // 5

@@ -10,6 +10,7 @@ The condition is on whoever calls: how many rows each job draws when, and when j
 must not depend on which rows were drawn. Time is counted in draws; there is no other clock.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,13 +22,14 @@ from joader.sampling.sampler import (
     Counts,
     Draws,
     Job,
+    Speed,
     check_counts,
     check_epoch,
     check_known,
     check_new,
     checked_seed,
 )
-from joader.sampling.stream_group import StreamGroup
+from joader.sampling.stream_group import Start, StreamGroup
 
 # A group is joined if this part of the smaller side is common to both.
 COMMON = 0.05
@@ -43,8 +45,8 @@ class _Member:
 
     number: int  # in the order of joining
     rows: RowSet
-    rest: bool
-    followed: bool
+    start: Start
+    seed: int | None
     group: StreamGroup | None = None
 
 
@@ -55,15 +57,17 @@ class StreamSampler:
     seed: with the seed alone a restarted daemon would give a job an order that it has had.
     `reach` is how many rows memory holds: a job that lags farther behind the others than that
     jumps. None stands for a twentieth of the rows. It may be set at any time, from what memory can
-    hold, not from what is in it now; it takes effect with the next generation.
+    hold, not from what is in it now; it takes effect with the next generation, but for the first
+    number after None.
     """
 
     def __init__(self, seed: int = 0, nonce: int = 0, reach: int | None = None) -> None:
         """Start without jobs."""
         self._seed, self._nonce = checked_seed(seed), checked_seed(nonce)
+        self._reach: int | None = None
+        self._groups: list[StreamGroup] = []
         self.reach = reach
         self._jobs: dict[Job, _Member] = {}
-        self._groups: list[StreamGroup] = []
         self._joined = self._formed = 0
 
     @property
@@ -75,7 +79,11 @@ class StreamSampler:
     def reach(self, rows: int | None) -> None:
         if rows is not None and (isinstance(rows, bool) or not rows >= 0):
             raise BadArgument(f"reach is {rows!r}; give a number of rows >= 0, or None")
-        self._reach = None if rows is None else int(rows)
+        known, self._reach = self._reach is not None, None if rows is None else int(rows)
+        if not known and rows is not None:
+            # A generation that opened before the size of samples was known: nobody has jumped yet.
+            for group in self._groups:
+                group.set_reach(int(rows))
 
     def add(
         self,
@@ -85,20 +93,25 @@ class StreamSampler:
         *,
         rest: bool = False,
         followed: bool = False,
+        behind: int = 0,
+        seed: int | None = None,
     ) -> None:
         """Begin a pass of this job over these rows; the epoch has no effect here.
 
         `rest`: the rows are what is left of a pass, so that others should set the pace.
         `followed`: the job may have drawn here before under another name, as one that resumes does.
         What it then read is not known here, so it draws blind until a new generation opens.
+        `behind`: begin so many rows behind the head, which is ahead of what others read now.
+        `seed`: of the generations that open while all jobs of its group give this one.
         """
         check_epoch(epoch)
+        seed = None if seed is None else checked_seed(seed)
         check_new(self, self._jobs, job)
         checked = self._same(RowSet(rows))
         if job in self._jobs:
             self.remove(job)
         self._joined += 1
-        self._jobs[job] = _Member(self._joined, checked, rest, followed)
+        self._jobs[job] = _Member(self._joined, checked, Start(rest, followed, behind), seed)
 
     def draw(self, counts: Counts) -> Draws:
         """Draw for each job from the stream it follows."""
@@ -163,7 +176,18 @@ class StreamSampler:
         asked = np.asarray(rows)
         soonest = np.full(asked.size, np.inf)
         for group in self._groups:
-            group.next_use(asked, soonest)
+            group.next_use(asked, None, soonest)
+        return soonest
+
+    def seconds_until(
+        self, rows: NDArray[np.int64], speeds: Mapping[Job, Speed]
+    ) -> NDArray[np.float64]:
+        """Return when the first of these jobs will read each row."""
+        soonest = np.full(rows.size, np.inf)
+        # Not of jobs that have not drawn: they enter a group when they do. They must not because
+        # memory asks: what memory holds depends on rows.
+        for group in self._groups:
+            group.next_use(rows, speeds, soonest)
         return soonest
 
     def _same(self, rows: RowSet) -> RowSet:
@@ -190,6 +214,6 @@ class StreamSampler:
             best = StreamGroup(member.rows, self._seed, self._nonce, self._formed)
             self._formed += 1
             self._groups.append(best)
-        best.join(job, member.rows, self._reach, member.rest, member.followed)
+        best.join(job, member.rows, self._reach, member.start, member.seed)
         member.group = best
         return best

@@ -46,18 +46,12 @@ POLICIES: Mapping[str, Callable[[int], MakePolicy]] = {
 }
 
 
-def chosen_sampler(
-    choice: str | Sampler, seed: int, capacity: int | None = None
-) -> tuple[Sampler, str]:
-    """Return the sampler of this name, or the object itself, and the order a job asks for.
-
-    Streams by name are told how many samples memory holds.
-    """
-    order = OWN_ORDERS.get(choice, "shared") if isinstance(choice, str) else "shared"
+def chosen_sampler(choice: str | Sampler, seed: int) -> tuple[Sampler, str]:
+    """Return the sampler of this name, or the object itself, and the order a job asks for."""
     sampler = _chosen(choice, SAMPLERS, "sampler", "draw", seed)
-    if isinstance(choice, str) and isinstance(sampler, StreamSampler):
-        sampler.reach = capacity
-    return sampler, order
+    if isinstance(choice, str) and choice in OWN_ORDERS:
+        return sampler, OWN_ORDERS[choice]
+    return sampler, "shared" if isinstance(sampler, StreamSampler) else "joint"
 
 
 def chosen_policy(choice: str | MakePolicy, seed: int) -> MakePolicy:

@@ -78,9 +78,11 @@ def simulate(
     _check_count(capacity, "capacity")
     _check_count(batch_size, "batch_size")
     seed = checked_seed(seed)
-    drawing, order = chosen_sampler(sampler, seed, int(capacity))
+    drawing, order = chosen_sampler(sampler, seed)
     keeping = chosen_policy(policy, seed)
-    engine = Engine(int(capacity) * SAMPLE_BYTES, seed, keeping, limits, lambda _: drawing)
+    engine = Engine(
+        int(capacity) * SAMPLE_BYTES, seed, keeping, limits, lambda order, seed: drawing
+    )
     row_limit = max((int(job.rows.max()) + 1 for job in given if job.rows.size), default=1)
     joins = [
         Join(number, "rows", job.rows, row_limit, int(batch_size), order=order, seed=seed)

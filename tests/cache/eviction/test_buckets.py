@@ -177,7 +177,7 @@ def test_nothing_is_ranked_while_there_is_room():
         world.buckets.change_each(samples)
     assert not world.ranked
     world.buckets.victims(1)
-    assert world.ranked == [10, 1]
+    assert world.ranked == [10]
 
 
 def test_one_eviction_ranks_whom_it_evicts_and_who_came_since():

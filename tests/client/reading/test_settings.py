@@ -19,6 +19,7 @@ GIVEN: dict[str, Any] = {
     "num_workers": None,
     "lend": True,
     "multiprocessing_context": None,
+    "seed": 9,
 }
 
 
@@ -31,7 +32,8 @@ def settings(rank: Rank | None = None, num_workers: Any = None, **order: Any) ->
 
 def test_steps_seed_and_names_are_those_that_were_given() -> None:
     found = settings()
-    assert (found.name, found.seed, found.drop_last) == ("train.py", 4, True)
+    assert (found.name, found.seed, found.drop_last) == ("train.py", 9, True)
+    assert settings(order="seeded").seed == 4  # which may be that of a generator
     assert (len(found.prepare.steps), len(found.transform.steps)) == (1, 0)
 
 

@@ -70,12 +70,12 @@ class Buckets:
 
     def victims(self, count: int) -> list[int]:
         """Return the samples of the least rank."""
-        self._rank_new()
+        just_ranked = self._rank_new()
         for _ in range(_LOOKS):
             first = self._first(count)
-            if not self._outdated(first):
+            if not self._outdated([sample for sample in first if sample not in just_ranked]):
                 break
-            self._rank_new()
+            just_ranked |= self._rank_new()
         return first
 
     def _outdated(self, samples: list[int]) -> bool:
@@ -110,9 +110,10 @@ class Buckets:
                 break
         return found
 
-    def _rank_new(self) -> None:
+    def _rank_new(self) -> set[int]:
+        """Rank those that have none, and return them."""
         if not self._unranked:
-            return
+            return set()
         samples = list(self._unranked)
         self._unranked.clear()
         admitted = self._known.table.admitted.cells
@@ -128,6 +129,7 @@ class Buckets:
                 heappush(heap, key)
                 if len(heap) > 2 * self._count[rank] + _SLACK:
                     self._rebuild(rank)
+        return set(samples)
 
     def _rebuild(self, rank: int) -> None:
         admitted = self._known.table.admitted.cells

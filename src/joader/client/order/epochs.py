@@ -66,11 +66,11 @@ class Epochs:
             self._told = self._distributed.epoch
             self._next = self._told if state is None else self._next
         if state is None:
-            return self._source_after(Progress(identity.length, self._next), ordering, None)
+            return self._source_after(self._head(identity.length), ordering, None)
         progress = restored(state, identity)
         source = self._source_after(progress, ordering, state.get("sampler"))
         if progress.count and source.complete:  # with drop_last, or smaller steps, nothing is left
-            head = Progress(progress.length, progress.epoch + 1)
+            head = Progress(progress.length, progress.epoch + 1, life=progress.life)
             return self._source_after(head, ordering, None)
         return source
 
@@ -85,8 +85,7 @@ class Epochs:
             return copy.deepcopy(self._resume)
         if self._source is not None and not self._source.complete:
             return self._source.state(identity, ordering.seed, ordering.name)
-        head = Progress(identity.length, self._next)
-        state = head.state(identity, ordering.seed, ordering.name)
+        state = self._head(identity.length).state(identity, ordering.seed, ordering.name)
         if not ordering.told:
             return state
         return {**state, "sampler": ordering.told_order(identity.length).save()}
@@ -107,6 +106,10 @@ class Epochs:
                 f"is left would come in another order. Make the loader with seed={state['seed']}"
             )
         self._resume = copy.deepcopy(state)
+
+    def _head(self, length: int) -> Progress:
+        """Return the beginning of the next epoch."""
+        return Progress(length, self._next, life=self._source.life if self._source else 0)
 
     def _source_after(
         self, progress: Progress, ordering: Ordering, saved: dict[str, Any] | None

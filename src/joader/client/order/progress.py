@@ -15,7 +15,7 @@ from joader.errors import BadArgument
 
 # Goes up when a state of this version could not be read by the one before.
 STATE_VERSION = 1
-_NUMBERS = {"version": 1, "length": 0, "epoch": 0, "key": 0, "seed": 0}  # at least
+_NUMBERS = {"version": 1, "length": 0, "epoch": 0, "key": 0, "seed": 0, "life": 0}  # at least
 _TEXTS = ("fingerprint", "outline", "rows", "done", "order")
 # Higher levels make a random bitmap smaller by a few percent and take 30 times as long.
 _LEVEL = 1
@@ -24,11 +24,15 @@ _LEVEL = 1
 class Progress:
     """The positions of one pass that were yielded."""
 
-    def __init__(self, length: int, epoch: int, key: int = 0) -> None:
-        """Begin a pass over `length` positions; its random numbers start from `key`."""
+    def __init__(self, length: int, epoch: int, key: int = 0, life: int = 0) -> None:
+        """Begin a pass over `length` positions; its random numbers start from `key`.
+
+        `life` is that of the daemon that drew the latest of it, or the pass before; 0: none did.
+        """
         self.length = length
         self.epoch = epoch
         self.key = key
+        self.life = life
         self._done = np.zeros(length, np.bool_)
 
     @property
@@ -55,6 +59,7 @@ class Progress:
             "done": base64.b85encode(bitmap).decode(),
             "seed": int(seed),
             "order": order,
+            "life": self.life,
         }
 
 
@@ -62,7 +67,7 @@ def restored(state: Any, identity: Identity) -> Progress:
     """Return the progress a state keeps; BadArgument, with what is wrong, if it cannot be."""
     _check(state)
     identity.check(state)
-    progress = Progress(identity.length, state["epoch"], state["key"])
+    progress = Progress(identity.length, state["epoch"], state["key"], state.get("life", 0))
     progress.note(np.flatnonzero(_bits(state["done"], identity.length)))
     return progress
 
@@ -77,6 +82,8 @@ def _check(state: Any) -> None:
             f"the state has version {version} and this joader reads up to {STATE_VERSION}: it was "
             "made by a newer joader; install that one to go on from it"
         )
+    # A state of the time before streams has no life: no daemon of now has drawn it.
+    state = {"life": 0, **state}
     missing = [name for name in (*_NUMBERS, *_TEXTS) if name not in state]
     if missing:
         raise BadArgument(f"this is not a state of a loader: it lacks {', '.join(missing)}")

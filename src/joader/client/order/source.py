@@ -40,8 +40,13 @@ class Source(Protocol):
         """Whether everything was yielded."""
         ...
 
-    def begin(self, number: int) -> Begin:
-        """Begin, or begin again with another daemon."""
+    @property
+    def life(self) -> int:
+        """The life of the daemon that drew it last; 0: none did."""
+        ...
+
+    def begin(self, number: int, life: int = 0) -> Begin:
+        """Begin, or begin again with another daemon; `life` is that of the one that draws now."""
         ...
 
     def ask(self) -> Want | None:
@@ -94,6 +99,8 @@ class Drawn:
         self._rank = rank
         self._new_key = new_key
         self._plan: deque[PlannedStep] = deque()  # steps that a rank knows of, not yielded
+        self._drawn_in: deque[int] = deque()  # which lives; equal on all ranks
+        self._life = 0  # of the daemon that draws now
         self._noted = 0  # steps that were
         full, rest = divmod(progress.length - progress.count, batch_size * world_size)
         # Equal steps: the last is shared out evenly, as far as that goes.
@@ -110,9 +117,15 @@ class Drawn:
         """Whether everything was yielded."""
         return self._left <= 0
 
-    def begin(self, number: int) -> Begin:
-        """Begin, or begin again with another daemon."""
+    @property
+    def life(self) -> int:
+        """The life of the daemon that drew it last; 0: none did."""
+        return self.progress.life
+
+    def begin(self, number: int, life: int = 0) -> Begin:
+        """Begin, or begin again with another daemon; `life` is that of the one that draws now."""
         self._unasked = self._left
+        self._life = life
         return Begin(
             MY_JOB,
             self.progress.epoch,
@@ -121,11 +134,13 @@ class Drawn:
             taken=self._noted,
             plan=tuple(self._plan),
             number=number,
+            life=self.progress.life,
         )
 
     def learn(self, news: Announce) -> Know:
         """Note which steps come next, and say so."""
         self._plan += news.steps
+        self._drawn_in += [self._life] * len(news.steps)
         self._new_key = news.key
         return Know(MY_JOB, self._noted + len(self._plan), news.number)
 
@@ -154,10 +169,12 @@ class Drawn:
         """Note that a batch was yielded."""
         positions = batch.positions
         self._left -= len(positions)
+        life = self._life
         if self._rank is not None:
-            positions = self._plan.popleft()[0]
+            positions, life = self._plan.popleft()[0], self._drawn_in.popleft()
             self._noted += 1
             self.progress.key = self._new_key
+        self.progress.life = life or self.progress.life
         self.progress.note(positions)
 
     def state(self, identity: Identity, seed: int, order: str) -> dict[str, Any]:
@@ -194,7 +211,12 @@ class Told:
         """Whether everything was yielded."""
         return not self._waiting
 
-    def begin(self, number: int) -> Begin:
+    @property
+    def life(self) -> int:
+        """The life of the daemon that drew it last: no daemon did."""
+        return 0
+
+    def begin(self, number: int, life: int = 0) -> Begin:
         """Begin, or begin again with another daemon."""
         self._asked = 0
         return Begin(MY_JOB, self.epoch, key=self._progress.key, number=number)

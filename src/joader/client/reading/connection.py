@@ -81,6 +81,7 @@ class Connection:
         self.closed = False
         self.lost = False  # the daemon is gone
         self.passes = 0  # begun on this connection
+        self.life = 0  # of the daemon that the job registered with
         self.batch_size = 0  # the largest batch it may ask for
         descriptors_to_close.add(self)
 
@@ -113,7 +114,7 @@ class Connection:
         return self._refusal is not None or any(isinstance(m, Refuse) for m in ahead)
 
     def register(self, spec: Register) -> int:
-        """Make the job known and return its number."""
+        """Make the job known and return its number; `life` is then that of the daemon."""
         self.batch_size = spec.join.batch_size
         try:
             self._channel.send(spec)
@@ -124,6 +125,7 @@ class Connection:
                 f"the daemon (process {self.daemon_pid}) has not answered in {self._answer_s:.0f} s"
             ) from error
         assert isinstance(answer, Registered)
+        self.life = answer.life
         return answer.job
 
     def send(self, *messages: msgspec.Struct) -> None:

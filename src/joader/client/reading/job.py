@@ -13,6 +13,7 @@ from joader.client.reading.births import Nursery, context_of
 from joader.client.reading.connection import Connection
 from joader.client.reading.in_job import InJob
 from joader.client.reading.no_daemon import Alone
+from joader.client.reading.process_name import process_name
 from joader.errors import ConnectionLost
 from joader.messages import MY_JOB, Join, Register
 from joader.recipe.parts import OwnPart, SharedPart
@@ -44,13 +45,13 @@ class Job:
     row_limit: int
     batch_size: int  # the most rows it asks for at once, as far as is known
     order: str
-    seed: int
+    seed: int | None  # of the order "seeded", or as given
     fresh: bool
     drop_last: bool
     shared: SharedPart
     own: OwnPart
     rank: Rank | None
-    reads_for: str  # all passes of the loader, and all its ranks: no random sample comes twice
+    reads_for: str  # the team, for ranks; empty: this process
     named: Any = None  # what the recipe is named by
     lending: Lending | None = None  # None: the job reads by itself what is not there
     private: str = ""  # ends the recipe's name, so that it is nobody else's
@@ -83,7 +84,7 @@ class Job:
 
     def alone(self) -> Alone:
         """Do without a daemon."""
-        return Alone(self.rows, self.row_limit, self.order, self.seed)
+        return Alone(self.rows, self.row_limit, self.order, self.seed or 0)
 
     def in_job(self, *, seeded: bool) -> InJob:
         """Return who reads rows in the job itself."""
@@ -119,7 +120,7 @@ class Job:
             rank=self.rank.number if self.rank else 0,
             world_size=self.rank.world_size if self.rank else 1,
             drop_last=self.drop_last,
-            reads_for=self.reads_for,
+            reads_for=self.reads_for or process_name(),
             reads_itself=nursery is None,
         )
         return Register(

@@ -37,7 +37,7 @@ class Alone:
         self._pid = os.getpid()
         self.memory: NDArray[np.uint8] = np.zeros(LINE_BYTES, np.uint8)
         self.closed = self.lost = False
-        self.passes = 0
+        self.passes = self.life = 0
         self.batch_size = 1 << 62  # no batch is too large
         self.daemon_pid = 0
 
@@ -91,7 +91,7 @@ class Alone:
             return
         seed = self._seed if self._order == "seeded" else None
         left = self._rows.left(message.done, message.epoch, seed)
-        draws = self._order == "shared"
+        draws = self._order in ("shared", "joint")
         self._sampler = IndependentSampler(randbits(63)) if draws else SequentialSampler()
         self._sampler.add(MY_JOB, left)
 

@@ -22,10 +22,10 @@ class Settings:
     worker_init_fn: Callable[[int], None] | None
     deterministic: bool
     private: bool  # its random samples are its alone, though the daemon does not draw them
-    seed: int
+    seed: int | None  # of the order "seeded", or as given
     drop_last: bool
     rank: Rank | None
-    whose: str  # all passes of the loader read for this
+    whose: str  # the loader's name, or that of all its ranks
     num_workers: int | None
     lend: bool
     context: Any
@@ -45,10 +45,9 @@ def settings_of(given: Arguments, ordering: Ordering, steps: tuple[Steps, Steps]
         deterministic=given.deterministic,
         # In the daemon only the order "seeded" keeps a job's random numbers its own.
         private=ordering.seeded and ordering.given_name != "seeded",
-        seed=ordering.seed,
+        seed=ordering.seed if ordering.seeded else given.seed,
         drop_last=given.drop_last,
         rank=rank,
-        # All ranks of a loader read for one; any other loader reads for itself.
         whose=str(rank.team if rank else random_key()),
         num_workers=None if workers is None else int(workers),
         lend=given.lend,

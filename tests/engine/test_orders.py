@@ -1,0 +1,115 @@
+"""Which sampler a pass draws from, and in whose name."""
+
+import numpy as np
+import pytest
+
+from joader.engine.orders import Orders, sampler_of
+from joader.engine.plan import Drawn, plan_of
+from joader.engine.recipe_rows import JobRows
+from joader.messages import Begin, Join
+from joader.sampling import DependentSampler, SequentialSampler, StreamSampler
+
+ROWS = 60
+LIFE = 7
+
+
+def orders() -> Orders:
+    return Orders(sampler_of, seed=3)
+
+
+def plan(of: Orders, job: int, whom: str, order: str = "shared", seed: int | None = None) -> Drawn:
+    rows = JobRows(np.arange(ROWS), ROWS)
+    join = Join(job, "photos", np.arange(ROWS), ROWS, 4, order=order, seed=seed)
+    made = plan_of(join, job, rows, of, whom)
+    assert isinstance(made, Drawn)
+    return made
+
+
+def read(one: Drawn, count: int) -> list[int]:
+    """Draw so many for a pass, and return their positions."""
+    numbers = one.sampler.draw({one.name: count})[one.name]
+    return one.drew(numbers).places.tolist()
+
+
+def test_each_order_has_one_sampler_and_jobs_of_their_own_order_have_their_own() -> None:
+    of = orders()
+    assert isinstance(of.sampler("shared"), StreamSampler)
+    assert isinstance(of.sampler("joint"), DependentSampler)
+    assert of.sampler("shared") is of.sampler("shared")
+    assert isinstance(of.sampler("seeded"), SequentialSampler)
+    assert of.sampler("given") is not of.sampler("given")
+
+
+def test_passes_that_a_process_reads_at_a_time_are_drawn_apart() -> None:
+    of = orders()
+    one, other, else_ = plan(of, 1, "me"), plan(of, 2, "me"), plan(of, 3, "you")
+    for made in (one, other, else_):
+        made.begin(Begin(1), LIFE)
+    assert one.sampler is else_.sampler is not other.sampler
+    mine, again, yours = read(one, 3), read(other, 3), read(else_, 3)
+    for part, which in ((mine, one), (again, other), (yours, else_)):
+        part += read(which, ROWS - 3)
+    assert mine == yours  # both follow the stream from its first row
+    assert sorted(again) == list(range(ROWS))
+    assert sum(a == b for a, b in zip(mine, again, strict=True)) < 10
+
+
+def test_a_process_is_one_job_whichever_of_its_loaders_reads() -> None:
+    of = orders()
+    first, second = plan(of, 1, "me"), plan(of, 2, "me")
+    first.begin(Begin(1), LIFE)
+    read(first, ROWS)
+    second.begin(Begin(2), LIFE)
+    assert second.sampler is first.sampler
+    assert second.name == first.name
+    read(second, 10)
+    first.end()  # its pass is over; the other's goes on
+    assert not first.is_drawing
+    assert len(read(second, ROWS - 10)) == ROWS - 10
+    second.end()
+    first.begin(Begin(1), LIFE)
+    assert sorted(read(first, ROWS)) == list(range(ROWS))
+
+
+@pytest.mark.parametrize(
+    ("life", "known", "followed"), [(LIFE, False, True), (LIFE, True, False), (8, False, False)]
+)
+def test_who_resumes_under_a_new_name_in_the_life_it_drew_in_has_followed(
+    life: int, known: bool, followed: bool
+) -> None:
+    of = orders()
+    leader, resumed = plan(of, 1, "leader"), plan(of, 2, "me")
+    leader.begin(Begin(1), LIFE)
+    if known:
+        resumed.begin(Begin(2), LIFE)
+        resumed.end()
+    read(leader, 30)
+    resumed.begin(Begin(2, done=np.arange(5), life=life), LIFE)
+    theirs, mine = [], []
+    for _ in range(10):
+        theirs += read(leader, 3)
+        mine += read(resumed, 3)
+    # Blind draws are in an order of their own; a follower reads what the leader has just read.
+    assert (len({*mine} & {*theirs}) < 22) is followed
+    assert sorted(mine + read(resumed, 25)) == list(range(5, ROWS))
+
+
+def test_a_seed_is_the_streams_if_all_its_jobs_give_it() -> None:
+    def first_rows(*seeds: int | None) -> list[int]:
+        of = orders()
+        plans = [plan(of, job, str(job), seed=seed) for job, seed in enumerate(seeds)]
+        for made in plans:
+            made.begin(Begin(1), LIFE)
+        return read(plans[0], 20)
+
+    assert first_rows(5) == first_rows(5) != first_rows(6)
+    assert first_rows(None) != first_rows(5)
+
+
+def test_reach_is_told_to_streams_alone() -> None:
+    of = orders()
+    of.set_reach(9)  # nobody asked for a stream yet
+    streams = of.sampler("shared")
+    assert isinstance(streams, StreamSampler)
+    of.set_reach(9)
+    assert streams.reach == 9
