@@ -44,7 +44,7 @@ test-frameworks: $(STAMP) ## Install Lightning, Accelerate, Jupyter and others, 
 	@$(BIN)/pytest -m frameworks $(ARGS)
 
 test-browser: $(STAMP) ## Look at the dashboard with a real browser (apt install chromium); skipped without one
-	@$(BIN)/pytest -m browser $(ARGS)
+	@$(BIN)/pytest -m browser tests/browser $(ARGS)
 
 soak: $(STAMP) ## Let random jobs come, die and resume for MINUTES=5, and see that no promise breaks
 	@PYTHONPATH=. $(BIN)/python -m tests.soak.soak --minutes $(MINUTES) $(ARGS)
