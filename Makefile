@@ -23,7 +23,7 @@ MINUTES ?= 5
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-frameworks soak reproduce check bench clean
+.PHONY: help setup demo test test-all test-frameworks test-browser soak reproduce check bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -34,14 +34,17 @@ demo: $(STAMP) ## Train in four processes, with torch's loader and with joader: 
 	@$(BIN)/joader demo $(ARGS)
 
 test: $(STAMP) ## Run the tests, without the slow ones
-	@$(PYTEST) -m "not slow and not frameworks" $(ARGS)
+	@$(PYTEST) -m "not slow and not frameworks and not browser" $(ARGS)
 
 test-all: $(STAMP) ## Run all tests
-	@HYPOTHESIS_PROFILE=default $(PYTEST) -m "not frameworks" $(ARGS)
+	@HYPOTHESIS_PROFILE=default $(PYTEST) -m "not frameworks and not browser" $(ARGS)
 
 test-frameworks: $(STAMP) ## Install Lightning, Accelerate, Jupyter and others, and run the loader below them
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH) -e '.[dev,frameworks]'
 	@$(BIN)/pytest -m frameworks $(ARGS)
+
+test-browser: $(STAMP) ## Look at the dashboard with a real browser (apt install chromium); skipped without one
+	@$(BIN)/pytest -m browser tests/browser $(ARGS)
 
 soak: $(STAMP) ## Let random jobs come, die and resume for MINUTES=5, and see that no promise breaks
 	@PYTHONPATH=. $(BIN)/python -m tests.soak.soak --minutes $(MINUTES) $(ARGS)

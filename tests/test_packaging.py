@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-IMPORTED_AS = {"pillow": "PIL"}
+IMPORTED_AS = {"pillow": "PIL", "prometheus-client": "prometheus_client"}
 
 
 def packages(extras: dict[str, list[str]], extra: str) -> set[str]:

@@ -9,11 +9,16 @@ from joader import statistics
 from joader.statistics import (
     CacheStatistics,
     CrewStatistics,
+    FlowStatistics,
+    JobMomentStatistics,
     JobStatistics,
+    MomentStatistics,
     NodeStatistics,
     ReadStatistics,
+    RunStatistics,
     TotalStatistics,
     from_json,
+    run_from_json,
     saved,
     to_json,
 )
@@ -31,6 +36,8 @@ JOB = JobStatistics(
     prepared=50,
     hits=150,
     shared=120,
+    taken_from={4: 120},
+    time_left_s=2.5,
 )
 CREW = CrewStatistics(
     ticket="0a1b2c3d",
@@ -62,14 +69,29 @@ def test_json_has_the_keys_that_scripts_rely_on() -> None:
     shown = json.loads(to_json(NODE))
     assert list(shown) == [
         *("version", "pid", "memory", "jobs", "totals", "workers", "worker_processes"),
-        *("started_by", "cgroup", "crews", "schedule"),
+        *("started_by", "cgroup", "crews", "schedule", "time", "uptime_s", "cores"),
+        *("delivered_per_s", "prepared_per_s", "cpu_cores", "flow"),
     ]
-    assert list(shown["memory"]) == ["used_bytes", "pinned_bytes", "budget_bytes"]
-    assert list(shown["totals"]) == ["delivered", "prepared", "hits", "shared", "wasted"]
+    assert list(shown["memory"]) == [
+        *("used_bytes", "pinned_bytes", "budget_bytes"),
+        *("needed_by_many_bytes", "needed_by_one_bytes", "needed_by_none_bytes"),
+    ]
+    assert list(shown["totals"]) == [
+        *("delivered", "prepared", "hits", "shared", "wasted", "saved_s")
+    ]
     assert list(shown["jobs"][0]) == [
         *("id", "name", "table", "pid", "rank", "world_size", "epoch", "position"),
-        *("delivered", "prepared", "hits", "shared", "schedule"),
+        *("delivered", "prepared", "hits", "shared", "schedule", "dataset", "rows"),
+        *("shares_with", "taken_from", "wait_s", "row_s", "own_row_s", "saved_s"),
+        *("samples_per_s", "waiting", "time_left_s", "worker_share", "why", "flow"),
     ]
+
+
+def test_a_run_comes_back_from_json_as_it_was() -> None:
+    job = JobMomentStatistics(samples_per_s=12.5, waiting=0.25, worker_share=1.0)
+    moment = MomentStatistics(time=7.0, seconds=1.0, delivered_per_s=12.5, jobs={3: job})
+    run = RunStatistics(node=NODE, moments=(moment,), minutes=(moment,), past=(JOB,))
+    assert run_from_json(to_json(run)) == run
 
 
 def test_what_python_prints_is_what_travels() -> None:
@@ -99,6 +121,11 @@ def test_no_daemon_has_no_process_and_delivers_nothing() -> None:
 def test_what_jobs_read_adds_up() -> None:
     jobs = [ReadStatistics(10, 4, 6, 5), ReadStatistics(1, 1, 0, 0)]
     assert sum(jobs, ReadStatistics(100, 50, 50, 7)) == ReadStatistics(111, 55, 56, 12)
+
+
+def test_what_is_on_its_way_adds_up() -> None:
+    one = FlowStatistics(to_come=1, planned=2, preparing=3, ready=4, held=5)
+    assert one + one == FlowStatistics(to_come=2, planned=4, preparing=6, ready=8, held=10)
 
 
 def test_work_is_saved_by_what_was_there_already() -> None:

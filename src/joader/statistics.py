@@ -5,7 +5,10 @@ them; the daemon puts them together, and `joader status --json` prints the resul
 name here is a name that scripts rely on: add fields, with a default, but do not rename them.
 
 Invariant: delivered == prepared + hits, and shared <= hits. Not here: what one loader counts in its
-own process, waiting time included (client/counts.py).
+own process (client/counts.py).
+
+Counts are of rooms that know them; what is per second, or of late, comes from their differences
+(daemon/history.py). No screen works anything out: what is shown is here.
 """
 
 from collections.abc import Mapping
@@ -63,6 +66,27 @@ class ScheduleStatistics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FlowStatistics:
+    """Where the samples of a pass are on their way to the job, those read already left out."""
+
+    to_come: int = 0  # not drawn yet
+    planned: int = 0  # drawn, and not asked for
+    preparing: int = 0  # asked for: a worker has it, or it waits for one
+    ready: int = 0  # in memory, for a batch to come
+    held: int = 0  # delivered; the job copies it
+
+    def __add__(self, other: "FlowStatistics") -> "FlowStatistics":
+        """Return both together."""
+        return FlowStatistics(
+            to_come=self.to_come + other.to_come,
+            planned=self.planned + other.planned,
+            preparing=self.preparing + other.preparing,
+            ready=self.ready + other.ready,
+            held=self.held + other.held,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobStatistics:
     """One job: who reads, how far it is in its pass, and what it has read in all its passes."""
 
@@ -79,6 +103,20 @@ class JobStatistics:
     hits: int
     shared: int
     schedule: ShareStatistics | None = None  # None: it brings no workers
+    dataset: str = ""  # as it says
+    rows: int = 0  # of a pass, as far as it is known
+    shares_with: tuple[int, ...] = ()  # jobs that prepare the same rows in the same way
+    taken_from: Mapping[int, int] = field(default_factory=dict)  # hits, by whom they came from
+    wait_s: float = 0.0  # that its process has waited for batches, as it says
+    row_s: float = 0.0  # what a row takes a worker, of late; 0: not known yet
+    own_row_s: float = 0.0  # what its own part of a row takes
+    saved_s: float = 0.0  # worker time that its hits would have taken
+    samples_per_s: float = 0.0  # of late, as the next three
+    waiting: float = 0.0  # part of the time, 0 to 1
+    time_left_s: float | None = None  # of its pass; None: it does not move
+    worker_share: float = 0.0  # part of all work that was done for it, 0 to 1
+    why: str = ""  # it has these workers, in words
+    flow: FlowStatistics = FlowStatistics()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,15 +128,23 @@ class TotalStatistics:
     hits: int = 0
     shared: int = 0
     wasted: int = 0  # prepared ahead, and evicted before any job got it
+    saved_s: float = 0.0  # worker time that hits would have taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheStatistics:
-    """The memory for prepared samples: `pinned_bytes` of `used_bytes` cannot be evicted now."""
+    """The memory for prepared samples: `pinned_bytes` of `used_bytes` cannot be evicted now.
+
+    The rest of `used_bytes` is needed by several jobs, by one, or by none. With many samples these
+    three come from a part of them.
+    """
 
     used_bytes: int = 0
     pinned_bytes: int = 0
     budget_bytes: int = 0
+    needed_by_many_bytes: int = 0
+    needed_by_one_bytes: int = 0
+    needed_by_none_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +154,8 @@ class EngineStatistics:
     jobs: Mapping[int, ReadStatistics]
     memory: CacheStatistics
     wasted: int
+    flow: Mapping[int, FlowStatistics] = field(default_factory=dict)
+    taken_from: Mapping[int, Mapping[int, int]] = field(default_factory=dict)  # by whom, from whom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +171,8 @@ class CrewStatistics:
     on_their_way: int  # workers asked for that have not come yet
     computing: float = 0.0  # the part of its time that a worker computes; 0: not known
     row_ms: float = 0.0  # what a row computes
+    row_s: float = 0.0  # what a row takes one of them, of late; 0: not known yet
+    own_row_s: float = 0.0  # what their job's own part of it takes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +183,7 @@ class PoolStatistics:
     crews: tuple[CrewStatistics, ...]
     schedule: ScheduleStatistics = ScheduleStatistics()
     shares: Mapping[int, ShareStatistics] = field(default_factory=dict)  # by job
+    cpu_s: Mapping[int, float] = field(default_factory=dict)  # that each process has had
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,16 +201,65 @@ class NodeStatistics:
     cgroup: str = ""
     crews: tuple[CrewStatistics, ...] = ()
     schedule: ScheduleStatistics = ScheduleStatistics()
+    time: float = 0.0  # when this was so, in seconds since 1970
+    uptime_s: float = 0.0
+    cores: int = 0  # workers that work at a time
+    delivered_per_s: float = 0.0  # of late, as the next two
+    prepared_per_s: float = 0.0
+    cpu_cores: float = 0.0  # that workers keep busy
+    flow: FlowStatistics = FlowStatistics()
 
 
-def to_json(node: NodeStatistics) -> bytes:
-    """Return a node's figures as they travel, and as `joader status --json` names them."""
-    return msgspec.json.encode(node)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobMomentStatistics:
+    """What a job did in one moment."""
+
+    samples_per_s: float = 0.0
+    waiting: float = 0.0
+    worker_share: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MomentStatistics:
+    """What a node did in the `seconds` before `time`; moments overlap, and minutes do not."""
+
+    time: float
+    seconds: float
+    delivered_per_s: float = 0.0
+    prepared_per_s: float = 0.0
+    cpu_cores: float = 0.0
+    memory: CacheStatistics = CacheStatistics()
+    flow: FlowStatistics = FlowStatistics()
+    jobs: Mapping[int, JobMomentStatistics] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStatistics:
+    """A node as it is and as it was: what the dashboard and a summary show.
+
+    `moments` are the last minutes, second by second; `minutes` the last day. `past` are jobs that
+    have left, with their last figures, the latest last.
+    """
+
+    node: NodeStatistics = NodeStatistics()
+    moments: tuple[MomentStatistics, ...] = ()
+    minutes: tuple[MomentStatistics, ...] = ()
+    past: tuple[JobStatistics, ...] = ()
+
+
+def to_json(figures: NodeStatistics | RunStatistics) -> bytes:
+    """Return figures as they travel, and as `joader status --json` names them."""
+    return msgspec.json.encode(figures)
 
 
 def from_json(body: bytes) -> NodeStatistics:
     """Return the figures again; keys of a newer daemon that are unknown here are left out."""
     return msgspec.json.decode(body, type=NodeStatistics)
+
+
+def run_from_json(body: bytes) -> RunStatistics:
+    """Return a node's figures and their history again."""
+    return msgspec.json.decode(body, type=RunStatistics)
 
 
 def saved(figures: ReadStatistics | JobStatistics | TotalStatistics) -> float | None:

@@ -34,7 +34,7 @@ def joader(tmp_path: Path):  # type: ignore[no-untyped-def]
 
 def test_a_daemon_goes_up_says_how_it_is_and_goes_down(joader) -> None:  # type: ignore[no-untyped-def]
     assert joader("status").returncode == 1
-    up = joader("up", "-d", "--memory", "32MiB", "--workers", "1")
+    up = joader("up", "-d", "--no-dashboard", "--memory", "32MiB", "--workers", "1")
     assert up.returncode == 0, up.stderr
     again = joader("up", "-d")
     assert again.returncode == 2
@@ -45,7 +45,8 @@ def test_a_daemon_goes_up_says_how_it_is_and_goes_down(joader) -> None:  # type:
     assert (shown["workers"], shown["worker_processes"]) == (0, [])  # they come with jobs
     figures = {"memory", "workers", "worker_processes", "jobs", "totals", "crews", "schedule"}
     assert set(shown) == {
-        *("version", "running", "pid", "socket", "started_by", "cgroup"),
+        *("version", "running", "pid", "socket", "started_by", "cgroup", "time", "uptime_s"),
+        *("cores", "delivered_per_s", "prepared_per_s", "cpu_cores", "flow"),
         *figures,
     }
     assert "32.0 MiB" in joader("status").stdout
@@ -78,7 +79,7 @@ input()
 
 
 def test_a_job_is_shown_with_what_was_saved_and_logged_with_the_time(joader, tmp_path) -> None:  # type: ignore[no-untyped-def]
-    joader("up", "-d", "--memory", "32MiB", "--workers", "1")
+    joader("up", "-d", "--no-dashboard", "--memory", "32MiB", "--workers", "1")
     job = subprocess.Popen(
         [sys.executable, "-c", READ],
         env={**os.environ, "JOADER_RUNTIME": str(tmp_path)},
@@ -189,7 +190,7 @@ def test_without_a_daemon_the_status_is_json_too(joader, tmp_path) -> None:  # t
     assert told["totals"]["delivered"] == 0
     assert told["socket"] == str(tmp_path / "daemon.sock")
     assert "no daemon listens" in told["error"]
-    joader("up", "-d", "--memory", "32MiB", "--workers", "1")
+    joader("up", "-d", "--no-dashboard", "--memory", "32MiB", "--workers", "1")
     running = json.loads(joader("status", "--json").stdout)
     assert running["running"] is True
     assert set(running) == set(told) - {"error"}

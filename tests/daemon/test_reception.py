@@ -48,13 +48,14 @@ class House:
             stop=self.stop,
         )
 
-    def new_session(self, pid: int) -> Session:
+    def new_session(self, pid: int, watches: bool) -> Session:
         self.sessions.append(
             Session(
                 pid,
                 lambda *_: None,
-                lambda _: self.reception.client_left(),
+                lambda session: self.reception.client_left(session.watches),
                 Allowance(1 << 20),
+                watches,
             )
         )
         return self.sessions[-1]
@@ -180,5 +181,20 @@ def test_who_is_still_saying_hello_when_the_daemon_stops_just_sees_the_end(tmp_p
         sock.sendall(frame(Hello(PROTOCOL + 1, os.getpid())))
         assert await asyncio.to_thread(sock.recv, 4096) == b""
         sock.close()
+
+    at_a_door(tmp_path, visit)
+
+
+def test_a_watcher_gets_no_memory_and_does_not_count_as_a_client(tmp_path: Path) -> None:
+    async def visit(house: House) -> None:
+        sock, answer, descriptors = await house.enter("watcher")
+        assert isinstance(answer, Welcome)
+        assert descriptors == []
+        await until(lambda: house.reception.watchers == 1)
+        idle_since = house.reception.idle_since
+        assert house.reception.clients == 0
+        sock.close()
+        await until(lambda: house.reception.watchers == 0)
+        assert house.reception.idle_since == idle_since
 
     at_a_door(tmp_path, visit)

@@ -30,8 +30,11 @@ def test_a_batch_is_handed_out_once_all_of_it_is_here_and_is_then_read(count: in
     reader.note_want(count, now=1.0)
     counter.shelf.ask(reader, count)
     assert not counter.deliveries.hand_out()
+    assert (reader.flow().preparing, reader.flow().ready, reader.flow().held) == (count, 0, 0)
     counter.preparations.prepared(range(count), [SLOT_BYTES] * count)
+    assert (reader.flow().preparing, reader.flow().ready, reader.flow().held) == (0, count, 0)
     assert counter.deliveries.hand_out()
+    assert (reader.flow().preparing, reader.flow().ready, reader.flow().held) == (0, 0, count)
     (batch,) = counter.delivered()
     assert batch.positions.tolist() == batch.samples.tolist() == list(range(count))
     assert batch.offsets.tolist() == [sample * SLOT_BYTES for sample in range(count)]
@@ -55,6 +58,7 @@ def test_a_preparation_counts_for_the_first_who_gets_it_and_is_shared_for_the_ne
     counter.deliveries.hand_out()
     counts = [(batch.job, batch.prepared, batch.shared) for batch in counter.delivered()]
     assert counts == [(1, 1, 0), (2, 0, 1)]
+    assert [dict(reader.taken_from) for reader in counter.shelf.readers.values()] == [{}, {1: 1}]
 
 
 def test_what_failed_is_told_with_its_reason_and_not_held() -> None:

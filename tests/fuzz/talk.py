@@ -117,10 +117,11 @@ wants = st.fixed_dictionaries(
         "count": st.integers(1, 8) | numbers,
         "positions": st.none() | arrays,
         "times": st.none() | arrays,
+        "waited_s": st.floats() | st.just(0.5),
     }
 )
 gifts = st.fixed_dictionaries({"type": st.just("Release"), "job": st.just(0), "samples": arrays})
-short = st.sampled_from(["AskWhy", "AskStatus"]).map(lambda name: {"type": name})
+short = st.sampled_from(["AskWhy", "AskStatus", "AskRun"]).map(lambda name: {"type": name})
 KINDS = ("Register", "Body", "Begin", "Want", "Release", "AskWhy", "Hello", "Prepared", "")
 wrong = st.builds(
     lambda kind, fields: {"type": kind, **fields},

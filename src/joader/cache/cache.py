@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from joader.cache.by_need import parts_by_need
 from joader.cache.classes import round_up
 from joader.cache.demand import Demand, Job
 from joader.cache.eviction import ExpectedUse, Known, MakePolicy, Policy
@@ -67,11 +68,16 @@ class Cache:
         return self._runs.reached_bytes
 
     def statistics(self) -> CacheStatistics:
-        """Return how much of the budget is taken, and how much of that cannot be freed now."""
+        """Return how much of the budget is taken, what of it can leave now, and who needs it."""
+        free_bytes = self.used_bytes - self.pinned_bytes
+        many, one = (int(part * free_bytes) for part in parts_by_need(self.table, self.demand))
         return CacheStatistics(
             used_bytes=self.used_bytes,
             pinned_bytes=self.pinned_bytes,
             budget_bytes=self.capacity_bytes,
+            needed_by_many_bytes=many,
+            needed_by_one_bytes=one,
+            needed_by_none_bytes=free_bytes - many - one,
         )
 
     # What jobs will ask for.

@@ -12,7 +12,7 @@ import rich.table
 from joader import catalog
 from joader.catalog import Table
 from joader.cli.console import Console, write
-from joader.cli.node import counted, size
+from joader.cli.words import counted, size
 from joader.client.reading.connection import Connection
 from joader.errors import WorldError
 from joader.messages import AskStatus, Status

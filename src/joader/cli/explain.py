@@ -9,26 +9,19 @@ from itertools import zip_longest
 from typing import Any
 
 from joader.cli.console import Console, write
-from joader.cli.node import counted
-from joader.client.reading.connection import Connection
+from joader.cli.words import counted
+from joader.client.watcher import Watcher
 from joader.errors import BadArgument
-from joader.messages import AskExplain, AskStatus, Explained, Status
 from joader.recipe.fingerprint.shorthand import first_difference
-from joader.statistics import JobStatistics, from_json
-
-_ASK_S = 10.0
+from joader.statistics import JobStatistics
 
 
 def explain(first: str, second: str, as_json: bool) -> int:
     """Ask the daemon about two jobs and put the answer into words."""
-    connection = Connection(start=False)
-    try:
-        jobs = from_json(connection.ask(AskStatus(), Status, _ASK_S).body).jobs
+    with Watcher() as watcher:
+        jobs = watcher.status().jobs
         numbers = [job_number(name, jobs) for name in (first, second)]
-        answer = connection.ask(AskExplain(*numbers), Explained, _ASK_S)
-    finally:
-        connection.close()
-    facts = json.loads(answer.body)
+        facts = json.loads(watcher.explained(*numbers))
     one, other = facts["jobs"]
     for job, number in zip(facts["jobs"], numbers, strict=True):
         job["schedule"] = next(asdict(one)["schedule"] for one in jobs if one.id == number)

@@ -4,16 +4,22 @@ Exit codes: 0 done; 1 an error of ours or of the machine; 2 wrong arguments; 130
 """
 
 import argparse
+import io
 import sys
 from collections.abc import Sequence
 
 from joader import __version__
 from joader.cli.console import drop, write
+from joader.cli.examples import add_examples
+from joader.cli.screens import add_screens
 from joader.errors import BadArgument, JoaderError, UserError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without a letter shows "?" instead
     try:
         try:
             return _run(arguments)
@@ -39,16 +45,22 @@ def _run(arguments: Sequence[str] | None) -> int:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all subcommands."""
     top = argparse.ArgumentParser(
-        prog="joader", description="Shared data preparation for deep-learning training."
+        prog="joader",
+        description="Shared data preparation for deep-learning training.",
+        epilog="`joader COMMAND --help` shows an example of each.",
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=14),
     )
     top.add_argument("--version", action="version", version=f"joader {__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_node(commands)
     _add_schedule(commands)
+    add_screens(commands)
     _add_datasets(commands)
     _add_reproduce(commands)
     _add_simulate(commands)
     _add_demo(commands)
+    _add_completion(commands)
+    add_examples(commands)
     return top
 
 
@@ -64,6 +76,10 @@ def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     )
     up.add_argument("--cpu", metavar="PART", help="the most of the cores to use, for example 80%%")
     up.add_argument("--policy", metavar="NAME", help="who gets how much (default: fair)")
+    up.add_argument(
+        "--log-format", choices=("text", "json"), help="of the daemon's log (default: text)"
+    )
+    up.add_argument("--no-dashboard", action="store_true", help="serve no page about it")
     up.set_defaults(run=_up)
     down = commands.add_parser("down", help="stop the daemon")
     down.add_argument("--force", action="store_true", help="even if jobs are reading")
@@ -78,13 +94,11 @@ def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
 
 
 def _add_schedule(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    jobs = commands.add_parser("jobs", help="who gets how much of the workers' time, and why")
-    jobs.add_argument("name", nargs="?", metavar="JOB", help="number, process or name of a job")
-    jobs.add_argument("--weight", metavar="W", help="let it count as much beside others")
-    jobs.add_argument("--json", action="store_true", help="as JSON")
-    jobs.set_defaults(run=_jobs)
-    policy = commands.add_parser("policy", help="how the workers' time is divided; change it")
+    policy = commands.add_parser(
+        "policy", help="who gets how much of the workers' time, and why; change it"
+    )
     policy.add_argument("name", nargs="?", metavar="NAME", help="of another policy")
+    policy.add_argument("--json", action="store_true", help="as JSON")
     policy.set_defaults(run=_policy)
 
 
@@ -180,6 +194,12 @@ def _add_demo(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     command.set_defaults(run=_demo)
 
 
+def _add_completion(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    command = commands.add_parser("completion", help="complete commands in your shell")
+    command.add_argument("shell", choices=("bash", "zsh", "fish"))
+    command.set_defaults(run=_completion)
+
+
 def _add_json(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--json",
@@ -191,10 +211,18 @@ def _add_json(command: argparse.ArgumentParser) -> None:
 
 
 def _up(options: argparse.Namespace) -> int:
-    from joader.cli.node import up
+    from joader.cli.node import Up, up
 
     return up(
-        options.memory, options.workers, options.detach, cpu=options.cpu, policy=options.policy
+        Up(
+            memory=options.memory,
+            workers=options.workers,
+            log_format=options.log_format,
+            cpu=options.cpu,
+            policy=options.policy,
+            detach=options.detach,
+            dashboard=not options.no_dashboard,
+        )
     )
 
 
@@ -210,16 +238,10 @@ def _status(options: argparse.Namespace) -> int:
     return status(options.json)
 
 
-def _jobs(options: argparse.Namespace) -> int:
-    from joader.cli.schedule import jobs
-
-    return jobs(options.name, options.weight, options.json)
-
-
 def _policy(options: argparse.Namespace) -> int:
     from joader.cli.schedule import policy
 
-    return policy(options.name)
+    return policy(options.name, options.json)
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -284,6 +306,12 @@ def _demo(options: argparse.Namespace) -> int:
     from joader.cli.demo.side import Plan
 
     return demo(Plan(options.pictures, options.jobs, options.epochs), options.json)
+
+
+def _completion(options: argparse.Namespace) -> int:
+    from joader.cli.completion import completion
+
+    return completion(options.shell, parser())
 
 
 def _count(text: str) -> int:

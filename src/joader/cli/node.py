@@ -6,82 +6,106 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.table import Table
+from rich.text import Text
 
 from joader.cli.console import Console, write
 from joader.cli.other_daemon import OtherDaemon, other_daemon
-from joader.client.reading.connection import Connection
+from joader.cli.words import counted, part, printable, size
+from joader.client.watcher import Watcher
 from joader.config import cpu_part, size_in_bytes, socket_path
 from joader.daemon.lifecycle import connected, log_path, start
 from joader.daemon.start_lock import start_lock
-from joader.errors import BadArgument, NoDaemon, Overdue, Refusal
-from joader.messages import AskStatus, Status, Stop
+from joader.errors import BadArgument, JoaderError, MissingExtra, NoDaemon, Overdue, Refusal
 from joader.schedule.policies import policy_of
-from joader.statistics import JobStatistics, NodeStatistics, from_json, saved
+from joader.statistics import JobStatistics, NodeStatistics, saved
 from joader.wire import readable
 
 _DOWN_S = 20.0
-_ASK_S = 10.0
 _COUNTS = ("position", "delivered", "prepared", "shared")
 
 
-def up(
-    memory: str | None,
-    workers: int | None,
-    detach: bool,
-    *,
-    cpu: str | None = None,
-    policy: str | None = None,
-) -> int:
+@dataclass(frozen=True)
+class Up:
+    """How a daemon is started."""
+
+    memory: str | None = None
+    workers: int | None = None
+    cpu: str | None = None
+    policy: str | None = None
+    log_format: str | None = None
+    detach: bool = False
+    dashboard: bool = True
+
+
+def up(options: Up) -> int:
     """Start the daemon, in the background or here."""
     path = socket_path()
     arguments = ["--idle=0"]
-    if memory:
-        arguments.append(f"--memory={size_in_bytes(memory)}")
-    if workers:
-        arguments.append(f"--workers={workers}")
-    if cpu is not None:
-        cpu_part(cpu)  # what is wrong with it is said here, not by the daemon
-        arguments.append(f"--cpu={cpu}")
-    if policy is not None:
-        arguments.append(f"--policy={policy_of(policy).name}")
+    if options.memory:
+        arguments.append(f"--memory={size_in_bytes(options.memory)}")
+    if options.workers:
+        arguments.append(f"--workers={options.workers}")
+    if options.cpu is not None:
+        cpu_part(options.cpu)  # what is wrong with it is said here, not by the daemon
+        arguments.append(f"--cpu={options.cpu}")
+    if options.policy is not None:
+        arguments.append(f"--policy={policy_of(options.policy).name}")
+    if options.log_format:
+        arguments.append(f"--log-format={options.log_format}")
     with start_lock(path):
         running = connected(path)
         if running is not None:
             running.close()
             raise BadArgument(f"a daemon already runs at {path}; `joader status` shows it")
-        if detach:
+        if options.detach:
             pid = start(path, arguments)
             write(
                 f"joader: daemon {pid} listens at {path}; it writes to {log_path()}\n", sys.stdout
             )
+            _open_dashboard(options)
             return 0
     from joader.daemon.main import main
 
+    _open_dashboard(options)
     write(f"joader: listening at {path}; Ctrl-C stops it\n", sys.stdout)
     sys.argv = ["joader.daemon", f"--socket={path}", *arguments]
     main()
     return 0
 
 
+def _open_dashboard(options: Up) -> None:
+    """Have a dashboard beside the daemon, if it is wanted and installed."""
+    if not options.dashboard:
+        return
+    from joader.cli.dashboard import beside_daemon
+
+    try:
+        write(f"joader: {beside_daemon().url} shows what runs\n", sys.stdout)
+    except MissingExtra:
+        pass  # `joader dashboard` says what to install
+    except JoaderError as error:
+        write(f"joader: there is no dashboard: {error}\n", sys.stderr)
+
+
 def down(force: bool) -> int:
     """Stop the daemon and wait until it is gone."""
     try:
-        connection = Connection(start=False)
+        watcher = Watcher()
     except Refusal as refusal:
         return _end_other(other_daemon(refusal))
-    jobs = _asked(connection).jobs
+    jobs = watcher.status().jobs
     if jobs and not force:
         names = ", ".join(f"{job.name} (process {job.pid})" for job in jobs)
-        connection.close()
+        watcher.close()
         read = f"{counted(len(jobs), 'job')} {'reads' if len(jobs) == 1 else 'read'}"
         raise BadArgument(f"{read}: {names}; end them first, or use --force")
-    with _ending(connection.daemon_pid):
-        connection.send(Stop())
-        connection.close()
+    with _ending(watcher.daemon_pid):
+        watcher.stop()
+        watcher.close()
     write("joader: the daemon has ended\n", sys.stdout)
     return 0
 
@@ -113,7 +137,8 @@ def status(as_json: bool) -> int:
     """Show what runs and how much is shared; return 1 if no daemon answers."""
     path = socket_path()
     try:
-        connection = Connection(start=False)
+        with Watcher() as watcher:
+            node = watcher.status()
     except (Refusal, NoDaemon) as error:
         # The same keys as with a daemon, so that scripts need not ask which it is.
         nothing = {**asdict(NodeStatistics()), "running": False, "socket": str(path)}
@@ -125,8 +150,6 @@ def status(as_json: bool) -> int:
             raise error from None
         write(json.dumps({**nothing, "error": str(error)}) + "\n", sys.stdout)
         return 1
-    node = _asked(connection)
-    connection.close()
     if as_json:
         shown = {**asdict(node), "running": True, "socket": str(path)}
         write(json.dumps(shown) + "\n", sys.stdout)
@@ -136,15 +159,6 @@ def status(as_json: bool) -> int:
     if node.jobs:
         console.print(_jobs(node.jobs))
     return 0
-
-
-def _asked(connection: Connection) -> NodeStatistics:
-    """Ask a daemon for its status."""
-    try:
-        return from_json(connection.ask(AskStatus(), Status, _ASK_S).body)
-    except TimeoutError as error:
-        pid = connection.daemon_pid
-        raise Overdue(f"the daemon (process {pid}) has not answered in {_ASK_S:.0f} s") from error
 
 
 def _summary(node: NodeStatistics, path: Path) -> str:
@@ -161,13 +175,13 @@ def _summary(node: NodeStatistics, path: Path) -> str:
             f"started by a job, process {node.started_by}: it may end with that job's cgroup, "
             f"{node.cgroup or '/'} (`joader up` starts a separate daemon)",
         )
-    part = saved(totals)
-    if part is None:
+    saves = saved(totals)
+    if saves is None:
         lines.append("no samples delivered yet")
     else:
         lines.append(
             f"{totals.delivered:,} samples delivered, {totals.prepared:,} prepared: "
-            f"{part:.0%} of the work was saved"
+            f"{saves:.0%} of the work was saved"
         )
     return "\n".join(lines)
 
@@ -178,33 +192,12 @@ def _jobs(jobs: Sequence[JobStatistics]) -> Table:
     for column in (*columns, "saved"):
         table.add_column(column, justify="left" if column == "name" else "right")
     for job in jobs:
-        table.add_row(*(_cell(job, column) for column in columns), _saved(job))
+        table.add_row(*(Text(_cell(job, column)) for column in columns), part(saved(job)))
     return table
 
 
 def _cell(job: JobStatistics, column: str) -> str:
     if column == "name" and job.world_size > 1:
-        return f"{job.name}, rank {job.rank}"
+        return f"{printable(job.name)}, rank {job.rank}"
     value = getattr(job, column)
-    return f"{value:,}" if column in _COUNTS else str(value)
-
-
-def _saved(job: JobStatistics) -> str:
-    """Return the share of a job's samples that were already prepared, for itself or another job."""
-    part = saved(job)
-    return "-" if part is None else f"{part:.0%}"
-
-
-def counted(count: int, name: str) -> str:
-    """Return a number of things in words."""
-    return f"{count:,} {name}{'' if count == 1 else 's'}"
-
-
-def size(count: int) -> str:
-    """Return a number of bytes in words."""
-    value = float(count)
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if value < 1024 or unit == "GiB":
-            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
-        value /= 1024
-    return ""
+    return f"{value:,}" if column in _COUNTS else printable(str(value))

@@ -17,9 +17,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from joader.config import DaemonConfig
-from joader.daemon import reports
+from joader.daemon import log_format, reports
 from joader.daemon.door import Door, most_clients
 from joader.daemon.drain import Drain
+from joader.daemon.history import STEP_S, History
 from joader.daemon.layouts import Layouts
 from joader.daemon.reception import Reception
 from joader.daemon.registration import Registration
@@ -30,6 +31,7 @@ from joader.memory import Arena
 from joader.messages import (
     Announce,
     AskExplain,
+    AskRun,
     AskStatus,
     AskWhy,
     Begin,
@@ -51,12 +53,13 @@ from joader.messages import (
     Refuse,
     Register,
     Release,
+    Run,
     Sized,
     Status,
     Stop,
     Want,
 )
-from joader.statistics import NodeStatistics, to_json
+from joader.statistics import NodeStatistics, PoolStatistics, to_json
 from joader.wire import Allowance
 from joader.workers.pool import Pool
 
@@ -101,9 +104,11 @@ class Daemon:
             self.arena,
             self.pool,
             most_clients=most_clients(config.workers),
-            new_session=lambda pid: Session(pid, self._from_client, self._ended, self.allowance),
+            new_session=self._new_session,
             stop=self.stop,
         )
+        self.history = History(asyncio.get_running_loop().time())
+        self._note_moment()
         threading.Thread(target=self._touch_ahead, daemon=True).start()
 
     @property
@@ -123,11 +128,16 @@ class Daemon:
         """End when all batches asked for are delivered and copied."""
         self.draining.begin(door)
 
+    def _new_session(self, pid: int, watches: bool) -> Session:
+        return Session(pid, self._from_client, self._ended, self.allowance, watches)
+
     # Messages in.
 
     def _from_client(self, session: Session, message: Any) -> None:
         try:
             match message:
+                case Register() if session.watches:
+                    raise BadMessage("a watcher cannot register a job")
                 case Register() if self.draining.begun or self.stop.is_set():
                     session.end()  # it will ask the next daemon
                 case Register():
@@ -137,6 +147,9 @@ class Daemon:
                 case Change():
                     self.pool.change(policy=message.policy, job=message.job, weight=message.weight)
                     session.send(Status(to_json(self.statistics())))
+                case AskRun():
+                    run = self.history.run(self.statistics(), message.since)
+                    session.send(Run(to_json(run)))
                 case AskExplain():
                     pair = map(self.registration.session_of, (message.one, message.other))
                     facts = reports.explained(self.engine, self.registration.pieces, *pair)
@@ -150,7 +163,11 @@ class Daemon:
         except JoaderError as error:
             session.refuse(str(error))
         except Exception:  # one client's message must not end the daemon of all others
-            log.exception("job %s, process %d: %.200r", session.job, session.pid, message)
+            log.exception(
+                "job %s, process %d: %.200r",
+                *(session.job, session.pid, message),
+                extra=log_format.event("bad_message", job=session.job, pid=session.pid),
+            )
             session.refuse("the daemon failed on a message: a bug, please report it with its log")
 
     def _from_job(self, session: Session, job: int, message: Any) -> None:
@@ -170,6 +187,7 @@ class Daemon:
             case Want():
                 session.owed += 1
                 self.pool.wanted(job, message.count, message.step_s, message.wait_s)
+                session.note_wait(message.waited_s)
                 # By our clock, whatever the client says: paces of jobs are compared.
                 self._tell(replace(message, job=job, now=asyncio.get_running_loop().time()))
             case Know():
@@ -184,9 +202,12 @@ class Daemon:
                 raise BadMessage(f"{type(message).__name__} is not for a daemon")
 
     def _ended(self, session: Session) -> None:
-        self.reception.client_left()
+        self.reception.client_left(session.watches)
         if self._broken:
             return  # the engine may believe anything: it is not told any more
+        if session.job in self.sessions:
+            counted = reports.job(session, (), self.engine.statistics(), self.pool.statistics())
+            self.history.left(counted)
         self.registration.leave(session)
         self.draining.stop_if_empty()
 
@@ -213,6 +234,7 @@ class Daemon:
             log.warning(
                 "job %d (%s): row %d differs from what others prepared",
                 *(event.job, session.name, row),
+                extra=log_format.event("rows_differ", job=event.job, name=session.name, row=row),
             )
             session.send(Differs(row))
 
@@ -236,7 +258,10 @@ class Daemon:
 
         Jobs go on with the next daemon from what they have.
         """
-        log.exception("a bug in joader, please report it; the daemon ends, and jobs start another")
+        log.exception(
+            "a bug in joader, please report it; the daemon ends, and jobs start another",
+            extra=log_format.event("daemon_broken", pid=os.getpid()),
+        )
         self._broken = True
         self.draining.end_all()
 
@@ -291,6 +316,11 @@ class Daemon:
         session = self.registration.remove(refusal.job)
         if session is None:
             return
+        log.info(
+            "job %d is refused: %s",
+            *(refusal.job, refusal.reason),
+            extra=log_format.event("job_refused", job=refusal.job, name=session.name),
+        )
         if self.draining.begun:
             session.end()  # the next daemon may have what it wants
         else:
@@ -320,13 +350,26 @@ class Daemon:
 
     def statistics(self) -> NodeStatistics:
         """Return what `joader status --json` prints."""
+        now = asyncio.get_running_loop().time()
+        return self.history.seen(now, self._counted(self.pool.statistics()))
+
+    def _counted(self, pool: PoolStatistics) -> NodeStatistics:
         return reports.node(
             self.engine.statistics(),
-            self.pool.statistics(),
+            pool,
             self.sessions.values(),
             past=self.registration.past,
             config=self.config,
         )
+
+    def _note_moment(self) -> None:
+        """Note what was done in the last second, now and again and again."""
+        loop = asyncio.get_running_loop()
+        if self.stop.is_set():
+            return
+        loop.call_later(STEP_S, self._note_moment)
+        pool = self.pool.statistics()
+        self.history.note(loop.time(), self._counted(pool), pool.cpu_s)
 
     def _touch_ahead(self) -> None:
         """Have the kernel allocate the arena in steps, ahead of what is used."""

@@ -122,9 +122,17 @@ def _open_log() -> int:
 
 
 def _detached(path: Path, arguments: list[str], log: int) -> int:
-    daemon = [sys.executable, "-m", "joader.daemon.main", f"--socket={path}", *arguments]
+    pid = detached(["joader.daemon.main", f"--socket={path}", *arguments], log)
+    if pid is None:
+        raise NoDaemon(f"cannot start a process for a daemon at {path}; see {log_path()}")
+    return pid
+
+
+def detached(module: list[str], log: int) -> int | None:
+    """Start a module of ours with arguments as nobody's child; return its process, if it did."""
+    command = [sys.executable, "-m", *module]
     started = subprocess.run(
-        [sys.executable, "-I", "-S", os.path.abspath(detach.__file__), *daemon],
+        [sys.executable, "-I", "-S", os.path.abspath(detach.__file__), *command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=log,
@@ -133,9 +141,8 @@ def _detached(path: Path, arguments: list[str], log: int) -> int:
         env={**os.environ, "PYTHONPATH": _absolute(os.environ.get("PYTHONPATH", ""))},
         check=False,
     )
-    if not started.stdout.strip():
-        raise NoDaemon(f"cannot start a process for a daemon at {path}; see {log_path()}")
-    return int(started.stdout)
+    said = started.stdout.strip()
+    return int(said) if said else None
 
 
 def _wait_until_it_listens(path: Path, pid: int) -> str | None:

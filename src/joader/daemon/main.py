@@ -14,10 +14,12 @@ from pathlib import Path
 from joader.config import DaemonConfig, cpu_part, size_in_bytes
 from joader.daemon.daemon import Daemon
 from joader.daemon.door import Door
+from joader.daemon.log_format import FORMATS, default_format, event, set_up
 from joader.daemon.log_size import keep_short
 from joader.daemon.machine import cgroup, check_memory, default_config
 from joader.daemon.pacing import paced_loop
 from joader.daemon.start_lock import start_lock
+from joader.daemon.summary import write_summary
 from joader.errors import BadArgument, JoaderError, NoDaemon
 from joader.schedule.policies import policy_of
 
@@ -35,6 +37,7 @@ def main() -> None:
     parser.add_argument("--cpu", default="100%")
     parser.add_argument("--policy", default="fair")
     parser.add_argument("--job", type=int, default=0, help="the process that wants it")
+    parser.add_argument("--log-format", choices=FORMATS)
     options = parser.parse_args()
     try:
         _be_daemon(options)
@@ -60,7 +63,7 @@ def _be_daemon(options: argparse.Namespace) -> None:
         started_by=options.job,
     )
     _check(config)
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
+    set_up(options.log_format or default_format())
     log.setLevel(logging.INFO)
     # Samples come and go by the thousand, and make no rings: looking for those was 8 % of all time.
     gc.freeze()
@@ -92,6 +95,14 @@ async def serve(path: Path, config: DaemonConfig) -> None:
     log.info(
         "daemon %d listens at %s, memory %.1f MiB, workers %d",
         *(os.getpid(), path, config.memory_bytes / 2**20, config.workers),
+        extra=event(
+            "daemon_started",
+            pid=os.getpid(),
+            socket=str(path),
+            memory_bytes=config.memory_bytes,
+            workers=config.workers,
+            started_by=config.started_by or None,
+        ),
     )
     if config.started_by:
         log.info(
@@ -101,7 +112,8 @@ async def serve(path: Path, config: DaemonConfig) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, daemon.drain, door)
     await run(door, daemon)
-    log.info("daemon %d ends", os.getpid())
+    write_summary(daemon.history.run(daemon.statistics()), path.parent)
+    log.info("daemon %d ends", os.getpid(), extra=event("daemon_ended", pid=os.getpid()))
 
 
 async def run(door: Door, daemon: Daemon) -> None:

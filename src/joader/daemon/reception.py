@@ -35,16 +35,17 @@ class Reception:
         pool: Pool,
         *,
         most_clients: int,
-        new_session: Callable[[int], Session],
+        new_session: Callable[[int, bool], Session],
         stop: asyncio.Event,
     ) -> None:
-        """Let in until `stop`; `new_session` makes the session of a client with this process id."""
+        """Let in until `stop`; `new_session` is told the process, and whether it only asks."""
         self._arena = arena
         self._pool = pool
         self._most_clients = most_clients
         self._new_session = new_session
         self._stop = stop
-        self.clients = 0  # also those without a job, as `joader status`
+        self.clients = 0  # also those without a job yet
+        self.watchers = 0  # they only ask; the daemon does not stay for them
         self.idle_since = asyncio.get_running_loop().time()
         self._handshakes: set[asyncio.Task[None]] = set()
 
@@ -64,7 +65,7 @@ class Reception:
                 log.warning("nobody can be let in now: %s", error)
                 await asyncio.sleep(_ACCEPT_AGAIN_S)
                 continue
-            if self.clients + len(self._handshakes) >= self._most_clients:
+            if self.clients + self.watchers + len(self._handshakes) >= self._most_clients:
                 turn_away(
                     sock, f"the daemon has {self._most_clients} clients; it can serve no more"
                 )
@@ -74,8 +75,11 @@ class Reception:
             self._handshakes.add(task)
             task.add_done_callback(self._handshakes.discard)
 
-    def client_left(self) -> None:
-        """Note that a client's session has ended."""
+    def client_left(self, watches: bool) -> None:
+        """Note that the session of a client, or of a watcher, has ended."""
+        if watches:
+            self.watchers -= 1
+            return
         self.clients -= 1
         self.idle_since = asyncio.get_running_loop().time()
 
@@ -87,7 +91,11 @@ class Reception:
             if hello.role == "client":
                 self._hand_over(sock, self._arena.read_only_descriptor())
                 self.clients += 1
-                await loop.connect_accepted_socket(lambda: self._new_session(pid), sock)
+                await loop.connect_accepted_socket(lambda: self._new_session(pid, False), sock)
+            elif hello.role == "watcher":
+                welcome(sock, self._arena, [])
+                self.watchers += 1
+                await loop.connect_accepted_socket(lambda: self._new_session(pid, True), sock)
             elif hello.role == "nursery":
                 link = self._pool.attend(hello.ticket, pid)
                 welcome(sock, self._arena, [])

@@ -10,9 +10,11 @@ or is refused. Only `Registration` changes `sessions`. Not here: what jobs ask f
 
 import logging
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 
 from msgspec.structs import replace
 
+from joader.daemon.log_format import event
 from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.engine.pieces import Pieces
@@ -67,7 +69,18 @@ class Registration:
             self._leave_pieces(session)
             raise
         session.send(Registered(job, self._engine.life))
-        log.info("job %d joins: %s, process %d", job, session.name, session.pid)
+        log.info(
+            "job %d joins: %s, process %d",
+            *(job, session.name, session.pid),
+            extra=event(
+                "job_joined",
+                job=job,
+                name=session.name,
+                pid=session.pid,
+                dataset=session.table or session.dataset,
+                rows=session.rows,
+            ),
+        )
 
     def leave(self, session: Session) -> None:
         """Let go of all that a session's job had; of one that was removed, its pieces only."""
@@ -96,7 +109,11 @@ class Registration:
     def _note_totals(self, job: int) -> None:
         """Keep the figures of a job that leaves: the engine forgets them with it."""
         got = self._engine.statistics().jobs[job]
-        log.info("job %d leaves: %d delivered, %d prepared", job, got.delivered, got.prepared)
+        log.info(
+            "job %d leaves: %d delivered, %d prepared",
+            *(job, got.delivered, got.prepared),
+            extra=event("job_left", job=job, **asdict(got)),
+        )
         self.past += got
 
     # Rows by other numbers.

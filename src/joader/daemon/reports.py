@@ -5,7 +5,8 @@ Functions only: they read what engine, pool and sessions know at this moment, an
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -19,7 +20,9 @@ from joader.engine import Engine
 from joader.engine.pieces import Pieces
 from joader.messages import Why
 from joader.statistics import (
+    CrewStatistics,
     EngineStatistics,
+    FlowStatistics,
     JobStatistics,
     NodeStatistics,
     PoolStatistics,
@@ -39,10 +42,9 @@ def node(
     past: ReadStatistics,
     config: DaemonConfig,
 ) -> NodeStatistics:
-    """Put together what `joader status --json` prints; `past`: what jobs got that have left."""
-    jobs = tuple(
-        _job(session, engine, pool.shares) for session in sessions if session.job in engine.jobs
-    )
+    """Put together all that is counted; `past`: what jobs got that have left."""
+    here = [session for session in sessions if session.job in engine.jobs]
+    jobs = tuple(job(session, here, engine, pool) for session in here)
     read = sum(engine.jobs.values(), past)
     return NodeStatistics(
         pid=os.getpid(),
@@ -55,15 +57,20 @@ def node(
         cgroup=cgroup(),
         crews=pool.crews,
         schedule=pool.schedule,
+        time=time.time(),
+        cores=config.workers,
+        flow=sum((one.flow for one in jobs), FlowStatistics()),
     )
 
 
-def _job(
-    session: Session, engine: EngineStatistics, shares: Mapping[int, ShareStatistics]
+def job(
+    session: Session, sessions: Iterable[Session], engine: EngineStatistics, pool: PoolStatistics
 ) -> JobStatistics:
-    job = session.job or 0
+    """Put together what is counted of one of these jobs."""
+    number = session.job or 0
+    crew = next((crew for crew in pool.crews if number in crew.jobs), None)
     return JobStatistics(
-        id=job,
+        id=number,
         name=session.name,
         table=session.table,
         pid=session.pid,
@@ -71,9 +78,51 @@ def _job(
         world_size=session.world_size,
         epoch=session.epoch,
         position=session.delivered,
-        schedule=shares.get(job),
-        **asdict(engine.jobs[job]),
+        schedule=pool.shares.get(number),
+        **asdict(engine.jobs[number]),
+        dataset=session.dataset,
+        rows=session.rows,
+        shares_with=_company(session, sessions),
+        taken_from=engine.taken_from.get(number, {}),
+        wait_s=round(session.wait_s, 3),
+        row_s=crew.row_s if crew else 0.0,
+        own_row_s=crew.own_row_s if crew else 0.0,
+        why=_why(pool.shares.get(number)) or _why_these_workers(crew, pool),
+        flow=engine.flow.get(number, FlowStatistics()),
     )
+
+
+def _company(session: Session, sessions: Iterable[Session]) -> tuple[int, ...]:
+    """Return who prepares the same rows in the same way; ranks of one job never do."""
+    code = session.common or session.recipe
+    return tuple(
+        other.job or 0
+        for other in sessions
+        if other is not session
+        and (other.common or other.recipe) == code
+        and not (session.team and other.team == session.team)
+    )
+
+
+def _why(share: ShareStatistics | None) -> str:
+    if share is None or not share.reason:
+        return ""
+    weight = f", weight {share.weight:g}" if share.weight != 1 else ""
+    return f"{share.share:.2g} workers{weight}: {share.reason}"
+
+
+def _why_these_workers(crew: CrewStatistics | None, pool: PoolStatistics) -> str:
+    if crew is None:
+        return "brings none: takes what others prepare, reads the rest itself"
+    if not crew.workers:
+        if crew.on_their_way:
+            return f"{crew.on_their_way} on their way"
+        return "none needed: its rows are there, or others prepare them"
+    count = f"{len(crew.workers)} of {len(pool.processes)} workers"
+    if not crew.queued and not crew.in_hand:
+        return f"{count}, idle: nothing waits"
+    loan = "lent to others when idle" if crew.lends else "for this job alone"
+    return f"{count}, {crew.queued + crew.in_hand:,} rows in work, {loan}"
 
 
 def why(engine: Engine, pool: Pool, pieces: Pieces, session: Session) -> Why:

@@ -10,6 +10,7 @@ against the allowance of all clients until it has been dealt with; what is kept,
 
 import asyncio
 import errno
+import json
 import os
 from collections.abc import Callable
 from typing import Any
@@ -26,6 +27,10 @@ _TURN = 64
 MOST_OWED = 256
 # How long a client that is to be gone may take to read why.
 _LINGER_S = 5.0
+# A client that says it has waited longer is not believed.
+_MOST_WAIT_S = 1e10
+# Of a dataset's name.
+_MOST_LETTERS = 200
 
 
 class Session(asyncio.Protocol):
@@ -37,9 +42,10 @@ class Session(asyncio.Protocol):
         on_message: Callable[["Session", Any], None],
         on_end: Callable[["Session"], None],
         allowance: Allowance,
+        watches: bool = False,
     ) -> None:
-        """Hand messages and the end of the session to these."""
-        self.pid = pid
+        """Hand messages and the end of the session to these; `watches`: it only asks."""
+        self.pid, self.watches = pid, watches
         self.job: int | None = None
         self.name = self.recipe = self.table = self.team = ""
         self.common = ""  # the recipe that it shares pieces in, if any
@@ -52,6 +58,9 @@ class Session(asyncio.Protocol):
         self.number = 0  # of its pass
         self.owed = 0  # batches it asked for and has not got
         self.delivered = 0
+        self.rows = 0  # of a pass
+        self.wait_s = 0.0  # that it has waited for batches, as it says
+        self.dataset = ""  # as it calls it
         self.known_layouts: set[int] = set()
         self._on_message = on_message
         self._on_end = on_end
@@ -108,6 +117,13 @@ class Session(asyncio.Protocol):
         self.timeout_s = message.timeout_s
         self.about, self.fresh = message.about, join.fresh
         self.order, self.seed = join.order, join.seed
+        self.rows = -(-join.rows.size // max(1, join.world_size))
+        self.dataset = _dataset(message.about)
+
+    def note_wait(self, waited_s: float) -> None:
+        """Note how long its loader has waited so far; nonsense is not passed on."""
+        if self.wait_s <= waited_s < _MOST_WAIT_S:
+            self.wait_s = waited_s
 
     def keep(self, count: int) -> None:
         """Count bytes of the client that are kept until it ends."""
@@ -163,3 +179,14 @@ class Session(asyncio.Protocol):
     def _listen(self, wanted: bool) -> None:
         if self._transport is not None and not self._transport.is_closing():
             (self._transport.resume_reading if wanted else self._transport.pause_reading)()
+
+
+def _dataset(about: bytes) -> str:
+    """Return what a client calls its dataset, which may be missing or odd."""
+    try:
+        said = json.loads(about or b"{}")["dataset"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return ""
+    if not isinstance(said, str):
+        return ""
+    return said[:_MOST_LETTERS].encode(errors="replace").decode()  # half a character cannot travel

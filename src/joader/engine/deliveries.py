@@ -11,7 +11,7 @@ from joader.engine.reader import Reader
 from joader.engine.stock import Stock
 from joader.engine.supply import Supply
 from joader.engine.team import Teams
-from joader.messages import Deliver, Job
+from joader.messages import Deliver
 
 # Up to so many samples are noted as read, or given back, one by one: arrays cost more.
 FEW = 32
@@ -50,7 +50,7 @@ class Deliveries:
             samples = [s for p, s in zip(positions, samples, strict=True) if p not in bad]
         self._note_read(reader, homes)
         here = np.array(samples, np.int64)
-        prepared, shared = self._claim(reader.job, here)
+        prepared, shared = self._claim(reader, here)
         prepared += len(absent)
         reader.delivered += len(samples) + len(absent)
         reader.prepared += prepared
@@ -71,7 +71,7 @@ class Deliveries:
             )
         )
 
-    def _claim(self, job: Job, samples: NDArray[np.int64]) -> tuple[int, int]:
+    def _claim(self, reader: Reader, samples: NDArray[np.int64]) -> tuple[int, int]:
         """Count deliveries: the first of a preparation is "prepared", every other a hit.
 
         Return how many count as prepared for this job, and how many were prepared for another.
@@ -79,9 +79,12 @@ class Deliveries:
         claimed = self._stock.table.claimed.all
         # A sample may come several times in a batch; it is prepared once.
         new = np.unique(samples[claimed[samples] == NOBODY])
-        shared = int(np.count_nonzero((claimed[samples] != job) & (claimed[samples] != NOBODY)))
-        claimed[new] = job
-        return new.size, shared
+        whose = claimed[samples]
+        others = whose[(whose != reader.job) & (whose != NOBODY)]
+        if others.size:
+            reader.taken_from.update(others.tolist())
+        claimed[new] = reader.job
+        return new.size, others.size
 
     def _note_read(self, reader: Reader, homes: list[int]) -> None:
         """Note that a job does not need these any more; of a rank, its whole team does not."""

@@ -131,6 +131,8 @@ class Engine:
             jobs={job: reader.statistics() for job, reader in self._readers.items()},
             memory=self._cache.statistics(),
             wasted=self._cache.wasted,
+            flow={job: reader.flow() for job, reader in self._readers.items()},
+            taken_from={job: dict(reader.taken_from) for job, reader in self._readers.items()},
         )
 
     def rows_of(self, job: Job) -> NDArray[np.uint32]:

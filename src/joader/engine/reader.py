@@ -1,5 +1,6 @@
 """One job inside the engine: its terms, its plan, its window, its pace."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -13,7 +14,7 @@ from joader.errors import BadArgument
 from joader.messages import Array, Job, Join
 from joader.schedule.pace import ReadingPace
 from joader.schedule.shares import Holding
-from joader.statistics import ReadStatistics
+from joader.statistics import FlowStatistics, ReadStatistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class Reader:
     delivered: int = 0
     prepared: int = 0
     shared: int = 0
+    taken_from: Counter[Job] = field(default_factory=Counter)  # what is shared, by whose it was
 
     def __post_init__(self) -> None:
         """Work out what is asked for at every turn."""
@@ -188,3 +190,15 @@ class Reader:
         """Return what the job got so far."""
         hits = self.delivered - self.prepared
         return ReadStatistics(self.delivered, self.prepared, hits, self.shared)
+
+    def flow(self) -> FlowStatistics:
+        """Return where the samples of its pass are that it has not read."""
+        window = self.window
+        asked, unready = len(window.samples), len(window.unready)
+        return FlowStatistics(
+            to_come=self.plan.undrawn,
+            planned=len(window.places) - asked,
+            preparing=unready,
+            ready=max(0, asked - unready),
+            held=window.held_count,
+        )

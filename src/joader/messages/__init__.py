@@ -27,8 +27,9 @@
     client  → daemon   Release          copied: the slots may be used again
     daemon  → client   Refuse           why this job cannot be served
 
-At any time AskWhy → Why (what a late batch waits for), AskStatus → Status, AskExplain → Explained,
-Change → Status (another policy, or another weight of a job).
+At any time AskWhy → Why (what a late batch waits for), AskExplain → Explained, AskStatus → Status,
+AskRun → Run (figures with their history), Change →
+Status (another policy, or another weight of a job). Who only asks says Hello as a watcher.
 
 The engine takes the same values as *events* and gives them as *instructions*; Lost, Late, Inspect
 and Leave are events that the daemon itself finds out, Forget is an instruction for it alone. The
@@ -59,11 +60,13 @@ from joader.messages.fields import (
 from joader.messages.greetings import Hello, Stop, Welcome
 from joader.messages.questions import (
     AskExplain,
+    AskRun,
     AskStatus,
     AskWhy,
     Change,
     Differs,
     Explained,
+    Run,
     Status,
     Why,
 )
@@ -98,10 +101,10 @@ from joader.messages.work import (
     Sized,
 )
 
-FromClient = (
-    Register | Begin | Know | Want | Release | AskWhy | AskStatus | AskExplain | Change | Stop
-)
-ToClient = Registered | Announce | Deliver | Differs | Refuse | Why | Status | Explained
+Asks = AskStatus | AskRun | AskExplain | Change
+Answers = Status | Run | Explained
+FromClient = Register | Begin | Know | Want | Release | AskWhy | Asks | Stop
+ToClient = Registered | Announce | Deliver | Differs | Refuse | Why | Answers
 ToWorker = Prepare | Finish | Compare | Place | Drop | HandBack | Stop
 FromWorker = Prepared | Sized | Failed | Compared | NotBegun
 ToNursery = Bear | Slay | Stop
@@ -130,10 +133,13 @@ __all__ = [
     "MY_JOB",
     "PROTOCOL",
     "Announce",
+    "Answers",
     "Array",
     "AskExplain",
+    "AskRun",
     "AskStatus",
     "AskWhy",
+    "Asks",
     "Attend",
     "Bear",
     "Begin",
@@ -175,6 +181,7 @@ __all__ = [
     "Register",
     "Registered",
     "Release",
+    "Run",
     "Sized",
     "Slay",
     "Status",

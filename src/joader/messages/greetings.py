@@ -6,8 +6,9 @@ from joader.messages.fields import Message, Natural, Text
 class Hello(Message, frozen=True):
     """Say who connects; `pid` is watched, so that what a job holds goes when it goes.
 
-    `role` is "client", "nursery" or "worker"; the latter two say by which `ticket` a job has
-    announced them, and a worker which of its nursery's it is.
+    `role` is "client", "watcher", "nursery" or "worker"; the latter two say by which `ticket` a job
+    has announced them, and a worker which of its nursery's it is. A watcher only asks: it gets no
+    memory, and the daemon does not stay for it.
     """
 
     protocol: int
@@ -21,7 +22,7 @@ class Welcome(Message, frozen=True):
     """Answer a Hello.
 
     To a client the message carries a read-only descriptor of the arena, to a worker a writable one
-    and its desk, to a nursery none.
+    and its desk, to a nursery and a watcher none.
     """
 
     protocol: int

@@ -47,6 +47,21 @@ class Change(Message, frozen=True):
     weight: float = 0.0
 
 
+class AskRun(Message, frozen=True):
+    """Ask for the figures and their history, as far as it is later than this second of the day.
+
+    `since` is the time of the latest moment that the asker knows; 0: it knows none.
+    """
+
+    since: float = 0.0
+
+
+class Run(Message, frozen=True):
+    """Answer AskRun with JSON (`RunStatistics`)."""
+
+    body: bytes
+
+
 class AskExplain(Message, frozen=True):
     """Ask what two jobs share."""
 

@@ -123,6 +123,7 @@ class Want(Message, frozen=True):
     times: Array | None = None
     step_s: float = 0.0
     wait_s: float = 0.0
+    waited_s: float = 0.0  # how long its loader has waited for batches so far, for who looks
 
 
 class Deliver(Message, frozen=True):

@@ -96,6 +96,11 @@ class Crew:
         """How many processors all its workers keep busy that have something in hand."""
         return len(self.at_work) * self.queue.computing
 
+    @property
+    def paced(self) -> bool:
+        """Whether it is known how long its rows take."""
+        return self.queue.shared.pace.known_s > 0
+
     def note_room(self, worker: Worker) -> None:
         """Note whether a worker takes more, after what it has in hand has changed."""
         self.full.discard(worker)

@@ -372,7 +372,10 @@ class Dispatch:
         )
 
     def statistics(self) -> tuple[CrewStatistics, ...]:
-        """Return who is in each crew, and how much it has to do."""
+        """Return who is in each crew, how much it has to do, and how long that takes."""
+        paces = {crew.code: crew.queue.shared.pace for crew in self.staff.crews.values()}
+        # A crew whose rows others prepare has no pace of its own; theirs is as good.
+        paces |= {c.code: c.queue.shared.pace for c in self.staff.crews.values() if c.paced}
         return tuple(
             CrewStatistics(
                 ticket=crew.ticket[:_SHOWN_LETTERS],
@@ -384,6 +387,8 @@ class Dispatch:
                 on_their_way=len(crew.born),
                 computing=crew.queue.computing,
                 row_ms=1000 * crew.queue.shared.pace.computing_s,
+                row_s=paces[crew.code].known_s,
+                own_row_s=crew.queue.own_pace.known_s,
             )
             for crew in self.staff.crews.values()
         )

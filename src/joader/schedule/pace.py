@@ -44,6 +44,11 @@ class RowPace:
         """Whether one of them is known to take long enough to hold up others."""
         return self._rows > 0 and self.row_s > HEAVY_S
 
+    @property
+    def known_s(self) -> float:
+        """How long a row takes, as reported; 0: nothing was."""
+        return self.row_s if self._rows else 0.0
+
     def wait_for_network(self, waits: bool) -> None:
         """Note whether rows wait for a network, many at a time."""
         self._keeps = _KEEPS_IF_WAITING if waits else _KEEPS

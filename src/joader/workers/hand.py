@@ -132,6 +132,16 @@ class Hand(asyncio.BufferedProtocol):
             return 0
         return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
 
+    def cpu_s(self) -> float:
+        """Return the processor time that the process has had; 0 if it has just ended."""
+        try:
+            with open(f"/proc/{self.pid}/stat") as file:
+                # The name before it may hold anything.
+                fields = file.read().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, ValueError, IndexError):
+            return 0.0
+
     def pulse(self) -> Pulse | None:
         """Return what the process has had of processors, and whether a thread waits for one."""
         folder = f"/proc/{self.pid}/task"

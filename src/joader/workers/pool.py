@@ -65,6 +65,7 @@ class Pool:
             crews=self.dispatch.statistics(),
             schedule=self.dispatch.schedule(),
             shares=self.dispatch.allocation.statistics(time.monotonic()),
+            cpu_s={hand.pid: hand.cpu_s() for hand in self._hands.values()},
         )
 
     # Who gets how much.
@@ -298,7 +299,7 @@ class Pool:
             case Abandon():
                 self._hands[action.worker].kill_after_last_words()
             case Warn():
-                log.warning("%s", action.text)
+                log.warning("%s", action.text, extra={"event": "workers_trouble"})
             case Dismiss():
                 self._dismiss(action)
 

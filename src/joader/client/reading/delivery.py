@@ -155,7 +155,9 @@ class Delivery:
             self.connection = self._loader.connect(request.count)
             self._begin()
         else:
-            told = replace(request, step_s=step_s, wait_s=wait_s) if step_s else request
+            told = replace(request, waited_s=self._loader.waited_s)
+            if step_s:
+                told = replace(told, step_s=step_s, wait_s=wait_s)
             self.connection.send(told)
 
     def _learn(self, news: Announce) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from joader.client import torch_api
 from joader.client.counts import Counts
+from joader.client.farewell import tally
 from joader.client.reading.batch_maker import BatchMaker
 from joader.client.reading.collate import Samples, Slots
 from joader.client.reading.connection import Connection
@@ -75,6 +76,11 @@ class Reading:
         """How long a batch may take."""
         return self._loader.timeout_s
 
+    @property
+    def waited_s(self) -> float:
+        """How long the loader has waited for batches, in all its passes."""
+        return self._counts.wait_s
+
     def connect(self, batch_size: int = 0) -> Connection | Alone:
         """Register with the daemon, for the rows of this pass."""
         return self._current.connect(self._job, batch_size, self._loader.address, self.timeout_s)
@@ -131,6 +137,8 @@ class Reading:
     def count(self, batch: Deliver, wait_s: float, failed: int, replaced: int, alone: bool) -> None:
         """Count a batch that was yielded."""
         self._counts.note(batch, wait_s, failed, replaced, alone)
+        if not alone:
+            tally.note(batch, wait_s)
 
     def __len__(self) -> int:
         """Return the number of batches of a full pass."""

@@ -1,0 +1,90 @@
+"""What follows from what was measured; the method is DS-Analyzer's (Mohan et al., VLDB 2021, §3).
+
+A training step that needs no data has the rate *synthetic*. With data in memory it has the rate
+*cached*: what is lost is the stall of preparing. With data as it comes it has the rate *fresh*: the
+rest of what is lost is the stall of reading.
+"""
+
+from dataclasses import dataclass
+
+# Rates are measured for seconds: within so much of each other they count as equal.
+EQUAL = 0.05
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Samples per second, by mode; None: it was not measured, or could not be."""
+
+    fresh: float
+    cached: float | None = None
+    synthetic: float | None = None
+    joader: float | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Parts of the time that the training step stands still, and what joader would give."""
+
+    stall: float | None  # in all; None: there is no training step
+    preparing: float | None
+    reading: float | None
+    bottleneck: bool | None
+    with_torch: dict[int, float]  # samples/s of each of so many jobs, predicted
+    with_joader: dict[int, float]
+
+
+def verdict(rates: Rates, jobs: tuple[int, ...] = (1, 2, 4)) -> Verdict:
+    """Judge rates; each of several equal jobs is taken to have an accelerator of its own."""
+    top = rates.synthetic
+    alone = rates.joader if rates.joader is not None else rates.fresh
+    # Jobs with torch share the cores, jobs with joader what the cores have prepared.
+    most = float("inf") if top is None else top
+    torch = {n: min(most, rates.fresh / n if _is_bound(rates) else rates.fresh) for n in jobs}
+    ours = {n: min(most, alone) for n in jobs}
+    if top is None:
+        return Verdict(None, None, None, None, torch, ours)
+    stall = max(0.0, 1 - rates.fresh / top)
+    cached = rates.fresh if rates.cached is None else max(rates.fresh, rates.cached)
+    preparing = None if rates.cached is None else max(0.0, 1 - min(top, cached) / top)
+    reading = None if preparing is None else max(0.0, stall - preparing)
+    return Verdict(stall, preparing, reading, stall > EQUAL, torch, ours)
+
+
+def _is_bound(rates: Rates) -> bool:
+    """Tell whether data is what limits one job: only then more jobs get less each for sure."""
+    return rates.synthetic is None or rates.fresh < (1 - EQUAL) * rates.synthetic
+
+
+def in_words(rates: Rates, found: Verdict) -> list[str]:
+    """Return the answer to both questions."""
+    lines = []
+    if found.stall is None:
+        lines.append(
+            f"Data comes at {rates.fresh:,.0f} samples/s here. A training step that takes less "
+            "never waits for it; a faster one does."
+        )
+    elif found.bottleneck:
+        line = (
+            f"Data is the bottleneck: the step could take {rates.synthetic:,.0f} samples/s and "
+            f"gets {rates.fresh:,.0f}. It stands still {found.stall:.0%} of the time"
+        )
+        if found.preparing is not None and found.reading is not None:
+            line += f": {found.preparing:.0%} for preparing, {found.reading:.0%} for reading"
+        lines.append(line + ".")
+    else:
+        lines.append(
+            f"Data is not the bottleneck: the step takes {rates.fresh:,.0f} samples/s with it and "
+            f"{rates.synthetic:,.0f} without. joader would save processors, not hours."
+        )
+    if rates.joader is not None:
+        lines.append(f"With joader one job alone gets {rates.joader:,.0f} samples/s (measured).")
+    several = [n for n in found.with_joader if n > 1]
+    for n in several:
+        torch, ours = found.with_torch[n], found.with_joader[n]
+        lines.append(
+            f"{n} such jobs at once, predicted: {torch:,.0f} samples/s each with torch, "
+            f"{ours:,.0f} with joader ({ours / torch:.1f} ×)."
+            if torch
+            else ""
+        )
+    return [line for line in lines if line]

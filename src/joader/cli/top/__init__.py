@@ -1,0 +1,1 @@
+"""`joader top`: what runs, live, in a terminal."""

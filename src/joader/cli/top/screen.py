@@ -1,0 +1,127 @@
+"""The screen of `joader top`: a node's figures as lines of text, for any width.
+
+Functions from figures to what rich prints; nothing is worked out here that another screen would
+have to work out, too. Names of jobs and datasets are not ours: none of them is taken as markup.
+"""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from joader.cli.top.bars import Glyphs, bar, cuts
+from joader.cli.top.job_table import WIDE, table
+from joader.cli.top.view import HELP, View
+from joader.cli.words import counted, duration, flow_words, rate, size
+from joader.statistics import CacheStatistics, FlowStatistics, JobStatistics, NodeStatistics, saved
+
+_BAR = 16
+_WIDE_BAR = 32
+_HEADER_LINES = 9
+
+
+def overview(
+    node: NodeStatistics, view: View | None, width: int, height: int, glyphs: Glyphs
+) -> Group:
+    """Return the screen with all jobs; without a view, as it is printed once."""
+    chosen = view.chosen(node.jobs) if view else None
+    wide = width >= WIDE
+    lines_each = 1 if wide or _HEADER_LINES + 2 * len(node.jobs) > height else 2
+    room = max(1, (height - _HEADER_LINES) // lines_each)
+    jobs = _in_sight((view or View()).ordered(node.jobs), chosen, room)
+    parts: list[RenderableType] = [*_header(node, wide, glyphs), Text()]
+    if jobs:
+        parts += table(jobs, chosen, width, lines_each == 2, glyphs)
+        if len(jobs) < len(node.jobs):
+            parts.append(Text(f"{len(node.jobs) - len(jobs)} more; ↑↓ moves on", style="dim"))
+    else:
+        parts.append(Text("No job reads now. Jobs appear here as soon as they iterate.", "dim"))
+    return Group(*parts)
+
+
+def footer(view: View, glyphs: Glyphs) -> Text:
+    """Return what can be typed."""
+    order = f"{view.sort}, backwards" if view.backwards else view.sort
+    words = HELP.replace("↑↓", "up/down") if glyphs.arrow == ">" else HELP
+    return Text(f"{words}  (sorted by {order})", style="dim", no_wrap=True, overflow="ellipsis")
+
+
+def _header(node: NodeStatistics, wide: bool, glyphs: Glyphs) -> list[Text]:
+    who = f"daemon {node.pid}, up {duration(node.uptime_s)}, {counted(len(node.jobs), 'job')}"
+    first = Text.assemble(("joader", "bold"), f" {node.version}  ", (who, "dim"))
+    width = _WIDE_BAR if wide else _BAR
+    busy = node.cpu_cores / node.cores if node.cores else 0.0
+    work = (
+        f"{node.cpu_cores:.1f} of {node.cores} cores, {rate(node.prepared_per_s)} prepared/s "
+        f"{glyphs.arrow} {rate(node.delivered_per_s)} delivered/s"
+    )
+    memory = node.memory
+    taken = f"{size(memory.used_bytes)} of {size(memory.budget_bytes)}"
+    return [
+        first,
+        headline(node),
+        Text(),
+        _labeled("workers", f"{bar(busy, width, glyphs)}  {work}"),
+        _labeled("memory", f"{_memory_bar(memory, width, glyphs)}  {taken}"),
+        _labeled("", _legend(memory, glyphs), "dim"),
+        _labeled("samples", _flow(node.flow, glyphs)),
+    ]
+
+
+def _labeled(label: str, words: str, style: str = "") -> Text:
+    line = Text.assemble((f"{label:<9}", "dim"), (words, style))
+    line.no_wrap, line.overflow = True, "ellipsis"
+    return line
+
+
+def headline(node: NodeStatistics) -> Text:
+    """Return in one line what joader saves."""
+    totals, saves = node.totals, saved(node.totals)
+    if saves is None:
+        return Text("No samples delivered yet.")
+    text = Text(no_wrap=True, overflow="ellipsis")
+    text.append(f"{saves:.0%} of the work saved", style="bold green")
+    text.append(f": {totals.delivered:,} samples delivered, {totals.prepared:,} prepared")
+    if totals.saved_s >= 1:
+        text.append(f"; {duration(totals.saved_s)} of work")
+    return text
+
+
+def _memory_bar(memory: CacheStatistics, width: int, glyphs: Glyphs) -> str:
+    budget = max(1, memory.budget_bytes)
+    widths = cuts([count / budget for count in _by_need(memory)], width)
+    return "".join(g * w for g, w in zip(glyphs.parts, widths, strict=True)).ljust(width)
+
+
+def _by_need(memory: CacheStatistics) -> list[int]:
+    return [
+        memory.pinned_bytes,
+        memory.needed_by_many_bytes,
+        memory.needed_by_one_bytes,
+        memory.needed_by_none_bytes,
+    ]
+
+
+def _legend(memory: CacheStatistics, glyphs: Glyphs) -> str:
+    words = ("in use", "for several jobs", "for one", "for none")
+    shown = zip(glyphs.parts, _by_need(memory), words, strict=True)
+    return (
+        "  ".join(f"{glyph} {_mebibytes(count)} {word}" for glyph, count, word in shown) + " (MiB)"
+    )
+
+
+def _mebibytes(count: int) -> str:
+    return f"{count / 2**20:,.0f}"
+
+
+def _flow(flow: FlowStatistics, glyphs: Glyphs) -> str:
+    return f" {glyphs.arrow} ".join(flow_words(flow))
+
+
+def _in_sight(
+    jobs: list[JobStatistics], chosen: JobStatistics | None, room: int
+) -> list[JobStatistics]:
+    """Return as many as there is room for, the selected among them."""
+    if len(jobs) <= room:
+        return jobs
+    at = jobs.index(chosen) if chosen in jobs else 0
+    first = min(max(0, at - room // 2), len(jobs) - room)
+    return jobs[first : first + room]

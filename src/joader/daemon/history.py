@@ -1,0 +1,196 @@
+"""What the node did, second by second: what top, dashboard and summary show, worked out once.
+
+Every second the daemon notes its figures here. Differences of counts become rates, and rates are
+kept in two rings: the last ten minutes by the second, the last day by the minute. Both are bounded,
+whatever happens. Time is an argument: a monotonic clock for differences, the day's for people.
+
+Not here: who counts (engine, pool), who shows (cli/top, dashboard).
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from joader.statistics import (
+    JobMomentStatistics,
+    JobStatistics,
+    MomentStatistics,
+    NodeStatistics,
+    RunStatistics,
+)
+
+STEP_S = 1.0
+_MOMENTS = 600
+_MINUTES = 24 * 60
+_OF_A_MINUTE = 60
+_PAST = 64
+# A moment looks back so many steps: a job reads a batch and then none for a while, so what is done
+# in one second alone says little.
+_BACK = 5
+
+
+@dataclass(frozen=True)
+class _Before:
+    """Figures at the end of an earlier moment."""
+
+    now: float
+    node: NodeStatistics
+    jobs: Mapping[int, JobStatistics]
+    cpu_s: Mapping[int, float]
+
+
+class History:
+    """Moments of one node, and what follows from them."""
+
+    def __init__(self, now: float) -> None:
+        """Begin now, by a monotonic clock."""
+        self._began = now
+        self._before: deque[_Before] = deque(maxlen=_BACK)
+        self._moments: deque[MomentStatistics] = deque(maxlen=_MOMENTS)
+        self._minutes: deque[MomentStatistics] = deque(maxlen=_MINUTES)
+        self._minute: list[MomentStatistics] = []
+        self._past: deque[JobStatistics] = deque(maxlen=_PAST)
+        self._saved_s: dict[int, float] = {}  # by job
+        self._saved_in_all_s = 0.0
+
+    def note(self, now: float, node: NodeStatistics, cpu_s: Mapping[int, float]) -> None:
+        """Take in figures as counted; `cpu_s` is what each worker process has had."""
+        after = _Before(now, node, {job.id: job for job in node.jobs}, cpu_s)
+        if not self._before:
+            self._before.append(after)
+            return
+        for job in node.jobs:
+            self._note_saved(job, self._before[-1].jobs.get(job.id))
+        moment = _moment(self._before[0], after)
+        self._before.append(after)
+        self._moments.append(moment)
+        self._minute.append(moment)
+        if len(self._minute) == _OF_A_MINUTE:
+            self._minutes.append(mean(self._minute))
+            self._minute = []
+
+    def left(self, job: JobStatistics) -> None:
+        """Keep the last figures of a job that leaves."""
+        self._note_saved(job, self._before[-1].jobs.get(job.id) if self._before else None)
+        self._past.append(replace(job, saved_s=self._saved_s.pop(job.id, 0.0)))
+
+    def seen(self, now: float, node: NodeStatistics) -> NodeStatistics:
+        """Return figures as counted, with those that follow from what came before."""
+        late = self._moments[-1] if self._moments else mean(())
+        return replace(
+            node,
+            uptime_s=round(now - self._began, 3),
+            jobs=tuple(self._seen(job, late.jobs.get(job.id)) for job in node.jobs),
+            totals=replace(node.totals, saved_s=round(self._saved_in_all_s, 3)),
+            delivered_per_s=late.delivered_per_s,
+            prepared_per_s=late.prepared_per_s,
+            cpu_cores=late.cpu_cores,
+        )
+
+    def run(self, node: NodeStatistics, since: float = 0.0) -> RunStatistics:
+        """Return all that is later than a time; minutes that are not over yet are left out."""
+        return RunStatistics(
+            node=node,
+            moments=tuple(one for one in self._moments if one.time > since),
+            minutes=tuple(one for one in self._minutes if one.time > since),
+            past=tuple(self._past),
+        )
+
+    def _note_saved(self, job: JobStatistics, before: JobStatistics | None) -> None:
+        # Step by step: what a row takes may change, and is known only after the first.
+        saved_s = (job.hits - (before.hits if before else 0)) * job.row_s
+        self._saved_s[job.id] = self._saved_s.get(job.id, 0.0) + saved_s
+        self._saved_in_all_s += saved_s
+
+    def _seen(self, job: JobStatistics, late: JobMomentStatistics | None) -> JobStatistics:
+        late = late or JobMomentStatistics()
+        left = max(0, job.rows - job.position)
+        return replace(
+            job,
+            saved_s=round(self._saved_s.get(job.id, 0.0), 3),
+            samples_per_s=late.samples_per_s,
+            waiting=late.waiting,
+            worker_share=late.worker_share,
+            time_left_s=round(left / late.samples_per_s, 1) if late.samples_per_s else None,
+        )
+
+
+def _moment(before: _Before, after: _Before) -> MomentStatistics:
+    """Return what was done between the two."""
+    seconds = after.now - before.now
+    totals, earlier = after.node.totals, before.node.totals
+    # Of workers that were here at both ends: others have too little to tell.
+    cpu_s = sum(
+        max(0.0, used - before.cpu_s[pid])
+        for pid, used in after.cpu_s.items()
+        if used and before.cpu_s.get(pid)
+    )
+    work = {job.id: _work(job, before.jobs.get(job.id)) for job in after.node.jobs}
+    all_work = sum(work.values()) or 1.0
+    return MomentStatistics(
+        time=round(after.node.time, 3),
+        seconds=round(seconds, 3),
+        delivered_per_s=round((totals.delivered - earlier.delivered) / seconds, 2),
+        prepared_per_s=round((totals.prepared - earlier.prepared) / seconds, 2),
+        cpu_cores=round(cpu_s / seconds, 3),
+        memory=after.node.memory,
+        flow=after.node.flow,
+        jobs={
+            job.id: _job_moment(job, before.jobs.get(job.id), seconds, work[job.id] / all_work)
+            for job in after.node.jobs
+        },
+    )
+
+
+def _work(job: JobStatistics, before: JobStatistics | None) -> float:
+    """Return how much worker time was spent for a job."""
+    prepared = job.prepared - (before.prepared if before else 0)
+    delivered = job.delivered - (before.delivered if before else 0)
+    return prepared * job.row_s + delivered * job.own_row_s
+
+
+def _job_moment(
+    job: JobStatistics, before: JobStatistics | None, seconds: float, share: float
+) -> JobMomentStatistics:
+    got = job.delivered - (before.delivered if before else 0)
+    waited = job.wait_s - (before.wait_s if before else 0.0)
+    if not got and job.flow.preparing and not job.flow.held:
+        waited = seconds  # it says how long it has waited when it has its batch
+    return JobMomentStatistics(
+        samples_per_s=round(got / seconds, 2),
+        waiting=round(min(1.0, max(0.0, waited / seconds)), 3),
+        worker_share=round(share, 3),
+    )
+
+
+def mean(moments: Sequence[MomentStatistics]) -> MomentStatistics:
+    """Return several moments as one; of what is counted at a moment, the latest."""
+    if not moments:
+        return MomentStatistics(time=0.0, seconds=0.0)
+    seconds = sum(one.seconds for one in moments) or 1.0
+
+    def over_time(values: Iterable[float]) -> float:
+        weighed = zip(values, moments, strict=True)
+        return round(sum(value * one.seconds for value, one in weighed) / seconds, 3)
+
+    def job_moment(job: int) -> JobMomentStatistics:
+        nothing = JobMomentStatistics()
+        each = [one.jobs.get(job, nothing) for one in moments]
+        return JobMomentStatistics(
+            samples_per_s=over_time(one.samples_per_s for one in each),
+            waiting=over_time(one.waiting for one in each),
+            worker_share=over_time(one.worker_share for one in each),
+        )
+
+    last = moments[-1]
+    jobs = dict.fromkeys(job for one in moments for job in one.jobs)
+    return MomentStatistics(
+        time=last.time,
+        seconds=round(seconds, 3),
+        delivered_per_s=over_time(one.delivered_per_s for one in moments),
+        prepared_per_s=over_time(one.prepared_per_s for one in moments),
+        cpu_cores=over_time(one.cpu_cores for one in moments),
+        memory=last.memory,
+        flow=last.flow,
+        jobs={job: job_moment(job) for job in jobs},
+    )

@@ -1,0 +1,240 @@
+// The page: keeps the latest figures, bounded, and shows them. It works nothing out that the daemon
+// could have: what is drawn is what came.
+"use strict";
+
+const MOST = { moments: 600, minutes: 1440 };
+const STATES = [
+  ["to_come", "to come", "rows of the passes that are not drawn yet"],
+  ["planned", "planned", "drawn, in order; nothing is held for them"],
+  ["preparing", "preparing", "asked for: with a worker, or waiting for one"],
+  ["ready", "ready", "in memory, for a batch to come"],
+  ["held", "in use", "delivered; jobs are copying them"],
+];
+const NEEDS = [
+  ["pinned_bytes", "in use now", "var(--c0)"],
+  ["needed_by_many_bytes", "several jobs need it", "var(--c2)"],
+  ["needed_by_one_bytes", "one job needs it", "var(--c1)"],
+  ["needed_by_none_bytes", "no job needs it", "var(--c6)"],
+];
+const known = { node: null, moments: [], minutes: [], past: [] };
+const open = new Set();
+let range = "moments";
+const $ = (id) => document.getElementById(id);
+const number = (value) => Math.round(value).toLocaleString("en-US");
+const rate = (value) => (value >= 10 || !value ? number(value) : value.toFixed(1));
+const percent = (value) => `${Math.round(value * 100)}%`;
+const mebibytes = (value) => `${rate(value / 2 ** 20)} MiB`;
+const color = (id) => `var(--c${(id - 1) % 8})`;
+
+function duration(seconds) {
+  const s = Math.round(seconds);
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")} min`;
+  if (s < 86400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+  return `${Math.floor(s / 86400)} d ${Math.floor((s % 86400) / 3600)} h`;
+}
+
+function take(run) {
+  if (!known.node || run.node.pid !== known.node.pid) known.moments = [], known.minutes = [];
+  for (const kind of ["moments", "minutes"]) {
+    const last = known[kind].length ? known[kind][known[kind].length - 1].time : 0;
+    known[kind] = known[kind].concat(run[kind].filter((one) => one.time > last)).slice(-MOST[kind]);
+  }
+  known.node = run.node;
+  known.past = run.past;
+  show();
+}
+
+function show() {
+  const { node } = known;
+  if (!node) return;
+  $("who").textContent = `version ${node.version}, daemon ${node.pid}, up ${duration(node.uptime_s)}`;
+  showSaved(node);
+  showTiles(node);
+  showJobs(node);
+  showCharts();
+  showFlow(node.flow);
+  showMatrix(node.jobs);
+  showStages(node.jobs);
+}
+
+function showSaved({ totals }) {
+  if (!totals.delivered) return;
+  const part = totals.hits / totals.delivered;
+  $("saved").textContent = percent(part);
+  $("saved-words").textContent = `${number(totals.delivered)} samples delivered, ${number(totals.prepared)} prepared. ` +
+    `That saved ${duration(totals.saved_s)} of worker time.`;
+  document.title = `${percent(part)} saved – joader`;
+}
+
+function showTiles(node) {
+  const { memory } = node;
+  const tiles = [
+    [rate(node.delivered_per_s), "samples/s delivered"],
+    [rate(node.prepared_per_s), "samples/s prepared"],
+    [`${node.cpu_cores.toFixed(1)} of ${node.cores}`, "cores busy with it"],
+    [percent(memory.used_bytes / (memory.budget_bytes || 1)), `of ${mebibytes(memory.budget_bytes)} memory used`],
+  ];
+  $("tiles").replaceChildren(...tiles.map(([value, words]) => element("div", { class: "tile" }, element("b", {}, value), element("span", {}, words))));
+}
+
+function names() {
+  return new Map([...known.past, ...(known.node ? known.node.jobs : [])].map((job) => [job.id, label(job)]));
+}
+
+function label(job) {
+  return job.world_size > 1 ? `${job.name}, rank ${job.rank}` : job.name;
+}
+
+function showJobs(node) {
+  const focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.job : undefined;
+  if (!node.jobs.length) {
+    $("jobs").replaceChildren(element("p", { class: "note" }, "No job reads now."));
+    return;
+  }
+  const titles = ["Job", "Reads", "Shares with", "Epoch", "Done", "Left", "Samples/s", "Waits", "Saved", "Work"];
+  const head = element("tr", {}, ...titles.map((title, at) => element("th", { scope: "col", class: at < 3 || at === 4 ? "l" : "" }, title)));
+  const rows = node.jobs.flatMap((job) => (open.has(job.id) ? [row(job), more(job)] : [row(job)]));
+  $("jobs").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
+  if (focused) {
+    const again = $("jobs").querySelector(`button[data-job="${CSS.escape(focused)}"]`);
+    if (again) again.focus();
+  }
+}
+
+function row(job) {
+  const swatch = element("span", { class: "swatch", "aria-hidden": "true" });
+  swatch.style.background = color(job.id);
+  const toggle = element("button", { type: "button", class: "name", "aria-expanded": String(open.has(job.id)), "data-job": job.id, onclick: () => { if (!open.delete(job.id)) open.add(job.id); show(); } }, label(job));
+  const part = job.rows ? Math.min(1, job.position / job.rows) : 0;
+  const saves = job.delivered ? job.hits / job.delivered : 0;
+  const called = names();
+  const others = job.shares_with.map((id) => called.get(id) || `job ${id}`);
+  const cells = [
+    ["Reads", job.table || job.dataset || "–", "l words"],
+    ["Shares with", others.length > 2 ? `${others.length} jobs` : others.join(", ") || "nobody", "l words", others.join(", ")],
+    ["Epoch", String(job.epoch), ""],
+    ["Done", null, "l"],
+    ["Left", job.time_left_s === null ? "–" : duration(job.time_left_s), ""],
+    ["Samples/s", rate(job.samples_per_s), ""],
+    ["Waits", percent(job.waiting), job.waiting > 0.3 ? "warn" : ""],
+    ["Saved", percent(saves), saves > 0 ? "good" : ""],
+    ["Work", percent(job.worker_share), ""],
+  ];
+  return element("tr", {}, element("th", { scope: "row", class: "l" }, swatch, toggle), ...cells.map(([name, text, kind, title]) => {
+    const cell = element("td", { "data-label": name, class: kind }, ...(text === null ? [] : [text]));
+    if (text === null) cell.append(element("span", {}, element("span", { class: "meter", "aria-hidden": "true" }, filled(part, color(job.id))), percent(part)));
+    if (kind.includes("words")) cell.title = title || text;
+    return cell;
+  }));
+}
+
+function more(job) {
+  const called = names();
+  const taken = Object.entries(job.taken_from).map(([id, count]) => `${number(count)} from ${called.get(Number(id)) || `job ${id}`}`);
+  const facts = [
+    `Process ${job.pid}.`,
+    `${number(job.position)} of ${number(job.rows)} samples of this pass.`,
+    `${number(job.delivered)} delivered, ${number(job.prepared)} prepared for it, ${number(job.hits)} hits: ${duration(job.saved_s)} of worker time saved.`,
+    `Waited ${duration(job.wait_s)} in all.`,
+    taken.length ? `Took ${taken.join(", ")}.` : "Took nothing from other jobs.",
+    job.why ? `Workers: ${job.why}.` : "",
+  ];
+  return element("tr", { class: "more" }, element("td", { colspan: 10 }, facts.join(" ")));
+}
+
+function showCharts() {
+  const moments = known[range];
+  const times = moments.map((one) => one.time);
+  const called = names();
+  const ids = [...new Set(moments.flatMap((one) => Object.keys(one.jobs)))].map(Number).sort((a, b) => a - b);
+  const last = moments[moments.length - 1];
+  chart($("work"), times, [
+    { name: "delivered/s", color: "var(--c0)", fill: 0.18, values: moments.map((m) => m.delivered_per_s), latest: last && rate(last.delivered_per_s) },
+    { name: "prepared/s", color: "var(--c1)", fill: 0.3, values: moments.map((m) => m.prepared_per_s), latest: last && rate(last.prepared_per_s) },
+  ], { format: rate, label: last ? `Now ${rate(last.delivered_per_s)} delivered and ${rate(last.prepared_per_s)} prepared per second` : "No figures yet" });
+  const jobs = (field, words, options) => {
+    const series = ids.map((id) => ({ name: called.get(id) || `job ${id}`, color: color(id), values: moments.map((m) => (m.jobs[id] || {})[field] || 0), latest: last && last.jobs[id] ? words(last.jobs[id][field]) : undefined }));
+    return [series, { format: words, ...options, label: series.map(({ name, latest }) => `${name} ${latest || "ended"}`).join(", ") || "No jobs yet" }];
+  };
+  chart($("rates"), times, ...jobs("samples_per_s", rate, {}));
+  chart($("waits"), times, ...jobs("waiting", percent, { top: 1 }));
+  chart($("shares"), times, ...jobs("worker_share", percent, { stacked: true, top: 1 }));
+  const budget = known.node.memory.budget_bytes;
+  $("memory-note").textContent = `Prepared samples in shared memory, the one tier of this node: ${mebibytes(known.node.memory.used_bytes)} of ${mebibytes(budget)}.`;
+  chart($("memory"), times, NEEDS.map(([field, name, hue]) => ({ name, color: hue, values: moments.map((m) => m.memory[field]), latest: last && mebibytes(last.memory[field]) })),
+    { stacked: true, top: budget, format: mebibytes, label: NEEDS.map(([field, name]) => `${name} ${last ? mebibytes(last.memory[field]) : "not known"}`).join(", ") });
+}
+
+function showFlow(flow) {
+  const most = Math.max(1, ...STATES.slice(1).map(([field]) => flow[field]));
+  $("flow").replaceChildren(...STATES.map(([field, name, words]) => element("li", {}, element("span", {}, name), element("b", {}, number(flow[field])),
+    element("span", { class: "track", "aria-hidden": "true" }, filled(field === "to_come" ? 0 : flow[field] / most)), element("small", {}, words))));
+}
+
+function showMatrix(jobs) {
+  if (jobs.length < 2) {
+    $("matrix").replaceChildren(element("p", { class: "note" }, "One job alone shares with nobody. Start a second one that reads the same data."));
+    return;
+  }
+  const most = Math.max(1, ...jobs.flatMap((job) => Object.values(job.taken_from)));
+  const head = element("tr", {}, element("td", {}, ""), ...jobs.map((job) => element("th", { scope: "col", title: label(job) }, `${job.id}`)));
+  const rows = jobs.map((job) => element("tr", {}, element("th", { scope: "row", class: "l" }, `${job.id}  ${label(job)}`), ...jobs.map((other) => {
+    if (other.id === job.id) return element("td", {}, "·");
+    const count = job.taken_from[other.id] || 0;
+    const cell = element("td", { class: "heat" }, number(count));
+    const heat = document.createElement("i");
+    heat.style.opacity = String((count / most) * 0.4);
+    cell.append(heat);
+    return cell;
+  })));
+  $("matrix").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
+}
+
+function showStages(jobs) {
+  if (!jobs.length) { $("stages").replaceChildren(); return; }
+  const ms = (seconds) => (seconds ? `${(seconds * 1000).toFixed(2)} ms` : "–");
+  const each = jobs.map((job) => [job, job.row_s, job.own_row_s, job.delivered ? job.wait_s / job.delivered : 0]);
+  const most = Math.max(1e-9, ...each.flatMap(([, ...values]) => values));
+  const head = element("tr", {}, ...["Job", "prepare", "own part", "wait"].map((title) => element("th", { scope: "col" }, title)));
+  const rows = each.map(([job, ...values]) => element("tr", {}, element("th", { scope: "row", class: "l" }, label(job)), ...values.map((value, at) => {
+    const cell = element("td", {});
+    cell.append(element("span", { class: "meter", "aria-hidden": "true" }, filled(value / most, `var(--c${at})`)), ms(value));
+    return cell;
+  })));
+  $("stages").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
+}
+
+function say(text, kind) {
+  if ($("state").textContent !== text) $("state").textContent = text;
+  $("state").className = kind;
+}
+
+for (const kind of ["moments", "minutes"]) {
+  $(`range-${kind}`).addEventListener("click", () => {
+    range = kind;
+    for (const other of ["moments", "minutes"]) $(`range-${other}`).setAttribute("aria-pressed", String(other === kind));
+    show();
+  });
+}
+
+function listen(token) {
+  const query = `?token=${encodeURIComponent(token)}`;
+  const link = (href, text) => element("a", { href: href + query }, text);
+  $("files").replaceChildren("Keep it: ", link("summary.html", "this page as one file"), ", ", link("summary.json", "its figures as JSON"), ", ", link("metrics", "Prometheus metrics"), ".");
+  say("connecting", "");
+  const events = new EventSource(`events${query}`);
+  events.addEventListener("run", (event) => { say("live", "live"); take(JSON.parse(event.data)); });
+  events.addEventListener("gone", (event) => say(`${JSON.parse(event.data).error} Waiting for the next daemon.`, "gone"));
+  events.onerror = () => say("The dashboard does not answer; trying again.", "gone");
+}
+
+const kept = $("run");
+if (kept) {
+  take(JSON.parse(kept.textContent));
+  const when = known.node ? new Date(known.node.time * 1000).toLocaleString() : "";
+  say(`as it was at ${when}`, "");
+  if (known.moments.length < 2 && known.minutes.length > 1) $("range-minutes").click();
+} else {
+  listen(new URLSearchParams(location.search).get("token") || "");
+}

@@ -1,0 +1,48 @@
+"""What follows from rates: where time is lost, and what sharing would give."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from joader.cli.bench.verdict import Rates, in_words, verdict
+
+rates = st.floats(1, 1e5)
+
+
+def test_stalls_are_the_differences() -> None:
+    found = verdict(Rates(fresh=25.0, cached=40.0, synthetic=100.0, joader=30.0))
+    assert found.bottleneck
+    assert found.stall == pytest.approx(0.75)
+    assert found.preparing == pytest.approx(0.6)
+    assert found.reading == pytest.approx(0.15)
+    assert found.with_torch == {1: 25.0, 2: 12.5, 4: 6.25}
+    assert found.with_joader == {1: 30.0, 2: 30.0, 4: 30.0}
+
+
+def test_who_does_not_wait_is_told_so() -> None:
+    found = verdict(Rates(fresh=98.0, cached=99.0, synthetic=100.0, joader=100.0))
+    assert found.bottleneck is False
+    assert found.with_torch[4] == 98.0  # how four would do is not known: nothing is promised
+    (first, *_) = in_words(Rates(98.0, 99.0, 100.0, 100.0), found)
+    assert first.startswith("Data is not the bottleneck")
+
+
+def test_without_a_training_step_there_is_no_stall() -> None:
+    found = verdict(Rates(fresh=50.0, cached=80.0, joader=60.0))
+    assert (found.stall, found.bottleneck) == (None, None)
+    assert "50 samples/s" in in_words(Rates(50.0, 80.0, None, 60.0), found)[0]
+
+
+@given(fresh=rates, cached=st.none() | rates, synthetic=st.none() | rates, joader=st.none() | rates)
+def test_whatever_was_measured_parts_are_parts_and_nothing_beats_the_step(  # type: ignore[no-untyped-def]
+    fresh, cached, synthetic, joader
+) -> None:
+    measured = Rates(fresh, cached, synthetic, joader)
+    found = verdict(measured)
+    for part in (found.stall, found.preparing, found.reading):
+        assert part is None or 0 <= part <= 1
+    if synthetic is not None:
+        assert max(found.with_joader.values()) <= synthetic
+    if found.preparing is not None and found.reading is not None:
+        assert found.preparing <= found.stall + 1e-9
+    assert in_words(measured, found)

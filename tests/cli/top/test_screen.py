@@ -1,0 +1,121 @@
+"""What is on the screen: all that matters at 80 columns, all there is at 200, nothing wider."""
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+
+from joader.cli.top.bars import FINE, PLAIN, Glyphs, bar, curve, cuts, glyphs_for
+from joader.cli.top.details import details
+from joader.cli.top.screen import overview
+from joader.cli.top.view import View
+from joader.statistics import JobMomentStatistics, MomentStatistics, NodeStatistics
+from tests.cli.top.node import JOBS, NODE
+
+
+def shown(what: RenderableType, width: int, terminal: bool = False) -> list[str]:
+    file = io.StringIO()
+    Console(file=file, width=width, force_terminal=terminal, color_system=None).print(what)
+    return file.getvalue().splitlines()
+
+
+def screen(width: int, height: int = 40, node: NodeStatistics = NODE, **more: object) -> list[str]:
+    view = View(**more)  # type: ignore[arg-type]
+    return shown(overview(node, view, width, height, FINE), width)
+
+
+@pytest.mark.parametrize("width", [40, 80, 132, 200])
+@pytest.mark.parametrize("glyphs", [FINE, PLAIN])
+def test_no_line_is_wider_than_the_screen(width: int, glyphs: Glyphs) -> None:
+    lines = shown(overview(NODE, View(), width, 40, glyphs), width)
+    assert max(map(cell_len, lines)) <= width
+
+
+def test_at_80_columns_all_that_matters_is_there() -> None:
+    text = "\n".join(screen(80))
+    assert "75% of the work saved: 1,200 samples delivered, 300 prepared; 1:30 of work" in text
+    assert "1.5 of 2 cores, 140 prepared/s → 570 delivered/s" in text
+    assert "96.0 MiB of 128.0 MiB" in text
+    assert "5,000 to come → 40 planned → 30 preparing → 20 ready → 10 in use" in text
+    assert "Photos of 1,000 rows, shares with 2; 1 of 2 workers" in text
+    assert "vit" in text and "字幕モデル, rank 1" in text and "flowers@2" in text  # noqa: PT018
+    first = next(line for line in screen(80) if " vit " in line)
+    assert first.split() == [
+        "▸",
+        "1",
+        "vit",
+        "2",
+        "██░░░░░░",
+        "25%",
+        "15s",
+        "50",
+        "10%",
+        "75%",
+        "0%",
+    ]
+
+
+def test_at_200_columns_a_job_has_one_line_with_counts() -> None:
+    lines = screen(200)
+    titles = next(line for line in lines if "JOB" in line)
+    assert all(word in titles for word in ("DATASET", "SHARES WITH", "PREPARED", "HITS", "WORKERS"))
+    (line,) = [line for line in lines if " vit " in line]
+    assert "Photos of 1,000 rows" in line
+    assert line.split()[-3:] == ["of", "2", "workers"]
+
+
+def test_columns_stand_below_their_titles() -> None:
+    lines = screen(80)
+    titles = next(line for line in lines if "JOB" in line)
+    for line in (one for one in lines if "25%" in one):
+        # By cells: letters of some scripts are two cells wide.
+        cells = "".join(c + " " * (cell_len(c) - 1) for c in line)
+        assert cells[titles.index("DONE")] == "█"
+
+
+def test_names_cannot_control_the_terminal_and_are_no_markup() -> None:
+    text = "\n".join(screen(200))
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "[red]resnet" in text
+    assert "[bold]Photos" in text
+
+
+def test_a_low_screen_shows_the_selected_job() -> None:
+    many = NodeStatistics(jobs=tuple(replace(JOBS[0], id=n) for n in range(1, 31)))
+    text = "\n".join(screen(80, 16, many, selected=25))
+    assert "▸  25" in text
+    assert "more" in text
+
+
+def test_without_jobs_and_samples_it_says_so() -> None:
+    text = "\n".join(screen(80, node=NodeStatistics()))
+    assert "No samples delivered yet" in text
+    assert "No job reads now" in text
+
+
+def test_details_say_from_whom_samples_came_and_how_it_went() -> None:
+    moments = [
+        MomentStatistics(time=t, seconds=1.0, jobs={1: JobMomentStatistics(samples_per_s=10.0 * t)})
+        for t in range(1, 9)
+    ]
+    lines = shown(details(JOBS[0], NODE, moments, FINE), 80)
+    text = "\n".join(lines)
+    assert "▂▃▄▅▅▆▇█" in text or "▂▃▄▅▆▇█" in text
+    assert "up to 80" in text
+    assert "250 of 1,000 samples, 15s left" in text
+    assert any(line.endswith("250") and "[red]resnet" in line for line in lines)
+    assert max(map(cell_len, lines)) <= 80
+
+
+def test_bars_and_curves() -> None:
+    assert bar(0.5, 4, FINE) == "██░░"
+    assert bar(7.0, 4, PLAIN) == "####"
+    assert cuts([0.98, 0.001, 0.019], 10) == [8, 1, 1]
+    assert cuts([0.0, 1.0], 4) == [0, 4]
+    assert curve([0, 0], 4, FINE) == "▁▁"
+    assert curve([0, 5, 10], 2, FINE) == "▅█"
+    assert glyphs_for("UTF-8") is FINE
+    assert glyphs_for("ascii") is PLAIN

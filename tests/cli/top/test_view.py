@@ -1,0 +1,68 @@
+"""Keys change what is selected, sorted and shown; jobs that come and go do not move it."""
+
+from dataclasses import replace
+
+import pytest
+
+from joader.cli.top.keyboard import keys_in
+from joader.cli.top.view import SORTS, View
+from tests.cli.top.node import JOBS
+
+
+def typed(keys: str | list[str], view: View | None = None) -> View:
+    view = view or View()
+    for key in keys:
+        view = view.after(key, JOBS)
+    return view
+
+
+def test_arrows_move_through_jobs_and_stop_at_the_ends() -> None:
+    assert [typed(["down"] * n).chosen(JOBS).id for n in range(5)] == [1, 2, 3, 3, 3]
+    assert typed(["down", "down", "up"]).chosen(JOBS).id == 2
+    assert typed(["up"]).chosen(JOBS).id == 1
+
+
+def test_a_selected_job_stays_selected_when_others_leave_and_another_takes_over_when_it_does() -> (
+    None
+):
+    view = typed(["down"])
+    assert view.chosen(JOBS[1:]).id == 2
+    assert view.chosen((JOBS[0], JOBS[2])).id == 1
+    assert view.chosen(()) is None
+
+
+def test_enter_shows_a_job_and_escape_goes_back() -> None:
+    view = typed(["down", "enter"])
+    assert (view.details, view.selected) == (True, 2)
+    assert not view.after("escape", JOBS).details
+    assert not View().after("enter", ()).details
+
+
+def test_s_goes_through_all_orders_and_r_turns_them_around() -> None:
+    seen = [typed("s" * n).sort for n in range(len(SORTS) + 1)]
+    assert seen == [*SORTS, next(iter(SORTS))]
+    by_rate = View(sort="rate")
+    assert [job.id for job in by_rate.ordered(JOBS)] == [3, 1, 2]
+    assert [job.id for job in typed("r", by_rate).ordered(JOBS)] == [2, 1, 3]
+    assert [job.id for job in View(sort="waiting").ordered(JOBS)] == [2, 1, 3]
+
+
+def test_jobs_that_are_equal_keep_the_order_of_their_numbers() -> None:
+    equal = tuple(replace(job, samples_per_s=1.0) for job in reversed(JOBS))
+    assert [job.id for job in View(sort="rate").ordered(equal)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("sent", "keys"),
+    [
+        ("q", ["q"]),
+        ("\x1b[A\x1b[B", ["up", "down"]),
+        ("\x1bOA", ["up"]),
+        ("\x1b", ["escape"]),
+        ("\r", ["enter"]),
+        ("s\x1b[Br", ["s", "down", "r"]),
+        ("\x00\x01", []),
+    ],
+)
+def test_what_a_terminal_sends_becomes_keys(sent: str, keys: list[str]) -> None:
+    assert keys_in(sent) == keys
