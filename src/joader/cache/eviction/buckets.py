@@ -19,7 +19,9 @@ from joader.cache.eviction.policy import Known
 # Outdated keys allowed beyond the number of valid ones, so that few heaps are rebuilt.
 _SLACK = 64
 # How often those about to leave are ranked anew before they leave all the same.
-_LOOKS = 3
+_LOOKS = 8
+# How many are ranked anew together then.
+_AROUND = 128
 _EMPTY = 1 << 62  # more than any rank, also of samples whose next use is known
 _NUMBER_BITS = 32
 
@@ -75,6 +77,8 @@ class Buckets:
             first = self._first(count)
             if not self._outdated([sample for sample in first if sample not in just_ranked]):
                 break
+            # Where one is outdated, so are most of those beside it.
+            self._outdated(self._first(_AROUND))
             just_ranked |= self._rank_new()
         return first
 
