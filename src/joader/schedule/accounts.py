@@ -39,7 +39,11 @@ class Account:
 
     @share.setter
     def share(self, share: float) -> None:
+        # It stays as many seconds before or behind the others as it was: what it has had counts by
+        # the share that it had then.
+        ahead_s = (self.spent_s - self._book.level_s) * self._share
         self._share = max(_LEAST_SHARE, share)
+        self.spent_s = self._book.level_s + ahead_s / self._share
 
     @property
     def open(self) -> bool:
@@ -64,6 +68,12 @@ class Account:
         """Let it begin where the others are, after it waited for nothing."""
         self.spent_s = max(self.spent_s, self._book.level_s - SAVED_S / self._share)
 
+    def forgive(self) -> None:
+        """Let it be neither far before nor far behind the others: other rules apply from now on."""
+        most = SAVED_S / self._share
+        level_s = self._book.level_s
+        self.spent_s = min(max(self.spent_s, level_s - most), level_s + most)
+
 
 class Accounts:
     """All claimants' of a node."""
@@ -82,6 +92,11 @@ class Accounts:
     def of_job(self, job: int) -> Account:
         """Return the account of a job's own parts."""
         return self.jobs.setdefault(job, Account(self))
+
+    def forgive(self) -> None:
+        """Let all begin together."""
+        for account in (*self.recipes.values(), *self.jobs.values()):
+            account.forgive()
 
     def pass_time(self, now: float) -> None:
         """Let all quotas fill until now."""
