@@ -101,7 +101,6 @@ def main() -> None:
         for name, times in steps.items()
     ]
     found, row_ms, daemon, drawn = live(jobs, options)
-    left = max(0.01, options.cpu / 100 - (daemon / options.cores if options.cpu < 100 else 0.0))
     rows = []
     for policy, runs in found.items():
         specs = tuple(
@@ -117,7 +116,7 @@ def main() -> None:
             )
             for job in jobs
         )
-        spec = MachineSpec(options.cores, "64MiB", policy, f"{100 * left}%")
+        spec = MachineSpec(options.cores, "64MiB", policy, f"{options.cpu}%", daemon=daemon)
         outcome = play(Workload(specs, spec, seconds=40.0))
         for one in outcome.jobs:
             measured = statistics.median(run["rates"][one.name] for run in runs)

@@ -15,6 +15,8 @@ from joader.schedule.quota import Quota
 
 # Of worker time: a chunk or two, so that it never shows in a rate.
 SAVED_S = 0.08
+# Of who has all that it waits for in workers' hands: it is not away, but it must not save for ever.
+AT_WORK_SAVED_S = 1.0
 # No share is less: what is divided by it must stay finite.
 _LEAST_SHARE = 1e-3
 
@@ -64,9 +66,13 @@ class Account:
         """Note that it is its turn."""
         self._book.level_s = max(self._book.level_s, self.spent_s)
 
-    def come_back(self) -> None:
-        """Let it begin where the others are, after it waited for nothing."""
-        self.spent_s = max(self.spent_s, self._book.level_s - SAVED_S / self._share)
+    def come_back(self, was_at_work: bool = False) -> None:
+        """Let it begin where the others are, after it waited for nothing.
+
+        `was_at_work`: only because all that it waits for is in workers' hands.
+        """
+        saved_s = AT_WORK_SAVED_S if was_at_work else SAVED_S
+        self.spent_s = max(self.spent_s, self._book.level_s - saved_s / self._share)
 
     def forgive(self) -> None:
         """Let it be neither far before nor far behind the others: other rules apply from now on."""
