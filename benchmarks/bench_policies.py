@@ -14,7 +14,7 @@ import statistics
 import time
 
 from harness import machine, report
-from live_jobs import joader, node, rates, reading, status
+from live_jobs import node, rates, reading, set_policy, status
 
 
 def run(
@@ -28,7 +28,7 @@ def run(
         draw = random.Random(options.seed)
         for _ in range(options.repeats):
             for name in draw.sample(policies, len(policies)):
-                joader("policy", name)
+                set_policy(name)
                 time.sleep(options.settle)
                 before = used(names)
                 each, after = rates(options.seconds), used(names)

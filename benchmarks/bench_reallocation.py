@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from harness import machine, report
-from live_jobs import joader, node, processor_s, reading, status
+from live_jobs import node, processor_s, reading, set_policy, set_weight, status
 
 
 def gaps(path: Path) -> list[tuple[float, float]]:
@@ -47,9 +47,9 @@ def changes(options: argparse.Namespace) -> list[dict]:
             guest = None
             for number in range(10):
                 if number % 5 == 0:
-                    joader("policy", ("throughput", "fair")[number // 5])
+                    set_policy(("throughput", "fair")[number // 5])
                 elif number % 5 == 1:
-                    joader("jobs", "greedy", "--weight", "4")
+                    set_weight("greedy", 4.0)
                 elif number % 5 == 2:
                     guest = subprocess.Popen([sys.executable, str(script), json.dumps(comes)])
                     while all(job["name"] != "guest" for job in status()["jobs"]):
@@ -58,7 +58,7 @@ def changes(options: argparse.Namespace) -> list[dict]:
                     guest.kill()
                     guest.wait()
                 else:
-                    joader("jobs", "greedy", "--weight", "1")
+                    set_weight("greedy", 1.0)
                 moments.append(time.monotonic())
                 time.sleep(options.pause)
         rows = []

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -9,6 +10,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from joader.client.reading.connection import Connection
+from joader.messages import AskStatus, Change, Status
+
+# So that daemon and jobs end with a benchmark that `timeout` ends.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 
 JOB = """
 import json, sys, time
@@ -43,8 +50,26 @@ def joader(*arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
+def asked(question: AskStatus | Change) -> dict:
+    """Ask the daemon from here: a process for each question would be most of the load."""
+    connection = Connection(start=False)
+    try:
+        return json.loads(connection.ask(question, Status, 30.0).body)
+    finally:
+        connection.close()
+
+
 def status() -> dict:
-    return json.loads(joader("status", "--json"))
+    return asked(AskStatus())
+
+
+def set_policy(name: str) -> None:
+    asked(Change(policy=name))
+
+
+def set_weight(name: str, weight: float) -> None:
+    number = next(job["id"] for job in status()["jobs"] if job["name"] == name)
+    asked(Change(job=number, weight=weight))
 
 
 @contextmanager

@@ -48,3 +48,25 @@ def test_a_quota_closes_one_account_and_the_ceiling_closes_all() -> None:
     assert one.open
     assert other.open
     assert accounts.opens_in_s == 0.0
+
+
+def test_another_share_leaves_an_account_as_many_seconds_behind_as_it_was() -> None:
+    accounts = Accounts()
+    one, other = accounts.of_recipe("a"), accounts.of_recipe("b")
+    one.share, other.share = 0.01, 1.0
+    other.charge(3.0)
+    other.take_turn()
+    one.charge(0.05)  # it has had five seconds by its share
+    one.share = 1.0
+    assert one.spent_s - accounts.level_s == pytest.approx((5.0 - 3.0) * 0.01)
+
+
+def test_under_other_rules_nobody_pays_for_long_what_it_had_before() -> None:
+    accounts = Accounts()
+    ahead, behind = accounts.of_recipe("a"), accounts.of_recipe("b")
+    accounts.of_recipe("c").charge(50.0)
+    accounts.of_recipe("c").take_turn()
+    ahead.charge(100.0)
+    accounts.forgive()
+    assert ahead.spent_s == pytest.approx(50.0 + SAVED_S)
+    assert behind.spent_s == pytest.approx(50.0 - SAVED_S)

@@ -195,3 +195,25 @@ def test_who_says_how_many_may_be_active_is_obeyed_wherever_jobs_run() -> None:
     floor.come(1, "ticket 1", "code", home="/ on 4,5,6,7", cores=4)
     floor.look()
     assert floor.dispatch.schedule().active == 2.0
+
+
+def test_a_job_that_has_waited_for_long_is_not_taken_for_idle(three: Floor) -> None:
+    three.prepare(3, *range(100), code="code 3")
+    three.now += 30.0
+    for job in (1, 2):
+        reads(three, job, 5000)
+    found = shares(three)
+    assert found[3].share == pytest.approx(2 / 9, rel=0.01)
+
+
+def test_who_comes_back_after_a_change_of_policy_has_no_share_of_the_old_one(three: Floor) -> None:
+    three.dispatch.set_policy("throughput", three.now)
+    account = three.dispatch.staff.accounts.of_recipe("code 3")
+    shares(three)
+    assert account.share < 0.1
+    three.later(3.0)
+    three.dispatch.set_policy("fair", three.now)
+    for job in (1, 2):
+        reads(three, job, 5000)
+    shares(three)
+    assert account.share == pytest.approx(1.0)

@@ -41,7 +41,7 @@ class Timeline(Protocol):
         ...
 
 
-def draw_timeline(outcomes: Sequence[Timeline], cores: int, path: str) -> None:
+def draw_timeline(outcomes: Sequence[Timeline], cores: float, path: str) -> None:
     """Draw one panel for each policy, with the same colors for the same jobs."""
     plt = pyplot()
     names = sorted({name for one in outcomes for glance in one.glances for name in glance.used})
@@ -68,7 +68,7 @@ def draw_timeline(outcomes: Sequence[Timeline], cores: int, path: str) -> None:
 
 
 def _panel(
-    axes: Any, outcome: Timeline, names: Sequence[str], colors: dict[str, str], cores: int
+    axes: Any, outcome: Timeline, names: Sequence[str], colors: dict[str, str], cores: float
 ) -> None:
     at = [glance.at_s for glance in outcome.glances]
     heights = [[glance.used.get(name, 0.0) for glance in outcome.glances] for name in names]

@@ -15,6 +15,8 @@ from joader.schedule.quota import Quota
 
 # Of worker time: a chunk or two, so that it never shows in a rate.
 SAVED_S = 0.08
+# Of who has all that it waits for in workers' hands: it is not away, but it must not save for ever.
+AT_WORK_SAVED_S = 1.0
 # No share is less: what is divided by it must stay finite.
 _LEAST_SHARE = 1e-3
 
@@ -39,7 +41,11 @@ class Account:
 
     @share.setter
     def share(self, share: float) -> None:
+        # It stays as many seconds before or behind the others as it was: what it has had counts by
+        # the share that it had then.
+        ahead_s = (self.spent_s - self._book.level_s) * self._share
         self._share = max(_LEAST_SHARE, share)
+        self.spent_s = self._book.level_s + ahead_s / self._share
 
     @property
     def open(self) -> bool:
@@ -60,9 +66,19 @@ class Account:
         """Note that it is its turn."""
         self._book.level_s = max(self._book.level_s, self.spent_s)
 
-    def come_back(self) -> None:
-        """Let it begin where the others are, after it waited for nothing."""
-        self.spent_s = max(self.spent_s, self._book.level_s - SAVED_S / self._share)
+    def come_back(self, was_at_work: bool = False) -> None:
+        """Let it begin where the others are, after it waited for nothing.
+
+        `was_at_work`: only because all that it waits for is in workers' hands.
+        """
+        saved_s = AT_WORK_SAVED_S if was_at_work else SAVED_S
+        self.spent_s = max(self.spent_s, self._book.level_s - saved_s / self._share)
+
+    def forgive(self) -> None:
+        """Let it be neither far before nor far behind the others: other rules apply from now on."""
+        most = SAVED_S / self._share
+        level_s = self._book.level_s
+        self.spent_s = min(max(self.spent_s, level_s - most), level_s + most)
 
 
 class Accounts:
@@ -82,6 +98,11 @@ class Accounts:
     def of_job(self, job: int) -> Account:
         """Return the account of a job's own parts."""
         return self.jobs.setdefault(job, Account(self))
+
+    def forgive(self) -> None:
+        """Let all begin together."""
+        for account in (*self.recipes.values(), *self.jobs.values()):
+            account.forgive()
 
     def pass_time(self, now: float) -> None:
         """Let all quotas fill until now."""

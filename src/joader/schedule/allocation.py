@@ -104,15 +104,21 @@ class Allocation:
         shares = self.policy.shares(as_known, capacity)
         grants = {one: Grant(needs[one], share) for one, share in zip(needs, shares, strict=True)}
         self.grants = grants
-        for claimant, grant in grants.items():
-            self._apply(claimant, grant, now)
-
-    def _apply(self, claimant: Claimant, grant: Grant, now: float) -> None:
         accounts = self._staff.accounts
-        if isinstance(claimant, str):
-            account = accounts.of_recipe(claimant)
-        else:
-            account = accounts.of_job(claimant)
+        for claimant, grant in grants.items():
+            if isinstance(claimant, str):
+                self._apply(accounts.of_recipe(claimant), grant, now)
+            else:
+                self._apply(accounts.of_job(claimant), grant, now)
+        # Who asks for nothing now may come back before the next time: as one of many, not by what
+        # another policy gave it.
+        each: list[tuple[Claimant, Account]] = [*accounts.recipes.items(), *accounts.jobs.items()]
+        given = [account.share for claimant, account in each if claimant in grants]
+        for claimant, account in each:
+            if claimant not in grants:
+                account.share, account.quota = sum(given) / len(given) if given else 1.0, None
+
+    def _apply(self, account: Account, grant: Grant, now: float) -> None:
         if self.policy is FAIR:
             # Turns by weight are max–min by themselves: who wants less takes fewer turns. So an
             # error in what is measured costs nobody anything.
@@ -128,7 +134,7 @@ class Allocation:
 
     def _needs(self, now: float) -> dict[Claimant, Need]:
         """Return what each claimant needs whose jobs read now."""
-        reading = {job: one for job, one in self.demands.items() if one.reads(now)}
+        reading = {job: one for job, one in self.demands.items() if self._reads(job, now)}
         ranks: dict[str, int] = {}
         for demand in reading.values():
             ranks[demand.team] = ranks.get(demand.team, 0) + 1
@@ -160,6 +166,11 @@ class Allocation:
                 step_s=0.0 if math.isinf(samples_per_s) else 1.0 / samples_per_s,
             )
         return needs
+
+    def _reads(self, job: int, now: float) -> bool:
+        """Tell whether a job reads now; one that waits for long, for what is queued, does."""
+        crew = self._staff.crew_of.get(job)
+        return self.demands[job].reads(now) or (crew is not None and bool(crew.queue))
 
     def _has_crew(self, job: int) -> bool:
         return job in self._staff.crew_of
@@ -195,7 +206,7 @@ class Allocation:
 
     def _of_job(self, job: int, demand: Demand, now: float) -> ShareStatistics:
         recipe, own = self.grants.get(self._code(job)), self.grants.get(job)
-        if recipe is None or not demand.reads(now):
+        if recipe is None or not self._reads(job, now):
             return ShareStatistics(weight=demand.weight, reason="it asks for nothing now")
         part = self._part(job, recipe)
         share = part * recipe.share + (own.share if own else 0.0)

@@ -103,17 +103,17 @@ class Claims:
         )
         self.computing = max(_LEAST_COMPUTING, computed_s / worked_s if worked_s > 0.0 else 1.0)
 
-    def add_rows(self, rows: Iterable[Row]) -> None:
-        """Have rows wait behind the others."""
+    def add_rows(self, rows: Iterable[Row], at_work: bool = False) -> None:
+        """Have rows wait behind the others; `at_work`: workers are busy with those before them."""
         if not self.shared.queue:
-            self.shared.account.come_back()
+            self.shared.account.come_back(at_work)
         self.shared.queue += rows
 
-    def add_own(self, own: Own) -> None:
+    def add_own(self, own: Own, at_work: bool = False) -> None:
         """Have an own part wait behind its job's others."""
         claim = self.of(own)
         if not claim.queue:
-            claim.account.come_back()
+            claim.account.come_back(at_work)
         claim.queue.append(own)
 
     def put_back(self, orders: Iterable[Row | Own]) -> None:

@@ -211,6 +211,7 @@ class Dispatch:
         """Divide the workers' time by another policy from now on; BadArgument if there is none."""
         self.allocation.policy = policy_of(name)
         self._divide(now)
+        self.staff.accounts.forgive()
 
     def set_weight(self, job: int, weight: float, now: float) -> None:
         """Let a job count as much from now on; BadArgument if it cannot, or brings no workers."""
@@ -220,6 +221,7 @@ class Dispatch:
             raise BadArgument(f"job {job} brings no workers, so it has no weight")
         demand.weight = weight
         self._divide(now)
+        self.staff.accounts.forgive()
 
     def set_ceiling(self, part: float, now: float) -> None:
         """Let workers and daemon use no more than this part of the cores."""

@@ -111,14 +111,14 @@ class Staff:
         if self.suspects:
             crew.queue.alone += [row for row in rows if row.sample in self.suspects]
             rows = [row for row in rows if row.sample not in self.suspects]
-        crew.queue.add_rows(rows)
+        crew.queue.add_rows(rows, at_work=bool(crew.at_work))
 
     def queue_own(self, crew: Crew, own: Own) -> None:
         """Have an own part wait for a crew; a suspect apart."""
         if own.sample in self.suspects:
             crew.queue.alone.append(own)
         else:
-            crew.queue.add_own(own)
+            crew.queue.add_own(own, at_work=bool(crew.at_work))
 
     def put_back(self, crew: Crew, orders: Iterable[Order]) -> None:
         """Have orders wait before all others, in their order."""

@@ -141,12 +141,21 @@ def test_ranks_that_rose_unsaid_are_seen_before_anybody_leaves(some, count, data
 
 def test_many_ranks_that_rose_unsaid_are_looked_at_a_few_times_only():
     world = World()
-    samples = [world.admit(0) for _ in range(100)]
+    samples = [world.admit(0) for _ in range(10 * buckets._LOOKS * buckets._AROUND)]
     world.buckets.victims(1)
     world.cost.update(dict.fromkeys(samples, 1))
     world.ranked.clear()
-    assert world.buckets.victims(1) == [samples[-buckets._LOOKS]]
-    assert sum(world.ranked) <= 2 * buckets._LOOKS
+    assert world.buckets.victims(1)[0] in samples
+    assert sum(world.ranked) <= 3 * buckets._LOOKS * buckets._AROUND
+
+
+def test_ranks_that_rose_unsaid_are_all_looked_at_when_one_is_seen():
+    world = World()
+    old = [world.admit(1) for _ in range(buckets._AROUND // 2)]
+    world.buckets.victims(1)
+    world.cost.update(dict.fromkeys(old, 9))
+    new = world.admit(5)
+    assert world.buckets.victims(1) == [new]
 
 
 def test_a_rank_that_fell_is_seen_once_somebody_says_so():

@@ -208,6 +208,7 @@ class Node:
     def _watch(self) -> None:
         self._clock.after(WATCH_S, self._watch)
         seen = {id: Seen((), 1) for id in self._workers}
-        self.dispatch.look(self._clock.now, seen, self.engine.statistics().jobs)
+        own_cpu_s = self._hardware.machine.daemon * self._clock.now
+        self.dispatch.look(self._clock.now, seen, self.engine.statistics().jobs, own_cpu_s)
         self._act()
         self._feed()

@@ -9,6 +9,7 @@ Written as TOML, with times in the units of their names:
     memory = "256MiB"
     policy = "fair"
     cpu = "100%"
+    daemon = 0.0                     # processors that the daemon takes, for the ceiling
     link_mb_per_s = 1250.0           # to all storages together; left out: never the bottleneck
     contention = [1.0, 1.15]         # what a row costs beside others, for 1, 2, … busy processors
 
@@ -39,7 +40,7 @@ Everything has a default but a job's name. Not here: reading files (cli/simulate
 
 import math
 import tomllib
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from joader.config import cpu_part, size_in_bytes
@@ -70,6 +71,7 @@ class MachineSpec:
     cpu: str = "100%"
     link_mb_per_s: float = 1e6
     contention: tuple[float, ...] = (1.0,)
+    daemon: float = 0.0  # processors that the daemon itself takes; they count against the ceiling
 
     @property
     def memory_bytes(self) -> int:
@@ -193,9 +195,7 @@ def _machine(found: object, where: str) -> MachineSpec:
         raise BadArgument(f"{where}: contention is {costs!r}; it is a list of numbers above 0")
     numbers = tuple(_number(one, f"{where}: contention", above=0.0) for one in costs)
     made: MachineSpec = _made(MachineSpec, values, where)
-    machine = MachineSpec(
-        made.cores, made.memory, made.policy, made.cpu, made.link_mb_per_s, numbers
-    )
+    machine = replace(made, contention=numbers)
     if machine.cores < 1 or machine.link_mb_per_s <= 0.0:
         raise BadArgument(
             f"{where}: cores is {machine.cores} and link_mb_per_s "
