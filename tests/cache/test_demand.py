@@ -162,11 +162,24 @@ def test_the_last_plan_of_a_row_counts_until_it_is_taken_back():
     assert demand.plans == {1: 5, 3: 4}
 
 
+class Told:
+    """Knows what a test says."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def seconds_until(self, homes):
+        return np.array([self.seconds[home] for home in homes])
+
+    def seconds_until_one(self, home):
+        return self.seconds[home]
+
+
 def foreseeing(seconds):
     """Return the demand of a job that needs rows 1 to 3, and asks for rows after these seconds."""
     demand = Demand()
     demand.begin("a", [1, 2, 3], ordered=True)
-    demand.next_use = lambda homes: np.array([seconds[h] for h in homes])
+    demand.forecast = Told(seconds)
     return demand
 
 
@@ -182,6 +195,7 @@ def test_rows_whose_use_is_not_known_count_by_need():
     demand = foreseeing({1: np.nan, 2: 8.0, 9: np.nan})
     demand.rate("a", 3.0)
     assert demand.rates(np.array([1, 2, 9])).tolist() == [3.0, 0.125, 0.0]
+    assert [demand.rate_of(home) for home in (1, 2, 9)] == [3.0, 0.125, 0.0]
 
 
 def test_a_job_that_leaves_or_begins_another_order_is_foreseen_no_more():

@@ -107,3 +107,27 @@ def test_sets_that_a_stream_draws_jointly_are_not_known() -> None:
         draw(one, 2)
         forecast.enter(one)
     assert np.isnan(forecast.seconds_until(np.arange(BASE, BASE + ROWS))).all()
+
+
+def test_one_row_is_told_as_among_many() -> None:
+    """Whatever the passes are: late, jumped, in their tails, of some of the rows."""
+    dice = np.random.default_rng(3)
+    for _ in range(20):
+        forecast, mine, other = Forecast(), recipe(), recipe(base=0, rows=50)
+        mine.orders.sampler("shared")
+        mine.orders.set_reach(int(dice.integers(4, 20)))
+        sets = [np.arange(ROWS), np.arange(ROWS), np.arange(5, ROWS), np.repeat(np.arange(30), 2)]
+        readers = [
+            reader(mine, job, "shared", rows=sets[dice.integers(4)], fresh=bool(dice.integers(2)))
+            for job in range(3)
+        ]
+        readers.append(reader(other, 9, "seeded"))
+        for _ in range(8):
+            for one in readers:
+                if one.plan.undrawn:
+                    draw(one, min(one.plan.undrawn, int(dice.integers(1, 12))))
+                forecast.enter(one)
+            homes = np.r_[0:60, BASE - 3 : BASE + ROWS + 3]
+            told = forecast.seconds_until(homes)
+            one_by_one = [forecast.seconds_until_one(int(home)) for home in homes]
+            assert np.allclose(told, one_by_one, equal_nan=True)

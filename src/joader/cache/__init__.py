@@ -8,7 +8,7 @@ Not here: the bytes themselves (memory/), what to prepare next (engine/).
 
 from joader.cache.cache import Cache
 from joader.cache.classes import class_bytes, round_up
-from joader.cache.demand import Demand, Job, NextUse
+from joader.cache.demand import Demand, Forecast, Job
 from joader.cache.eviction import (
     ExpectedUse,
     Fifo,
@@ -30,11 +30,11 @@ __all__ = [
     "Demand",
     "ExpectedUse",
     "Fifo",
+    "Forecast",
     "Job",
     "Known",
     "Lru",
     "MakePolicy",
-    "NextUse",
     "Policy",
     "RandomReplacement",
     "RefCount",

@@ -85,7 +85,7 @@ class Cache:
     def begin(self, job: Job, homes: npt.ArrayLike, ordered: bool = False) -> None:
         """Start a pass of the job over these distinct rows: it needs each of them once more.
 
-        `ordered`: `demand.next_use` knows when.
+        `ordered`: `demand.forecast` knows when.
         """
         self.demand.begin(job, homes, ordered)
         self._renew(self._needed_by(job))

@@ -5,10 +5,10 @@ its first `begin` until `leave`. A call that raises changes nothing. Not here: w
 (table.py), which sample leaves (eviction/).
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
-from math import isfinite
-from typing import TypeAlias
+from math import isfinite, isnan
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,19 @@ from joader.errors import BadArgument, BadRows, JobExists, UnknownJob
 
 Job: TypeAlias = Hashable
 
-# From rows to the seconds until somebody asks for each: infinite if nobody will, not a number where
-# only needs are known.
-NextUse = Callable[[Samples], npt.NDArray[np.float64]]
+
+class Forecast(Protocol):
+    """Who knows when jobs read what: those whose order is known."""
+
+    def seconds_until(self, homes: Samples) -> npt.NDArray[np.float64]:
+        """Return the seconds until somebody asks for each row.
+
+        Infinite if nobody will, not a number where only needs are known.
+        """
+
+    def seconds_until_one(self, home: int) -> float:
+        """Return the same for one row."""
+
 
 # The rate of a job that is not known yet.
 DEFAULT_RATE = 1.0
@@ -44,13 +54,13 @@ class Demand:
         self._readers: dict[Job, _Reader] = {}
         self._reading: dict[Job, _Reader] = {}  # those that need something
         self._ordered: set[Job] = set()  # those whose order is known
-        self.next_use: NextUse = lambda homes: np.full(homes.size, np.inf)
+        self.forecast: Forecast | None = None
         self.plans: dict[int, int] = {}  # by home: in which tick it will be asked for next
 
     def begin(self, job: Job, homes: npt.ArrayLike, ordered: bool = False) -> None:
         """Start a pass of the job over these distinct rows; the job may be new.
 
-        `ordered`: `next_use` knows when it reads what.
+        `ordered`: the forecast knows when it reads what.
         """
         reader = self._readers.get(job)
         if reader is not None and reader.needs.count:
@@ -145,8 +155,8 @@ class Demand:
         Where its next use is known, it is one over the seconds until then.
         """
         rates = self._rates(homes, but=self._ordered)
-        if self._ordered:
-            away_s = self.next_use(homes)
+        if self._ordered and self.forecast is not None:
+            away_s = self.forecast.seconds_until(homes)
             unknown = np.isnan(away_s)
             if unknown.any():
                 rates[unknown] = self._rates(homes[unknown])
@@ -163,11 +173,17 @@ class Demand:
 
     def rate_of(self, home: int) -> float:
         """Return the same for one row."""
-        if self._ordered:
-            return float(self.rates(np.array([home], np.int64))[0])
+        if not self._ordered or self.forecast is None:
+            return self._rate_of(home)
+        away_s = self.forecast.seconds_until_one(home)
+        if isnan(away_s):
+            return self._rate_of(home)
+        return max(self._rate_of(home, but=self._ordered), 1 / max(away_s, _SOON_S))
+
+    def _rate_of(self, home: int, but: Collection[Job] = ()) -> float:
         rate = 0.0
-        for reader in self._reading.values():
-            if reader.needs.has(home):
+        for job, reader in self._reading.items():
+            if job not in but and reader.needs.has(home):
                 rate += max(reader.rate, _LEAST_RATE)
         return rate
 

@@ -88,7 +88,7 @@ class Engine:
         self._inspection = Inspection(self._stock)
         self._planner = Planner(self._cache)
         self._forecast = Forecast()
-        self._cache.demand.next_use = self._forecast.seconds_until
+        self._cache.demand.forecast = self._forecast
         self._handlers: dict[type, Callable[[Any], None]] = {
             Join: self._join,
             Begin: self._begin,

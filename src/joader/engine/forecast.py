@@ -4,6 +4,8 @@ Jobs whose sampler knows its future are looked at together, sampler by sampler. 
 jobs of different samplers have no other measure in common.
 """
 
+from collections.abc import Hashable
+from math import inf, isnan
 from typing import Any
 
 import numpy as np
@@ -54,15 +56,32 @@ class Forecast:
             if len(self._readers) > 1:
                 here = (rows >= 0) & (rows < recipe.row_limit)
                 rows = rows[here]
-            speeds = {
-                reader.plan.name: Speed(
-                    reader.pace.per_s, len(reader.window.places), reader.terms.fresh
-                )
-                for reader in readers.values()
-                if isinstance(reader.plan, Drawn) and reader.plan.is_drawing
-            }
+            speeds = _speeds(readers)
             # A row that stands at several positions has several numbers.
             for times in range(max(reader.rows.most_times for reader in readers.values())):
                 found = sampler.seconds_until(rows + times * recipe.row_limit, speeds)
                 soonest[here] = np.minimum(soonest[here], found)
         return soonest
+
+    def seconds_until_one(self, home: int) -> float:
+        """Return the same for one row."""
+        soonest = inf
+        for sampler, readers in self._readers.items():
+            recipe = next(iter(readers.values())).recipe
+            row = home - recipe.base
+            if 0 <= row < recipe.row_limit:
+                speeds = _speeds(readers)
+                for times in range(max(reader.rows.most_times for reader in readers.values())):
+                    found = sampler.seconds_until_one(row + times * recipe.row_limit, speeds)
+                    if isnan(found):
+                        return found
+                    soonest = min(soonest, found)
+        return soonest
+
+
+def _speeds(readers: dict[Job, Reader]) -> dict[Hashable, Speed]:
+    return {
+        reader.plan.name: Speed(reader.pace.per_s, len(reader.window.places), reader.terms.fresh)
+        for reader in readers.values()
+        if isinstance(reader.plan, Drawn) and reader.plan.is_drawing
+    }

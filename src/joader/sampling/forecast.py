@@ -98,3 +98,21 @@ def next_use(
     distance[(marks & UNREAD) == 0] = again
     distance[((marks & OWN) == 0) | (place == end)] = np.inf
     return distance
+
+
+def next_use_one(follower: Follower, number: int, once: bool = False) -> float:
+    """Return the same for one number: without arrays if the pass has no marks."""
+    places = follower.generation.places()
+    if follower.marks is not None or number >= places.size:
+        numbers = np.array([number], np.uint32)
+        place = places_of(follower.generation, numbers)
+        return float(next_use(follower, numbers, place, once)[0])
+    at, end = int(places[number]), follower.generation.size
+    pointer = follower.pointer if follower.following else end
+    if at == end:
+        return np.inf
+    if at >= pointer:
+        return at - pointer
+    if follower.around <= at < follower.start:
+        return at - pointer + end - follower.around
+    return np.inf if once else follower.left + follower.rows.size / 2

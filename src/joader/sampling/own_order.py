@@ -89,6 +89,10 @@ class _OwnOrder:
             np.minimum(soonest, (away + (speed.waits + 1)) / speed.per_s, out=soonest)
         return soonest
 
+    def seconds_until_one(self, row: int, speeds: Mapping[Job, Speed]) -> float:
+        """Return the same for one row."""
+        return float(self.seconds_until(np.array([row]), speeds)[0])
+
     def remove(self, job: Job) -> None:
         """Forget the job."""
         check_known(self._passes, job)

@@ -58,6 +58,14 @@ class RowIndex:
             return rows - np.uint32(self._base) if self._base else rows
         return self._numbers[np.searchsorted(self._sorted, rows)]
 
+    def find_one(self, row: int) -> int | None:
+        """Return the number of a row, if it has one."""
+        if self._dense:
+            return row - self._base if self._base <= row < self._base + self.span else None
+        place = int(np.searchsorted(self._sorted, row))
+        found = place < self._sorted.size and self._sorted[place] == row
+        return int(self._numbers[place]) if found else None
+
     def has(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Return for each row whether it has a number."""
         if self._dense:

@@ -56,6 +56,9 @@ class Foresees(Protocol):
         Infinite if none of them will, not a number where that is not known.
         """
 
+    def seconds_until_one(self, row: int, speeds: Mapping[Job, Speed]) -> float:
+        """Return the same for one row."""
+
 
 def check_new(sampler: Sampler, known: Mapping[Job, object], job: Job) -> None:
     """Raise JobExists if the job is in the middle of a pass."""

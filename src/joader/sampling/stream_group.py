@@ -8,6 +8,7 @@ opens: if it comes back before, the rows it has read of this one are known to it
 """
 
 from collections.abc import Mapping, Sequence
+from math import inf, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from joader.sampling.bits import Bits
 from joader.sampling.blind import FREE, KNOWN, UNREAD
 from joader.sampling.dependent import DependentSampler
 from joader.sampling.follower import Follower
-from joader.sampling.forecast import ahead, next_use, places_of
+from joader.sampling.forecast import ahead, next_use, next_use_one, places_of
 from joader.sampling.generation import Generation
 from joader.sampling.row_index import RowIndex
 from joader.sampling.rows import NO_ROWS, OpenSet, Rows, RowSet
@@ -188,6 +189,21 @@ class StreamGroup:
             away /= speed.per_s
             np.minimum(found, away, out=found)
         soonest[here] = found
+
+    def next_use_one(self, row: int, speeds: Mapping[Job, Speed]) -> float:
+        """Return when one row will be used, in seconds."""
+        number = self.index.find_one(row)
+        if number is None:
+            return inf
+        if self._joint is not None:
+            return nan
+        soonest = inf
+        for job, follower in self.members.items():
+            speed = speeds.get(job)
+            if speed is not None and follower.rows.size:
+                away = next_use_one(follower, number, speed.once)
+                soonest = min(soonest, (away + speed.waits) / speed.per_s)
+        return soonest
 
     def set_reach(self, reach: int) -> None:
         """Set how many rows memory holds, for a generation that opened when that was not known."""

@@ -12,6 +12,7 @@ must not depend on which rows were drawn. Time is counted in draws; there is no 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -189,6 +190,10 @@ class StreamSampler:
         for group in self._groups:
             group.next_use(rows, speeds, soonest)
         return soonest
+
+    def seconds_until_one(self, row: int, speeds: Mapping[Job, Speed]) -> float:
+        """Return the same for one row."""
+        return min((group.next_use_one(row, speeds) for group in self._groups), default=inf)
 
     def _same(self, rows: RowSet) -> RowSet:
         """Return the equal set that is kept already, if there is one."""
