@@ -1,7 +1,7 @@
 """Asks a daemon how it is: what commands and screens show. Nothing here reads samples.
 
 A watcher gets no memory, and a daemon does not stay for it. Kept apart from connection.py, since
-commands should start at once: this loads a third of what a job needs.
+commands should start at once, and a job's connection loads what its workers need.
 """
 
 import os

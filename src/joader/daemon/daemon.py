@@ -205,9 +205,9 @@ class Daemon:
         self.reception.client_left(session.watches)
         if self._broken:
             return  # the engine may believe anything: it is not told any more
-        if session.job in self.sessions:
-            counted = reports.job(session, (), self.engine.statistics(), self.pool.statistics())
-            self.history.left(counted)
+        counted = self.engine.statistics() if session.job in self.sessions else None
+        if counted is not None and session.job in counted.jobs:  # not one that is being refused
+            self.history.left(reports.job(session, (), counted, self.pool.statistics()))
         self.registration.leave(session)
         self.draining.stop_if_empty()
 
