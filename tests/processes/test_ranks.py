@@ -168,6 +168,22 @@ def test_a_job_goes_on_with_other_ranks_and_batches(
         assert [row for row in whole if row not in first] == second[:50]
 
 
+def test_loaders_of_one_job_are_independent(node: Node) -> None:
+    """As those of one process are: one that is paired with another must not get the same rows."""
+    node.up()
+    script = """
+one, other = (
+    joader.DataLoader(Squares(400), batch_size=8, shuffle=True, job="train", key="squares")
+    for _ in range(2)
+)
+say([(a, b) for pair in zip(one, other) for a, b in zip(*map(check, pair))])
+"""
+    found = [pair for job in launch(node, script, 2) for pair in job.result()[0]]
+    assert len(found) == 400
+    # One of 400 is expected, and more than 12 once in 1e9.
+    assert sum(a == b for a, b in found) <= 12
+
+
 def test_a_sampler_of_the_users_own_is_never_split(node: Node) -> None:
     node.up()
     for rows, _ in (result[0] for result in read(node, 2, data={"length": 9}, sampler=[1, 1, 8])):

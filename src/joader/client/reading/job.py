@@ -51,7 +51,7 @@ class Job:
     shared: SharedPart
     own: OwnPart
     rank: Rank | None
-    reads_for: str  # the team, for ranks; empty: this process
+    reads_for: str  # the start of the job, for ranks; empty: this process
     named: Any = None  # what the recipe is named by
     lending: Lending | None = None  # None: the job reads by itself what is not there
     private: str = ""  # ends the recipe's name, so that it is nobody else's
