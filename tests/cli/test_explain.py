@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from joader.cli.explain import why_not
+from joader.cli.explain import _of_order, why_not
 
 SAME: dict[str, Any] = {
     "id": 1,
@@ -48,3 +48,24 @@ def test_jobs_with_random_code_and_a_seed_share_nothing_though_the_recipe_is_one
 def test_jobs_of_one_recipe_share_unless_their_rows_differ() -> None:
     assert why_not(SAME, SAME, same_recipe=True, common=3) == ""
     assert "different rows" in why_not(SAME, SAME, same_recipe=True, common=0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "words"),
+    [
+        (("shared", None), ("shared", None), "one stream; its seed is the daemon's"),
+        (("shared", 7), ("shared", 7), "its seed is 7 while all its jobs give that"),
+        (("shared", 7), ("shared", None), "the daemon's (job 1 gives 7: not all the same)"),
+        (("shared", 0), ("shared", 1), "(job 1 gives 0, job 2 gives 1: not all the same)"),
+        (("joint", None), ("joint", 3), "draw jointly"),
+        (("shared", None), ("seeded", 3), "job 2 reads in order='seeded': they meet in memory"),
+        (("told", None), ("shared", None), "job 1 reads in a sampler's order"),
+        (("shared", None), ("joint", None), "meet in memory only"),
+        (("given", None), ("given", None), "the order of the dataset"),
+    ],
+)
+def test_how_jobs_meet_is_said(
+    one: tuple[str, int | None], other: tuple[str, int | None], words: str
+) -> None:
+    jobs = [{"id": id, "order": it[0], "seed": it[1]} for id, it in ((1, one), (2, other))]
+    assert words in _of_order(*jobs)[0]

@@ -79,8 +79,30 @@ def _lines(one: dict[str, Any], other: dict[str, Any], facts: dict[str, Any]) ->
             "(the code may be random: a preparation serves each job once and is not kept; "
             "deterministic=True says that it is not)"
         )
+    lines += _of_order(one, other)
     own = [job for job in (one, other) if job["own"]]
     return [*lines, *(f"job {job['id']} alone: {' → '.join(job['own'])}" for job in own)]
+
+
+def _of_order(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """Say how two jobs that share come to ask for the same rows."""
+    if one["order"] != other["order"] or one["order"] not in ("shared", "joint"):
+        apart = next((job for job in (one, other) if job["order"] not in ("shared", "joint")), one)
+        words = {"told": "a sampler's order", "given": "the order of the dataset"}
+        named = words.get(apart["order"], f"order={apart['order']!r}")
+        return [
+            f"job {apart['id']} reads in {named}: they meet in memory only, if it holds what lies "
+            "between them"
+        ]
+    if one["order"] == "joint":
+        return ["they draw jointly: each row uniform given what both have drawn"]
+    if one["seed"] is not None and one["seed"] == other["seed"]:
+        return [f"they follow one stream; its seed is {one['seed']} while all its jobs give that"]
+    text = "they follow one stream; its seed is the daemon's"
+    given = [
+        f"job {job['id']} gives {job['seed']}" for job in (one, other) if job["seed"] is not None
+    ]
+    return [f"{text} ({', '.join(given)}: not all the same)" if given else text]
 
 
 def _line(job: dict[str, Any]) -> str:

@@ -134,6 +134,8 @@ def _facts(engine: Engine, session: Session) -> dict[str, Any]:
         "pid": session.pid,
         "table": session.table,
         "team": session.team,
+        "order": session.order,
+        "seed": session.seed,
         "rows": int(np.unique(engine.rows_of(job)).size),
         "delivered": got.delivered,
         "prepared": got.prepared,

@@ -44,6 +44,8 @@ class Session(asyncio.Protocol):
         self.name = self.recipe = self.table = self.team = ""
         self.common = ""  # the recipe that it shares pieces in, if any
         self.about, self.fresh = b"", True
+        self.order = ""
+        self.seed: int | None = None
         self.rank, self.world_size = 0, 1
         self.timeout_s = 0.0  # how long it waits for a batch
         self.epoch = 0
@@ -105,6 +107,7 @@ class Session(asyncio.Protocol):
         self.rank, self.world_size = join.rank, join.world_size
         self.timeout_s = message.timeout_s
         self.about, self.fresh = message.about, join.fresh
+        self.order, self.seed = join.order, join.seed
 
     def keep(self, count: int) -> None:
         """Count bytes of the client that are kept until it ends."""
