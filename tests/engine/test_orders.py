@@ -72,7 +72,8 @@ def test_a_process_is_one_job_whichever_of_its_loaders_reads() -> None:
 
 
 @pytest.mark.parametrize(
-    ("life", "known", "followed"), [(LIFE, False, True), (LIFE, True, False), (8, False, False)]
+    ("life", "known", "followed"),
+    [(LIFE, False, True), (LIFE, True, True), (0, True, False), (8, False, False)],
 )
 def test_who_resumes_under_a_new_name_in_the_life_it_drew_in_has_followed(
     life: int, known: bool, followed: bool
@@ -92,6 +93,33 @@ def test_who_resumes_under_a_new_name_in_the_life_it_drew_in_has_followed(
     # Blind draws are in an order of their own; a follower reads what the leader has just read.
     assert (len({*mine} & {*theirs}) < 22) is followed
     assert sorted(mine + read(resumed, 25)) == list(range(5, ROWS))
+
+
+def test_a_pass_that_was_broken_off_and_left_gives_its_name_back() -> None:
+    of = orders()
+    for job in range(3):  # a loader for each epoch, none of them read to the end
+        made = plan(of, job, "me")
+        made.begin(Begin(job), LIFE)
+        assert made.sampler is of.sampler("shared")
+        read(made, 10)
+        made.end()
+        assert not of.holds("me", made)  # nor is it kept
+
+
+def test_a_pass_apart_has_a_name_of_its_own() -> None:
+    of = orders()
+    one, other = plan(of, 1, "me"), plan(of, 2, "me")
+    one.begin(Begin(1), LIFE)
+    read(one, ROWS)
+    other.begin(Begin(2), LIFE)
+    read(other, 3)
+    one.begin(Begin(1), LIFE)  # while the other draws in their name
+    assert one.is_drawing
+    assert one.sampler is not other.sampler
+    read(one, 3)
+    one.end()
+    assert of.holds("me", other)
+    assert sorted(read(other, ROWS - 3))
 
 
 def test_a_seed_is_the_streams_if_all_its_jobs_give_it() -> None:

@@ -168,6 +168,27 @@ def test_a_job_goes_on_with_other_ranks_and_batches(
         assert [row for row in whole if row not in first] == second[:50]
 
 
+def test_loaders_of_one_job_are_independent(node: Node) -> None:
+    """As those of one process are: two that are paired must not read one stream side by side."""
+    node.up()
+    script = """
+one, other = (
+    joader.DataLoader(Squares(400), batch_size=8, shuffle=True, job="train", key="squares")
+    for _ in range(2)
+)
+say([[check(batch) for batch in pair] for pair in zip(one, other)])
+"""
+    when: tuple[dict[int, int], ...] = ({}, {})
+    for job in launch(node, script, 2):
+        for step, pair in enumerate(job.result()[0]):
+            for steps, batch in zip(when, pair, strict=True):
+                steps |= dict.fromkeys(batch, step)
+    assert len(when[0]) == len(when[1]) == 400
+    # 119 of 625 pairs of steps, so 76 rows of 400 are expected, with a deviation of about 8. Side
+    # by side all were a few steps apart: 0.
+    assert 30 < sum(abs(when[0][row] - when[1][row]) <= 2 for row in range(400)) < 125
+
+
 def test_a_sampler_of_the_users_own_is_never_split(node: Node) -> None:
     node.up()
     for rows, _ in (result[0] for result in read(node, 2, data={"length": 9}, sampler=[1, 1, 8])):

@@ -269,6 +269,24 @@ def test_who_resumes_under_another_name_draws_blind_until_the_next_generation() 
     assert sum(resumes(seed, False) for seed in range(runs)) == 0
 
 
+def test_a_short_rest_apart_from_others_is_not_taken_for_all_that_was_read() -> None:
+    """It forms a group of its own; the next pass is back in the generation that was followed."""
+    runs, early = 100, 0
+    for seed in range(runs):
+        sampler = StreamSampler(seed, reach=5)
+        sampler.add("other", range(200))
+        sampler.add("old", range(200))
+        read = sampler.draw({"other": 100, "old": 100})["old"]
+        sampler.remove("old")
+        sampler.add("new", [0, 1], rest=True, followed=True)
+        sampler.draw({"new": 2})
+        assert len(sampler._groups) == 2
+        sampler.add("new", range(200))
+        early += int(np.isin(sampler.draw({"new": 50})["new"], read).sum())
+    deviation = (runs * 50 * 0.25 * 150 / 199) ** 0.5
+    assert abs(early - runs * 25) < LIMIT * deviation
+
+
 def test_rows_that_come_later_are_inserted_without_moving_the_others() -> None:
     sampler = StreamSampler(5)
     sampler.add("a", range(500))

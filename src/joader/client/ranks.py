@@ -24,6 +24,7 @@ class Rank:
     team: str
     number: int
     world_size: int
+    start: str  # of the job: all its loaders read for it, as those of one process do
 
 
 def is_distributed(sampler: Any) -> bool:
@@ -57,9 +58,10 @@ def find_rank(name: str, asked: bool, sampler: Any, length: int) -> Rank | None:
             "obeyed, and the ranks of a node share what they prepare"
         )
     # By length too: a rank that has a loader more than the others still meets them in the rest.
-    of = f"{name} at {_meeting()}, {length} rows"
+    start = f"{name} at {_meeting()}"
+    of = f"{start}, {length} rows"
     _loaders[of] += 1
-    return Rank(f"{of}, loader {_loaders[of]}", number, world_size)
+    return Rank(f"{of}, loader {_loaders[of]}", number, world_size, start)
 
 
 def _place() -> tuple[int, int]:

@@ -45,7 +45,7 @@ class Orders:
         """Make samplers when somebody asks for them."""
         self._make, self._seed = make, seed
         self._samplers: dict[str, Sampler] = {}
-        self._passes: dict[str, Pass] = {}  # by whom they are read for, of those in streams
+        self._passes: dict[str, Pass] = {}  # under way in streams, by whom they are read for
         self._apart = 0
 
     def sampler(self, order: str) -> Sampler:
@@ -68,9 +68,9 @@ class Orders:
         """Tell whether a pass draws in somebody's name."""
         return self._passes.get(whom) is one
 
-    def knows(self, whom: str) -> bool:
-        """Tell whether somebody has ever drawn here."""
-        return whom in self._passes
+    def leave(self, whom: str) -> None:
+        """Let the name go: its pass is over, or was broken off, and others may draw in it."""
+        del self._passes[whom]
 
     def apart(self) -> Sampler:
         """Return a sampler for a single pass."""

@@ -55,8 +55,8 @@ class Drawn:
     def begin(self, event: Begin, life: int, behind: int = 0) -> Array:
         """Begin a pass without what is done; return the numbers it will draw.
 
-        `life` is that of the engine: a job may have drawn in it under another name. Others read so
-        many rows `behind` what they have drawn.
+        `life` is that of the engine: the job drew in it under another name if that is the event's.
+        Others read so many rows `behind` what they have drawn.
         """
         self.key = event.key
         numbers = self._rows.left(event.done, event.epoch, self._seed)
@@ -119,15 +119,14 @@ class Followed(Drawn):
     ) -> None:
         """Draw in the name of whom the job reads for; `seed` is what it gives the stream."""
         super().__init__(job, rows, orders.sampler(SHARED), seed=None)
-        self._orders, self._whom, self._gives = orders, whom, seed
+        self._job, self._orders, self._whom, self._gives = job, orders, whom, seed
 
     def _add(self, numbers: Array, event: Begin, life: int, behind: int) -> None:
-        resumed, rest = 0 < event.life == life, bool(event.done.size)
-        followed = resumed and not self._orders.knows(self._whom)
+        followed, rest = 0 < event.life == life, bool(event.done.size)
         if self._orders.enter(self._whom, self):
             self.sampler, self.name = self._orders.sampler(SHARED), self._whom
         else:
-            self.sampler = self._orders.apart()
+            self.sampler, self.name = self._orders.apart(), self._job
         if isinstance(self.sampler, StreamSampler):
             self.sampler.add(
                 self.name,
@@ -149,6 +148,8 @@ class Followed(Drawn):
         # Once another pass draws in this name, this one has no part in the stream any more.
         if self.is_drawing:
             self.sampler.remove(self.name)
+            if self.name == self._whom:
+                self._orders.leave(self._whom)
 
     @property
     def is_drawing(self) -> bool:

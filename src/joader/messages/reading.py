@@ -77,7 +77,8 @@ class Begin(Message, frozen=True):
 
     The pass's random numbers start from `key`, of ranks from that of rank 0; it is the same when a
     pass goes on elsewhere. A rank that goes on says how many steps it has `taken` since it began,
-    and what it knows of those to come. `life`: of the daemon that it drew from before.
+    and what it knows of those to come. `life`: of the daemon that it drew from before, for another
+    than it reads for now; 0: none.
     """
 
     job: Job

@@ -36,7 +36,6 @@ class Start(NamedTuple):
     """How a pass begins."""
 
     rest: bool = False  # of a broken pass: it leaves the clock to others
-    followed: bool = False  # all its rows are known in the running generation
     behind: int = 0  # so many rows behind the head
 
 
@@ -117,6 +116,12 @@ class StreamGroup:
             self._gone.clear()  # the next pass begins in a new generation
             for known in [*self._samples][:-1]:
                 del self._samples[known]
+
+    def take_as_known(self, job: Job) -> None:
+        """Count all rows as read by a job that may have followed the newest generation."""
+        if self._sets and self.newest is not None:
+            past = self._gone[job] = Follower(RowSet(NO_ROWS), self.newest, drives=False)
+            past.use_marks(np.full(self.index.span, KNOWN))
 
     def draw(self, wants: Sequence[tuple[Job, int]]) -> Draws:
         """Draw for these jobs at once."""
@@ -251,19 +256,13 @@ class StreamGroup:
             del self._samples[next(known for known in self._samples if known not in used)]
 
     def _begin(self, job: Job, rows: RowSet, reach: int | None, start: Start) -> None:
-        past, before = self._gone.pop(job, None), self.newest
+        past = self._gone.pop(job, None)
         generation = self._running(rows, reach)
         drives = not start.rest or not generation.driven
         follower = Follower(rows, generation, drives, start.behind)
         if drives:
             generation.drivers.append(follower)
-        if start.followed and generation is before:
-            mine = self.index.numbers(rows)
-            marks = np.full(self.index.span, KNOWN)
-            marks[mine] |= FREE
-            follower.use_marks(marks)
-            follower.set_known(mine, self._bits)
-        elif past is not None and past.generation is generation:
+        if past is not None and past.generation is generation:
             self._go_on(follower, past)
         elif not drives or rows.size != generation.size:
             marks = np.zeros(self.index.span, np.uint8)
@@ -282,7 +281,8 @@ class StreamGroup:
 
     def _open(self, rows: RowSet, reach: int | None) -> Generation:
         """Shuffle the rows of all who are here, or were when the last generation ran."""
-        self._unite([rows, *(follower.rows for follower in self._followers())])
+        others = (follower.rows for follower in self._followers() if follower.rows.size)
+        self._unite([rows, *others])
         self._gone.clear()
         self._opened += 1
         if reach is None:

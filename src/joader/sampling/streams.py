@@ -111,8 +111,12 @@ class StreamSampler:
         checked = self._same(RowSet(rows))
         if job in self._jobs:
             self.remove(job)
+        if followed:
+            # In all groups: it may enter another now (a short rest does) and that one later.
+            for group in self._groups:
+                group.take_as_known(job)
         self._joined += 1
-        self._jobs[job] = _Member(self._joined, checked, Start(rest, followed, behind), seed)
+        self._jobs[job] = _Member(self._joined, checked, Start(rest, behind), seed)
 
     def draw(self, counts: Counts) -> Draws:
         """Draw for each job from the stream it follows."""

@@ -43,8 +43,8 @@ def test_a_replaced_batch_sampler_changes_the_order_and_not_what_the_loader_was_
         ({}, 3),
         ({"drop_last": True}, 2),
         ({"batch_size": None, "batch_sampler": None}, 10),
-        ({"rank": Rank("team", 0, 2)}, 2),
-        ({"rank": Rank("team", 0, 2), "drop_last": True}, 1),
+        ({"rank": Rank("team", 0, 2, "start")}, 2),
+        ({"rank": Rank("team", 0, 2, "start"), "drop_last": True}, 1),
         ({"by_sampler": True, "batch_sampler": [[1], [2]]}, 2),
         ({"by_sampler": True, "batch_size": None, "batch_sampler": None}, 3),
     ],
@@ -58,7 +58,7 @@ def test_samples_one_by_one_are_asked_for_many_at_a_time() -> None:
     assert singly.singly
     assert singly.ahead > ordering(by_sampler=True).ahead > ordering().ahead
     assert (singly.most_at_once(100), singly.most_at_once(3)) == (SINGLES, 3)
-    assert ordering(rank=Rank("team", 0, 2)).most_at_once(3) == 4
+    assert ordering(rank=Rank("team", 0, 2, "start")).most_at_once(3) == 4
 
 
 def test_our_own_batch_sampler_is_read_by_its_sampler_and_anothers_by_batches() -> None:
@@ -78,7 +78,7 @@ def test_a_pass_has_the_new_key_unless_it_goes_on() -> None:
 
 def test_the_key_of_a_rank_waits_for_the_plan() -> None:
     progress = Progress(8, 0)
-    source = ordering(rank=Rank("team", 1, 2)).source(progress, 5, None)
+    source = ordering(rank=Rank("team", 1, 2, "start")).source(progress, 5, None)
     assert isinstance(source, Drawn)
     assert (source.begin(1).key, progress.key) == (5, 0)
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 from joader.client.dataset.identity import NOT_COMPARABLE, Identity
-from joader.client.order.progress import Progress, restored
+from joader.client.order.progress import DrawnBy, Progress, restored
 from joader.errors import BadArgument
 from joader.recipe.fingerprint import look
 from joader.recipe.fingerprint.shorthand import MOST_LINES
@@ -37,11 +37,12 @@ def test_a_state_keeps_epoch_and_positions_through_json(length: int, data: st.Da
     done = (
         data.draw(st.sets(st.integers(0, max(length - 1, 0)), max_size=length)) if length else set()
     )
-    progress = Progress(length, 3, 2**62)
+    progress = Progress(length, 3, 2**62, DrawnBy(7, "me"))
     progress.note(np.array(sorted(done), np.int64))
     state = json.loads(json.dumps(progress.state(named(length), 5, "shared")))
     again = restored(state, named(length))
     assert (again.epoch, again.count, again.key) == (3, len(done), 2**62)
+    assert again.drawn_by == DrawnBy(7, "me")
     assert again.positions().tolist() == sorted(done)
 
 

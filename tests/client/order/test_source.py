@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from joader.client.order.progress import Progress
+from joader.client.order.progress import DrawnBy, Progress
 from joader.client.order.sampler_order import ToldOrder
 from joader.client.order.source import Drawn, Told, key_from, random_key
 from joader.messages import Announce, Deliver
@@ -44,6 +44,20 @@ def test_what_was_asked_for_and_not_yielded_is_asked_for_again() -> None:
     assert not source.complete
     source.note(batch(7, 8))
     assert source.complete
+
+
+def test_a_pass_says_in_which_life_it_drew_for_another_and_not_for_itself() -> None:
+    me, you, later = DrawnBy(7, "me"), DrawnBy(7, "you"), DrawnBy(8, "me")
+    source = Drawn(Progress(10, 0, drawn_by=you), 4, drop_last=False)
+    assert source.begin(1, me).life == 7  # another process has saved this state
+    assert source.begin(2, me).life == 7  # nothing came yet
+    source.note(batch(9, 0, 5, 2))
+    assert source.drawn_by == me
+    assert source.begin(3, me).life == 0
+    assert source.begin(4, later).life == 0
+    assert source.begin(5).life == 7  # no daemon: what is yielded now nobody draws
+    source.note(batch(1, 3, 4, 6))
+    assert source.drawn_by == me
 
 
 def test_a_rank_notes_whole_steps_and_reads_its_part_of_each() -> None:

@@ -91,10 +91,10 @@ def test_a_rank_takes_over_from_its_latest_pass() -> None:
             return connection
 
     connection = Kept()
-    assert current(rank=Rank("team", 0, 2)).free_connection(Latest()) is connection
+    assert current(rank=Rank("team", 0, 2, "start")).free_connection(Latest()) is connection
     assert current().free_connection(Latest()) is None
     connection.usable_here = False
-    assert current(rank=Rank("team", 0, 2)).free_connection(Latest()) is None
+    assert current(rank=Rank("team", 0, 2, "start")).free_connection(Latest()) is None
 
 
 def test_other_workers_make_another_job() -> None:
@@ -131,7 +131,7 @@ def test_without_a_daemon_the_job_goes_on_unless_it_may_not(
     with caplog.at_level(logging.WARNING, "joader"):
         assert its.alone(error, seen(its, Numbers(10))).usable_here
     assert "loads by itself, as torch's loader would: no daemon listens. No row" in caplog.text
-    for other in (current(fallback=False), current(rank=Rank("team", 0, 2))):
+    for other in (current(fallback=False), current(rank=Rank("team", 0, 2, "start"))):
         with pytest.raises(NoDaemon):
             other.alone(error, seen(other, Numbers(10)))
 

@@ -40,7 +40,11 @@ def test_steps_seed_and_names_are_those_that_were_given() -> None:
 
 def test_each_loader_reads_for_itself_and_ranks_for_their_team() -> None:
     assert settings().whose != settings().whose
-    assert settings(Rank("team", 0, 2)).whose == settings(Rank("team", 1, 2)).whose == "team"
+    assert (
+        settings(Rank("team", 0, 2, "start")).whose
+        == settings(Rank("team", 1, 2, "start")).whose
+        == "team"
+    )
 
 
 @pytest.mark.parametrize(

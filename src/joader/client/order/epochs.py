@@ -11,7 +11,7 @@ from typing import Any
 
 from joader.client.dataset.identity import Identity
 from joader.client.order.ordering import Ordering
-from joader.client.order.progress import Progress, restored
+from joader.client.order.progress import NOBODY, Progress, restored
 from joader.client.order.source import Source, key_from, random_key
 from joader.errors import BadArgument
 
@@ -70,7 +70,7 @@ class Epochs:
         progress = restored(state, identity)
         source = self._source_after(progress, ordering, state.get("sampler"))
         if progress.count and source.complete:  # with drop_last, or smaller steps, nothing is left
-            head = Progress(progress.length, progress.epoch + 1, life=progress.life)
+            head = Progress(progress.length, progress.epoch + 1, drawn_by=progress.drawn_by)
             return self._source_after(head, ordering, None)
         return source
 
@@ -109,7 +109,8 @@ class Epochs:
 
     def _head(self, length: int) -> Progress:
         """Return the beginning of the next epoch."""
-        return Progress(length, self._next, life=self._source.life if self._source else 0)
+        drawn_by = self._source.drawn_by if self._source else NOBODY
+        return Progress(length, self._next, drawn_by=drawn_by)
 
     def _source_after(
         self, progress: Progress, ordering: Ordering, saved: dict[str, Any] | None

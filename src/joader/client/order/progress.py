@@ -5,7 +5,7 @@ The client is the authority: the daemon's knowledge is a copy that a reconnect o
 
 import base64
 import zlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,23 +16,33 @@ from joader.errors import BadArgument
 # Goes up when a state of this version could not be read by the one before.
 STATE_VERSION = 1
 _NUMBERS = {"version": 1, "length": 0, "epoch": 0, "key": 0, "seed": 0, "life": 0}  # at least
-_TEXTS = ("fingerprint", "outline", "rows", "done", "order")
+_TEXTS = ("fingerprint", "outline", "rows", "done", "order", "whom")
 # Higher levels make a random bitmap smaller by a few percent and take 30 times as long.
 _LEVEL = 1
+
+
+class DrawnBy(NamedTuple):
+    """Which daemon drew the latest rows, and for whom: what a stream has to know of a past."""
+
+    life: int = 0  # of the daemon; 0: none did
+    whom: str = ""  # the process, or the start of a job of several ranks
+
+
+NOBODY = DrawnBy()
 
 
 class Progress:
     """The positions of one pass that were yielded."""
 
-    def __init__(self, length: int, epoch: int, key: int = 0, life: int = 0) -> None:
+    def __init__(self, length: int, epoch: int, key: int = 0, drawn_by: DrawnBy = NOBODY) -> None:
         """Begin a pass over `length` positions; its random numbers start from `key`.
 
-        `life` is that of the daemon that drew the latest of it, or the pass before; 0: none did.
+        `drawn_by` is who drew the latest of it, or of the pass before.
         """
         self.length = length
         self.epoch = epoch
         self.key = key
-        self.life = life
+        self.drawn_by = drawn_by
         self._done = np.zeros(length, np.bool_)
 
     @property
@@ -59,7 +69,8 @@ class Progress:
             "done": base64.b85encode(bitmap).decode(),
             "seed": int(seed),
             "order": order,
-            "life": self.life,
+            "life": self.drawn_by.life,
+            "whom": self.drawn_by.whom,
         }
 
 
@@ -67,7 +78,8 @@ def restored(state: Any, identity: Identity) -> Progress:
     """Return the progress a state keeps; BadArgument, with what is wrong, if it cannot be."""
     _check(state)
     identity.check(state)
-    progress = Progress(identity.length, state["epoch"], state["key"], state.get("life", 0))
+    drawn_by = DrawnBy(state.get("life", 0), state.get("whom", ""))
+    progress = Progress(identity.length, state["epoch"], state["key"], drawn_by)
     progress.note(np.flatnonzero(_bits(state["done"], identity.length)))
     return progress
 
@@ -83,7 +95,7 @@ def _check(state: Any) -> None:
             "made by a newer joader; install that one to go on from it"
         )
     # A state of the time before streams has no life: no daemon of now has drawn it.
-    state = {"life": 0, **state}
+    state = {"life": 0, "whom": "", **state}
     missing = [name for name in (*_NUMBERS, *_TEXTS) if name not in state]
     if missing:
         raise BadArgument(f"this is not a state of a loader: it lacks {', '.join(missing)}")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joader.client.dataset.identity import Identity
-from joader.client.order.progress import Progress
+from joader.client.order.progress import NOBODY, DrawnBy, Progress
 from joader.client.order.sampler_order import ToldBatch, ToldOrder
 from joader.client.order.samplers import NotPositions
 from joader.messages import (
@@ -41,12 +41,12 @@ class Source(Protocol):
         ...
 
     @property
-    def life(self) -> int:
-        """The life of the daemon that drew it last; 0: none did."""
+    def drawn_by(self) -> DrawnBy:
+        """Who drew it last."""
         ...
 
-    def begin(self, number: int, life: int = 0) -> Begin:
-        """Begin, or begin again with another daemon; `life` is that of the one that draws now."""
+    def begin(self, number: int, by: DrawnBy = NOBODY) -> Begin:
+        """Begin, or begin again with another daemon; `by` is who draws now."""
         ...
 
     def ask(self) -> Want | None:
@@ -99,8 +99,8 @@ class Drawn:
         self._rank = rank
         self._new_key = new_key
         self._plan: deque[PlannedStep] = deque()  # steps that a rank knows of, not yielded
-        self._drawn_in: deque[int] = deque()  # which lives; equal on all ranks
-        self._life = 0  # of the daemon that draws now
+        self._planned_by: deque[DrawnBy] = deque()  # each of them; equal on all ranks
+        self._by = NOBODY  # who draws now
         self._noted = 0  # steps that were
         full, rest = divmod(progress.length - progress.count, batch_size * world_size)
         # Equal steps: the last is shared out evenly, as far as that goes.
@@ -118,14 +118,15 @@ class Drawn:
         return self._left <= 0
 
     @property
-    def life(self) -> int:
-        """The life of the daemon that drew it last; 0: none did."""
-        return self.progress.life
+    def drawn_by(self) -> DrawnBy:
+        """Who drew it last."""
+        return self.progress.drawn_by
 
-    def begin(self, number: int, life: int = 0) -> Begin:
-        """Begin, or begin again with another daemon; `life` is that of the one that draws now."""
+    def begin(self, number: int, by: DrawnBy = NOBODY) -> Begin:
+        """Begin, or begin again with another daemon; `by` is who draws now."""
         self._unasked = self._left
-        self._life = life
+        self._by = by
+        before = self.progress.drawn_by
         return Begin(
             MY_JOB,
             self.progress.epoch,
@@ -134,13 +135,14 @@ class Drawn:
             taken=self._noted,
             plan=tuple(self._plan),
             number=number,
-            life=self.progress.life,
+            # What was drawn under its own name the daemon knows by itself.
+            life=0 if before.whom == by.whom else before.life,
         )
 
     def learn(self, news: Announce) -> Know:
         """Note which steps come next, and say so."""
         self._plan += news.steps
-        self._drawn_in += [self._life] * len(news.steps)
+        self._planned_by += [self._by] * len(news.steps)
         self._new_key = news.key
         return Know(MY_JOB, self._noted + len(self._plan), news.number)
 
@@ -169,12 +171,13 @@ class Drawn:
         """Note that a batch was yielded."""
         positions = batch.positions
         self._left -= len(positions)
-        life = self._life
+        by = self._by
         if self._rank is not None:
-            positions, life = self._plan.popleft()[0], self._drawn_in.popleft()
+            positions, by = self._plan.popleft()[0], self._planned_by.popleft()
             self._noted += 1
             self.progress.key = self._new_key
-        self.progress.life = life or self.progress.life
+        if by.life:
+            self.progress.drawn_by = by
         self.progress.note(positions)
 
     def state(self, identity: Identity, seed: int, order: str) -> dict[str, Any]:
@@ -212,11 +215,11 @@ class Told:
         return not self._waiting
 
     @property
-    def life(self) -> int:
-        """The life of the daemon that drew it last: no daemon did."""
-        return 0
+    def drawn_by(self) -> DrawnBy:
+        """Who drew it last: no daemon did."""
+        return NOBODY
 
-    def begin(self, number: int, life: int = 0) -> Begin:
+    def begin(self, number: int, by: DrawnBy = NOBODY) -> Begin:
         """Begin, or begin again with another daemon."""
         self._asked = 0
         return Begin(MY_JOB, self.epoch, key=self._progress.key, number=number)

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from joader.client.order.progress import NOBODY, DrawnBy
 from joader.client.reading.births import Nursery, descriptors_to_close
 from joader.config import socket_path
 from joader.daemon.lifecycle import connect_or_start, connected
@@ -81,7 +82,7 @@ class Connection:
         self.closed = False
         self.lost = False  # the daemon is gone
         self.passes = 0  # begun on this connection
-        self.life = 0  # of the daemon that the job registered with
+        self.draws_as = NOBODY  # the daemon that the job registered with, and for whom
         self.batch_size = 0  # the largest batch it may ask for
         descriptors_to_close.add(self)
 
@@ -114,7 +115,7 @@ class Connection:
         return self._refusal is not None or any(isinstance(m, Refuse) for m in ahead)
 
     def register(self, spec: Register) -> int:
-        """Make the job known and return its number; `life` is then that of the daemon."""
+        """Make the job known and return its number; `draws_as` says then who draws."""
         self.batch_size = spec.join.batch_size
         try:
             self._channel.send(spec)
@@ -125,7 +126,7 @@ class Connection:
                 f"the daemon (process {self.daemon_pid}) has not answered in {self._answer_s:.0f} s"
             ) from error
         assert isinstance(answer, Registered)
-        self.life = answer.life
+        self.draws_as = DrawnBy(answer.life, spec.join.reads_for)
         return answer.job
 
     def send(self, *messages: msgspec.Struct) -> None:

@@ -132,7 +132,7 @@ class Delivery:
         """Tell the daemon what is left, and ask for the first batches."""
         self.connection.passes += 1
         self._number = self.connection.passes
-        begin = self._source.begin(self._number, self.connection.life)
+        begin = self._source.begin(self._number, self.connection.draws_as)
         self.connection.send(replace(begin, renew=self._loader.renews))
         if isinstance(self.connection, Alone):
             self._workers = self._loader.in_workers(

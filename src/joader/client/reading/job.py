@@ -52,7 +52,7 @@ class Job:
     shared: SharedPart
     own: OwnPart
     rank: Rank | None
-    reads_for: str  # the team, for ranks; empty: this process
+    reads_for: str  # the start of the job, for ranks; empty: this process
     weight: float = 1.0  # beside other jobs
     named: Any = None  # what the recipe is named by
     lending: Lending | None = None  # None: the job reads by itself what is not there

@@ -120,7 +120,7 @@ class Looker:
             shared=shared,
             own=own,
             rank=its.rank,
-            reads_for=its.rank.team if its.rank else "",
+            reads_for=its.rank.start if its.rank else "",
             weight=its.weight,
             named=seen.named,
             lending=self._lending(seen.opaque or own_opaque, shared.dataset),

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from joader.client.order.progress import NOBODY
 from joader.engine.recipe_rows import JobRows
 from joader.memory import Layout
 from joader.memory.layout import LINE_BYTES
@@ -37,7 +38,8 @@ class Alone:
         self._pid = os.getpid()
         self.memory: NDArray[np.uint8] = np.zeros(LINE_BYTES, np.uint8)
         self.closed = self.lost = False
-        self.passes = self.life = 0
+        self.passes = 0
+        self.draws_as = NOBODY
         self.batch_size = 1 << 62  # no batch is too large
         self.daemon_pid = 0
 
