@@ -171,8 +171,8 @@ class DataLoader:
         self.batch_transform = given.batch_transform
         self.order, self.key = given.order, given.key
         self.job, self.address, self.as_numpy = given.job, given.address, given.as_numpy
-        self.on_error, self.fallback, self.lend = given.on_error, given.fallback, given.lend
-        self.weight = given.weight
+        self.on_error, self.fallback = given.on_error, given.fallback
+        self.lend, self.weight = given.lend, given.weight
         self.where, self.columns, self.version = given.where, given.columns, given.version
         self.deterministic = given.deterministic
         # As torch would show them: it refuses some of these if there are no workers.

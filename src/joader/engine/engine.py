@@ -20,6 +20,7 @@ from joader.engine.checks import check_join, check_want
 from joader.engine.deliveries import Deliveries
 from joader.engine.forecast import Forecast
 from joader.engine.inspection import Inspection
+from joader.engine.last_resort import LastResort
 from joader.engine.limits import Limits
 from joader.engine.orders import MakeSampler, sampler_of
 from joader.engine.plan import Told, plan_of
@@ -86,6 +87,7 @@ class Engine:
         self._teams = Teams()
         self._deliveries = Deliveries(self._stock, self._supply, self._teams)
         self._inspection = Inspection(self._stock)
+        self._last_resort = LastResort(self._supply, self._stock, self._room, self._preparations)
         self._planner = Planner(self._cache)
         self._forecast = Forecast()
         self._cache.demand.forecast = self._forecast
@@ -380,39 +382,7 @@ class Engine:
             moving = self._deliveries.hand_out() or self._unstick()
 
     def _unstick(self) -> bool:
-        """Serve a job whose next batch finds no room though nothing is in use, or refuse it.
-
-        Shares are checked with the usual size of samples, and sizes differ. So a job may lack
-        room, or room in one piece, that others have asked for and do not want yet. All is given up
-        for it, nobody else asks until it has its batch, and it is refused only if what it wants
-        does not fit the empty memory.
-        """
-        busy = any(
-            reader.window.held_count or reader.inspected for reader in self._readers.values()
-        )
-        if self._stock.at_work or busy:
-            return False
-        waiting = [r for r in self._readers.values() if r.window.wants and not r.terms.reads_itself]
-        if not waiting:
-            return False
-        reader = next((reader for reader in waiting if reader.stuck), waiting[0])
-        count = min(reader.window.wants[0], len(reader.window.places))
-        if reader.stuck:
-            sizes = reader.sizes
-            self._refuse(
-                reader,
-                f"a batch of {count} samples of {sizes.usual_bytes} to {sizes.slot_bytes} bytes "
-                f"does not fit the budget of {self._cache.capacity_bytes} bytes; give it at least "
-                f"{max(reader.share, count) * sizes.slot_bytes} bytes, or use smaller batches",
-            )
-            return True
-        for other in self._readers.values():
-            self._room.give_up_all(other)
-        self._stock.drop_all()
-        reader.stuck = True
-        while len(reader.window.samples) < count and self._supply.ask(reader):
-            pass
-        self._preparations.place()
-        del self._readers[reader.job]  # it comes last the next time
-        self._readers[reader.job] = reader
-        return True
+        served, refused = self._last_resort.serve_one()
+        if refused is not None:
+            self._refuse(*refused)
+        return served
