@@ -60,6 +60,9 @@ def changes(options: argparse.Namespace) -> list[dict]:
                     set_weight("greedy", 1.0)
                 moments.append(time.monotonic())
                 time.sleep(options.pause)
+            if guest is not None:
+                guest.kill()
+                guest.wait()
         rows = []
         for job in jobs[:1]:
             found = gaps(Path(job["log"]))
