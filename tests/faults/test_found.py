@@ -140,7 +140,7 @@ def test_a_job_that_is_refused_leaves_with_its_crew() -> None:
     class OfJob:
         """A session."""
 
-        pid, said = 0, ""
+        pid, said, name = 0, "", "train.py"
 
         def refuse(self, reason: str) -> None:
             self.said = reason
