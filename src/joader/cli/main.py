@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from joader import __version__
 from joader.cli.console import drop, write
 from joader.cli.examples import add_examples
+from joader.cli.profiling import add_profile
 from joader.cli.screens import add_screens
 from joader.errors import BadArgument, JoaderError, UserError
 
@@ -58,6 +59,7 @@ def parser() -> argparse.ArgumentParser:
     _add_datasets(commands)
     _add_reproduce(commands)
     _add_simulate(commands)
+    add_profile(commands)
     _add_demo(commands)
     _add_completion(commands)
     add_examples(commands)

@@ -50,6 +50,11 @@ def free_bytes(root: Path = _ROOT) -> int:
     return max(0, min(free))
 
 
+def total_bytes(root: Path = _ROOT) -> int:
+    """Return how much memory the machine has, whatever we may use of it."""
+    return _meminfo(root).get("MemTotal", 0)
+
+
 def cores(root: Path = _ROOT) -> int:
     """Return how many cores can be kept busy: those we may run on, or the quota rounded up."""
     count = float(len(os.sched_getaffinity(0)))

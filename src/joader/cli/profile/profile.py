@@ -1,0 +1,93 @@
+"""`joader profile`: measure, fit, say what the models are worth, and keep them."""
+
+import json
+import sys
+from collections.abc import Sequence
+
+from joader.cli.console import Console, write
+from joader.cli.files import check_writable, write_text
+from joader.cli.plot import check_plot_path
+from joader.cli.profile.collecting import Plan, collect
+from joader.cli.profile.figure import draw
+from joader.cli.profile.fitting import LoadingFit, TrainingFit, fit_loading, fit_training
+from joader.cli.profile.report import as_json, show_loading, show_training
+from joader.cli.profile.samples import Samples, read_samples, write_samples
+from joader.daemon.fingerprint import machine_in_words
+from joader.errors import BadArgument
+
+
+def profile(
+    plan: Plan,
+    *,
+    collect_to: str | None,
+    fit_from: str | None,
+    json_path: str | None,
+    plots: Sequence[str],
+) -> int:
+    """Measure this machine and fit models; or only the first, or only the second."""
+    if collect_to is not None and fit_from is not None:
+        raise BadArgument("give --collect or --fit, one of them; without them both are done")
+    if collect_to is not None and plots:
+        raise BadArgument("--plot needs the models: leave --collect out, or plot with --fit")
+    _check_outputs(json_path, plots, collect_to)
+    console = Console(stderr=json_path == "-", highlight=False)
+    samples = read_samples(fit_from) if fit_from is not None else collect(plan, console)
+    for reason in samples.skipped:
+        console.print_plain(f"left out: {reason}")
+    if collect_to is not None:
+        write_samples(samples, collect_to)
+        console.print_plain(
+            f"{len(samples.training)} training runs, {len(samples.loading)} loading runs: "
+            f"{collect_to}\nfit models to them with: joader profile --fit {collect_to}"
+        )
+        return 0
+    training = fit_training(samples) if samples.training else None
+    loading = fit_loading(samples.loading) if samples.loading else None
+    _show(samples, training, loading, console)
+    _write(samples, training, loading, json_path, plots, console)
+    return 0
+
+
+def _check_outputs(json_path: str | None, plots: Sequence[str], collect_to: str | None) -> None:
+    for path in plots:
+        check_plot_path(path)
+        check_writable(path)
+    for target in (json_path, collect_to):
+        if target is not None and target != "-":
+            check_writable(target)
+
+
+def _show(
+    samples: Samples, training: TrainingFit | None, loading: LoadingFit | None, console: Console
+) -> None:
+    words = [f"{name} {value}" for name, value in samples.machine.items()]
+    console.print_plain("Machine: " + ", ".join(words))
+    here = machine_in_words()
+    if {name: samples.machine.get(name) for name in here} != here:
+        console.print_plain("  not this machine: its models are shown, and not kept here")
+    if training is not None:
+        show_training(samples, training, console)
+    if loading is not None:
+        show_loading(samples.loading, loading, console)
+
+
+def _write(
+    samples: Samples,
+    training: TrainingFit | None,
+    loading: LoadingFit | None,
+    json_path: str | None,
+    plots: Sequence[str],
+    console: Console,
+) -> None:
+    text = json.dumps(as_json(samples, training, loading)) + "\n"
+    if json_path == "-":
+        write(text, sys.stdout)
+    elif json_path is not None:
+        write_text(json_path, text)
+        console.print_plain(f"figures: {json_path}")
+    if plots and loading is None:
+        raise BadArgument("--plot draws rows per second against workers, and none were measured")
+    for path in plots:
+        assert loading is not None
+        draw(samples.loading, loading.model, path)
+        console.print_plain(f"plot: {path}")

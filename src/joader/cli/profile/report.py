@@ -1,0 +1,113 @@
+"""What `joader profile` says: for people as tables, for programs as JSON."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.table import Table
+
+from joader.cli.console import Console
+from joader.cli.profile.fitting import (
+    ASKED_ERROR,
+    ASKED_R_SQUARED,
+    LoadingFit,
+    TrainingFit,
+)
+from joader.cli.profile.samples import Samples
+from joader.schedule.models import portfolio
+from joader.schedule.models.accuracy import Accuracy
+from joader.schedule.models.runs import LoadingRun
+
+ONE_DEVICE = (
+    "All runs used one device, so α₁·n and α₃ (both times M) cannot be told apart: α₃ has both. "
+    "For several devices, measure there."
+)
+NO_SKLEARN = "The four regressors need scikit-learn: pip install 'joader[profile]'"
+
+
+def show_training(samples: Samples, fit: TrainingFit, console: Console) -> None:
+    """Print how well steps are predicted."""
+    kinds = len({run.architecture for run in samples.training})
+    batches = len({run.batch for run in samples.training})
+    console.print_plain(
+        f"\nTraining: {len(samples.training)} runs, {kinds} architectures, {batches} batch sizes, "
+        f"on {samples.machine.get('trained on', samples.device)}, data on the device"
+    )
+    table = Table(box=None, pad_edge=False)
+    table.add_column("model of batches/s")
+    for heading in ("R²", "error", "R² (whole)", "error (whole)"):
+        table.add_column(heading, justify="right")
+    for one in fit.worth:
+        table.add_row(one.model, *_cells(one.at_random), *_cells(one.whole))
+    console.print(table)
+    console.print_plain(
+        "  R² and median relative error on two of five runs, held out at random; (whole): each\n"
+        "  architecture in turn held out with all its runs, all of them together"
+    )
+    best = fit.best
+    if best.whole is not None:
+        good = best.whole.r_squared >= ASKED_R_SQUARED and best.whole.median_error <= ASKED_ERROR
+        worst = sorted(best.by_kind.items(), key=lambda one: one[1], reverse=True)[:3]
+        console.print_plain(
+            f"  best for an unknown architecture: {best.model}, R² {best.whole.r_squared:.3f}, "
+            f"error {best.whole.median_error:.1%}: {'good' if good else 'not good'} enough "
+            f"(R² ≥ {ASKED_R_SQUARED}, error ≤ {ASKED_ERROR:.0%}); worst "
+            + ", ".join(f"{name} {error:.0%}" for name, error in worst)
+        )
+    if len(fit.worth) == 2:
+        console.print_plain(f"  {NO_SKLEARN}")
+    if not fit.formula.separate:
+        console.print_plain(f"  {ONE_DEVICE}")
+
+
+def show_loading(runs: Sequence[LoadingRun], fit: LoadingFit, console: Console) -> None:
+    """Print what so many workers load."""
+    console.print_plain(f"\nLoading: {runs[0].recipe}, {runs[0].sample_bytes:,} bytes a sample")
+    table = Table(box=None, pad_edge=False)
+    for heading in ("workers", "rows/s", "model", "stage", "1/R ms", "1/U ms"):
+        table.add_column(heading, justify="left" if heading == "stage" else "right")
+    for count in sorted({run.workers for run in runs}):
+        here = [run for run in runs if run.workers == count]
+        stage = next((s for s in fit.model.stages if count <= s.most_workers), fit.model.stages[-1])
+        table.add_row(
+            *(str(count), f"{_mean([run.rows_per_s for run in here]):,.1f}"),
+            *(f"{fit.model.rows_per_s(count):,.1f}", stage.name),
+            f"{1000 * _mean([run.read_s for run in here]):.2f}",
+            f"{1000 * _mean([run.prepare_s for run in here]):.2f}",
+        )
+    console.print(table)
+    for name, one in (("three stages, on what they were fitted to", fit.fitted), *fit.worth):
+        console.print_plain(f"  {name}: R² {one.r_squared:.3f}, error {one.median_error:.1%}")
+    models = portfolio.fit(runs)
+    most = max(run.workers for run in runs)
+    peak = models.peak(runs[0].recipe, runs[0].sample_bytes, most)
+    console.print_plain(
+        f"  {peak} workers reach the peak within 2 %; 1/R is the time a row waits for storage, 1/U "
+        "the rest, both timed"
+    )
+
+
+def as_json(samples: Samples, training: TrainingFit | None, loading: LoadingFit | None) -> Any:
+    """Return all figures for programs."""
+    body: dict[str, Any] = {
+        "machine": samples.machine,
+        "device": samples.device,
+        "skipped": samples.skipped,
+    }
+    if training is not None:
+        body["training"] = {
+            "runs": [asdict(run) for run in samples.training],
+            **asdict(training),
+            "best": training.best.model,
+        }
+    if loading is not None:
+        body["loading"] = {"runs": [asdict(run) for run in samples.loading], **asdict(loading)}
+    return body
+
+
+def _cells(one: Accuracy | None) -> tuple[str, str]:
+    return ("-", "-") if one is None else (f"{one.r_squared:.3f}", f"{one.median_error:.1%}")
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

@@ -1,0 +1,105 @@
+"""How long a step takes, operation by operation: ours, beside A-Dloader's formula.
+
+An operation takes as long as its arithmetic or its bytes take, whichever is longer, and never less
+than it takes to start one:
+
+    step = Σ count · max(flops·b / F, (bytes·b + fixed) / W, L) + C
+
+So the same flops cost more in narrow layers, which is what one coefficient for all flops cannot
+say. Four numbers are fitted, all of the machine and none of a network: F, W, L, C.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joader.errors import BadArgument
+from joader.schedule.models.runs import Architecture, TrainingRun
+
+Array = NDArray[np.float64]
+
+_LEAST_RUNS = 4
+# Steps of the search, in natural logarithms: first by large factors, in the end by 1 %.
+_STEPS = (2.0, 1.0, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01)
+_MOST_ROUNDS = 200
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """What the machine takes for a flop, a byte, an operation, and a step, in seconds."""
+
+    flop_s: float
+    byte_s: float
+    operation_s: float
+    fixed_s: float
+
+    def step_s(self, run: TrainingRun, architecture: Architecture) -> float:
+        """Return how long a step takes."""
+        return float(_Work([run], {run.architecture: architecture}).steps_s(self)[0])
+
+
+class _Work:
+    """The operations of all runs in one array each, so that a try costs little."""
+
+    def __init__(
+        self, runs: Sequence[TrainingRun], architectures: Mapping[str, Architecture]
+    ) -> None:
+        tables = [_table(architectures[run.architecture]) for run in runs]
+        lengths = [table.shape[1] for table in tables]
+        batches = np.repeat([float(run.batch) for run in runs], lengths)
+        self.count, flops, sample_bytes, fixed_bytes = np.concatenate(tables, axis=1)
+        self.flops = flops * batches
+        self.size_bytes = sample_bytes * batches + fixed_bytes
+        self._begins = np.cumsum([0, *lengths[:-1]])
+
+    def steps_s(self, model: Roofline) -> Array:
+        """Return how long a step of each run takes."""
+        work_s = np.maximum(self.flops * model.flop_s, self.size_bytes * model.byte_s)
+        return self.per_run(np.maximum(work_s, model.operation_s)) + model.fixed_s
+
+    def per_run(self, of_each: Array) -> Array:
+        """Return the sum over all operations of each run."""
+        found: Array = np.add.reduceat(self.count * of_each, self._begins)
+        return found
+
+
+def fit(runs: Sequence[TrainingRun], architectures: Mapping[str, Architecture]) -> Roofline:
+    """Fit it by a search that goes downhill in each number; BadArgument if runs are too few."""
+    if len(runs) < _LEAST_RUNS:
+        raise BadArgument(f"{len(runs)} training runs are too few to fit; {_LEAST_RUNS} are needed")
+    work = _Work(runs, architectures)
+    times = np.array([run.step_s for run in runs])
+
+    def error(logs: Array) -> float:
+        # In logarithms: twice as long and half as long are equally wrong. Absolute, not squared:
+        # some runs are disturbed, and must not drag the others along.
+        return float(np.abs(np.log(work.steps_s(Roofline(*np.exp(logs))) / times)).mean())
+
+    starts = [_start(work, times, part) for part in (0.9, 0.5, 0.1)]
+    return Roofline(*np.exp(min((_downhill(error, start) for start in starts), key=error)))
+
+
+def _start(work: _Work, times: Array, part: float) -> Array:
+    """Return numbers with which each kind of work takes so much of the time at most."""
+    kinds = (work.flops, work.size_bytes, np.ones_like(work.flops))
+    most = [float((times / np.maximum(work.per_run(kind), 1.0)).min()) for kind in kinds]
+    return np.log((*(part * one for one in most), 0.01 * float(times.min())))
+
+
+def _downhill(error: Callable[[Array], float], start: Array) -> Array:
+    best, least = start, error(start)
+    for step in _STEPS:
+        for _ in range(_MOST_ROUNDS):
+            tries = [best + sign * step * unit for unit in np.eye(len(best)) for sign in (1, -1)]
+            errors = [error(one) for one in tries]
+            if min(errors) >= least - 1e-9:
+                break
+            best, least = tries[int(np.argmin(errors))], min(errors)
+    return best
+
+
+def _table(architecture: Architecture) -> Array:
+    rows = [(o.count, o.flops, o.sample_bytes, o.fixed_bytes) for o in architecture.operations]
+    return np.array(rows, dtype=np.float64).T
