@@ -165,6 +165,7 @@ def _lent(message: Register) -> Lent:
         waits=message.waits,
         timeout_s=message.timeout_s,
         weight=checked_weight(message.weight),
+        name=message.name,
         team=message.join.team,
         home=message.home,
         cores=min(message.cores, _MOST_CORES),

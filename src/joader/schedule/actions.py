@@ -64,6 +64,7 @@ class Lent:
     weight: float = 1.0  # of the job, beside others that want more than there is
     home: str = ""  # where its workers run: cgroup and affinity; "": where the daemon does
     cores: int = 0  # how many of them that home can keep busy
+    name: str = ""  # of the job, for people; jobs of one name are likely to be alike
     team: str = ""  # of ranks of one job: the weight is of all of them
 
 

@@ -8,6 +8,7 @@ Not here: how fast jobs read in the engine's eyes, which look ahead by it (pace.
 
 import math
 
+from joader.schedule.experience import Habit
 from joader.schedule.rate import Rate
 
 # What is left of what was known of a job's speed with each further batch.
@@ -17,6 +18,13 @@ _MOST_TIMES = 8.0
 # A job that has not asked for so long, or for so many of its steps, is idle and holds nothing.
 IDLE_S = 2.0
 _IDLE_STEPS = 4.0
+# What was known before a job came counts as so many batches: as much as a job that reads on.
+_RECALLED_BATCHES = 10
+# A step this many times as long as it was before, or as short, contradicts that.
+_CONTRADICTS = 2.0
+_MOST_DOUBTS = 2
+# A job that has read less is not worth remembering: its first steps are not as the others.
+_LEAST_BATCHES = 8
 # Steps of less are none: the job only looks at how fast batches come.
 _LEAST_STEP_S = 1e-7
 
@@ -28,8 +36,37 @@ class Demand:
         """Start with nothing known; `team` names the ranks of one job."""
         self.weight, self.team = weight, team
         self._samples = self._step_s = self._wait_s = self._batches = 0.0
+        self._recalled_s = 0.0  # per sample, from before
+        self._unconfirmed = 0  # steps until what was recalled is no more than what is measured
+        self._doubts = 0  # steps in a row that contradict it
+        self._measured = 0  # batches
         self._latest: float | None = None
         self._delivered, self._prepared = Rate(), Rate()
+
+    def recall(self, habit: Habit) -> None:
+        """Take over how such a job read before.
+
+        The first steps of a job take long and say little, so a few that contradict this are left
+        out; more of them, and it was another job.
+        """
+        possible = _LEAST_STEP_S <= habit.step_s < math.inf and 1.0 <= habit.batch < math.inf
+        if possible and not self._samples:
+            self._recalled_s, self._unconfirmed = habit.step_s, _RECALLED_BATCHES
+            self._batches = float(_RECALLED_BATCHES)
+            self._samples = self._batches * habit.batch
+            self._step_s = self._samples * habit.step_s
+
+    @property
+    def recalled(self) -> bool:
+        """Whether what is known of it is from before."""
+        return self._unconfirmed > 0
+
+    @property
+    def habit(self) -> Habit | None:
+        """How it reads, for the next such job; None: that was not measured, or not for long."""
+        if self._unconfirmed or self._measured < _LEAST_BATCHES:
+            return None
+        return Habit(self.step_s, self._samples / self._batches)
 
     def wanted(self, count: int, step_s: float, wait_s: float, now: float) -> None:
         """Note that it asks for a batch, after it took `step_s` for one and waited `wait_s`.
@@ -39,12 +76,28 @@ class Demand:
         self._latest = now
         if not (0.0 <= wait_s < math.inf and 0.0 < step_s < math.inf) or count < 1:
             return  # it does not say, or says what cannot be
+        if self._unconfirmed and not self._counts(step_s / count):
+            return
+        self._measured += 1
         if self._samples:
             step_s = min(step_s, _MOST_TIMES * count * self._step_s / self._samples)
         self._samples = _FADING * self._samples + count
         self._step_s = _FADING * self._step_s + max(step_s, count * _LEAST_STEP_S)
         self._wait_s = _FADING * self._wait_s + wait_s
         self._batches = _FADING * self._batches + 1
+
+    def _counts(self, each_s: float) -> bool:
+        """Tell whether a step counts, beside what was known before it."""
+        if 1.0 / _CONTRADICTS < each_s / self._recalled_s < _CONTRADICTS:
+            self._doubts = 0
+            self._unconfirmed -= 1
+            return True
+        self._doubts += 1
+        if self._doubts <= _MOST_DOUBTS:
+            return False
+        self._unconfirmed = 0
+        self._samples = self._step_s = self._wait_s = self._batches = 0.0
+        return True
 
     def counted(self, delivered: int, prepared: int, now: float) -> None:
         """Note what it has got in all, now and then."""

@@ -21,6 +21,7 @@ from joader.schedule.blame import Note
 from joader.schedule.claims import Claims
 from joader.schedule.crew import Crew, Worker
 from joader.schedule.feeding import Feeding
+from joader.schedule.learning import Learning
 from joader.schedule.orders import own_parts_of, rows_of
 from joader.schedule.policies import policy_of
 from joader.schedule.quota import Quota
@@ -53,6 +54,7 @@ class Dispatch:
         self._watch = Watch(self.staff, most_growth_bytes)
         self._feeding = Feeding(self.staff, cores)
         self.allocation = Allocation(self.staff)
+        self.learning = Learning(self.staff, self.allocation)
         self._cores, self._cpu = cores, 1.0
         self._own_cores, self._most_cores = cores, max(cores, most_cores)
         self._homes: dict[str, tuple[str, int]] = {}  # by ticket: where its workers run
@@ -79,6 +81,7 @@ class Dispatch:
         if crew is None:
             claims = Claims(self.staff.accounts, lent.code)
             crew = self.staff.crews[lent.ticket] = Crew(lent.ticket, lent.code, claims)
+            self.learning.recall(claims, lent.code)
         elif crew.code != lent.code:
             raise BadMessage("one nursery cannot serve two recipes")
         crew.ended = False
@@ -89,6 +92,7 @@ class Dispatch:
         self.staff.crew_of[job] = crew
         self.staff.timeout_s[job] = lent.timeout_s
         self.allocation.join(job, lent.weight, lent.team)
+        self.learning.join(job, lent)
         self._homes[lent.ticket] = (lent.home, lent.cores)
         self._company_changed()
 
@@ -98,6 +102,7 @@ class Dispatch:
         What its workers have in hand others may wait for: they get a moment for it.
         """
         self.staff.timeout_s.pop(job, None)
+        self.learning.leave(job)
         self.allocation.leave(job)
         crew = self.staff.crew_of.pop(job, None)
         if crew is None:
@@ -205,7 +210,10 @@ class Dispatch:
         """Note that a job asks for a batch, and how long it took and waited for its last."""
         demand = self.allocation.demands.get(job)
         if demand is not None:
+            comes = demand.recalled and not demand.reads(now)
             demand.wanted(count, step_s, wait_s, now)
+            if comes:  # what it needs is known from before: it need not wait for the next look
+                self._divide(now)
 
     def set_policy(self, name: str, now: float) -> None:
         """Divide the workers' time by another policy from now on; BadArgument if there is none."""

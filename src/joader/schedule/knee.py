@@ -11,6 +11,9 @@ smaller number did, so it is tried. Not here: workers that wait for a disk or a 
 (feeding.py).
 """
 
+import math
+from collections.abc import Mapping
+
 # What is left of what was known with each further report: a few hundred rows count.
 _FADING = 0.98
 # A number of workers counts once so many reports have come while it ran.
@@ -50,6 +53,20 @@ class Knee:
         if running > 0 and rows > 0 and computed_s > 0.0:
             of_code = self._costs.setdefault(code, {})
             of_code.setdefault(running, _Cost()).note(computed_s, rows)
+
+    def recall(self, code: str, costs: Mapping[int, float]) -> None:
+        """Take over what rows of a recipe cost before, by how many workers ran."""
+        of_code = self._costs.setdefault(code, {})
+        for running, row_s in costs.items():
+            if running > 0 and 0.0 < row_s < math.inf and running not in of_code:
+                cost = of_code[running] = _Cost()
+                for _ in range(_LEAST_REPORTS):
+                    cost.note(row_s, 1)
+
+    def known(self, code: str) -> dict[int, float]:
+        """Return what rows of a recipe cost, by how many workers ran, where that is known."""
+        found = self._costs.get(code, {}).items()
+        return {running: one.row_s for running, one in found if one.reports >= _LEAST_REPORTS}
 
     def forget(self, code: str) -> None:
         """Forget a recipe that nobody reads any more."""

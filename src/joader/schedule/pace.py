@@ -1,5 +1,7 @@
 """How long rows take workers, and so how many make a chunk; how fast jobs read."""
 
+from joader.schedule.experience import Pace
+
 # What a worker gets in one message keeps it busy for about so long. It gets the next when half of
 # it is done: so it has something to go on with while the daemon answers, and never much more.
 CHUNK_S = 0.04
@@ -31,6 +33,7 @@ class RowPace:
         self.row_s = CHUNK_S
         self.computing_s = CHUNK_S  # of row_s
         self.worked_s = 0.0  # of row_s, computing or waiting
+        self.measured = False  # by reports, not only recalled
         self.chunk = 1  # how many rows a worker gets at a time
         self.low = _KEEPS  # it gets more when it has so many left
 
@@ -48,6 +51,17 @@ class RowPace:
     def known_s(self) -> float:
         """How long a row takes, as reported; 0: nothing was."""
         return self.row_s if self._rows else 0.0
+
+    def recall(self, known: Pace) -> None:
+        """Take over what was known of them before; a few reports replace it."""
+        if not self._rows and known.possible:
+            self.note(known.row_s, 1, known.computing_s, known.worked_s - known.computing_s)
+            self.measured = False
+
+    @property
+    def learned(self) -> Pace | None:
+        """What is known of them, for the next job; None: nothing was measured."""
+        return Pace(self.row_s, self.computing_s, self.worked_s) if self.measured else None
 
     def wait_for_network(self, waits: bool) -> None:
         """Note whether rows wait for a network, many at a time."""
@@ -67,6 +81,7 @@ class RowPace:
         if self._rows and seconds > _MOST_TIMES * rows * self.row_s:
             less = _MOST_TIMES * rows * self.row_s / seconds
             seconds, computed_s, waited_s = seconds * less, computed_s * less, waited_s * less
+        self.measured = True
         self._seconds = _FADING * self._seconds + seconds
         self._rows = _FADING * self._rows + rows
         self._computed_s = _FADING * self._computed_s + computed_s
