@@ -17,7 +17,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from joader.config import DaemonConfig
-from joader.daemon import log_format, reports
+from joader.daemon import experience_file, log_format, reports
 from joader.daemon.door import Door, most_clients
 from joader.daemon.drain import Drain
 from joader.daemon.history import STEP_S, History
@@ -94,6 +94,7 @@ class Daemon:
             most_cores=0 if config.workers_given else os.cpu_count() or 0,
         )
         self.pool.change(policy=config.policy, cpu=config.cpu)
+        self.pool.dispatch.learning.experience = experience_file.load()
         self.allowance = Allowance(max(_LEAST_ALLOWANCE_BYTES, config.memory_bytes))
         self.stop = asyncio.Event()
         self._broken = False
@@ -121,8 +122,15 @@ class Daemon:
         await self.reception.receive(door)
         for session in list(self.sessions.values()):
             session.refuse("the daemon was told to end, whoever reads (`joader down --force`)")
+        self.keep_experience()
         await self.pool.close()
         self.arena.close()
+
+    def keep_experience(self) -> None:
+        """Keep what recipes have taught, for the next jobs that read them."""
+        learning = self.pool.dispatch.learning
+        learning.learn()
+        experience_file.save(learning.experience)
 
     def drain(self, door: Door) -> None:
         """End when all batches asked for are delivered and copied."""

@@ -45,6 +45,8 @@ def main() -> None:
         sys.exit(f"joader: {error}")
 
 
+# How often what was learned is kept while jobs run: a daemon that is killed loses no more.
+_KEEP_S = 60.0
 # Objects that may come before rings of them are looked for.
 _GARBAGE = 50_000
 
@@ -129,14 +131,20 @@ async def run(door: Door, daemon: Daemon) -> None:
 async def end_when_idle(daemon: Daemon, door: Door) -> None:
     """Tell the daemon to end after `idle_s` without a client, or when nobody can find it.
 
+    And do what is to be done now and then: keep the log short, and what was learned.
+
     The door is hidden under the lock under which clients start daemons: whoever comes before that
     finds it and keeps it alive, whoever comes after starts another.
     """
     idle_s = daemon.config.idle_s
     loop = asyncio.get_running_loop()
+    kept = loop.time()
     while not daemon.stop.is_set():
         await asyncio.sleep(min(1.0, idle_s / 4) if idle_s else 1.0)
         keep_short(sys.stderr.fileno())
+        if loop.time() - kept >= _KEEP_S:
+            kept = loop.time()
+            daemon.keep_experience()
         if daemon.reception.clients:
             continue
         if not door.visible:  # its folder was cleaned away, or another daemon has taken its name

@@ -20,7 +20,6 @@ from collections.abc import Iterable, Iterator
 
 from joader.messages import Compare
 from joader.schedule.accounts import Account, Accounts
-from joader.schedule.experience import Pace
 from joader.schedule.orders import Order, Own, Row
 from joader.schedule.pace import RowPace
 
@@ -69,11 +68,6 @@ class Claims:
         # How many processors one worker keeps busy while it has something in hand; 0: not known.
         self.computing = 0.0
 
-    def recall(self, known: Pace) -> None:
-        """Take over what rows took before."""
-        self.shared.pace.recall(known)
-        self._work_out_computing()
-
     def __len__(self) -> int:
         """Return how many orders wait."""
         own = sum(len(claim.queue) for claim in self._own.values()) if self._own else 0
@@ -100,12 +94,8 @@ class Claims:
         self, order: Row | Own, orders: int, seconds: float, computed_s: float, waited_s: float
     ) -> None:
         """Note how long orders of this kind took a worker."""
-        pace = self.shared.pace if isinstance(order, Row) else self.own_pace
-        pace.note(seconds, orders, computed_s, waited_s)
-        self._work_out_computing()
-
-    def _work_out_computing(self) -> None:
         rows, own = self.shared.pace, self.own_pace
+        (rows if isinstance(order, Row) else own).note(seconds, orders, computed_s, waited_s)
         # What is not known yet has worked for 0 s.
         worked_s = rows.worked_s + own.worked_s
         computed_s = (rows.computing_s if rows.known else 0.0) + (

@@ -79,7 +79,7 @@ class Experience:
         if rows is None or not rows.possible:
             return
         if before is not None:
-            beside = {**before.beside, **beside}
+            beside = beside or before.beside
             others = {name: one for name, one in before.habits.items() if name not in habits}
             habits = {**others, **habits}
         kept = list(habits.items())[-MOST_JOBS:]

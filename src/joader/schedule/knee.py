@@ -25,16 +25,21 @@ _SLACK = 0.02
 class _Cost:
     """Processor seconds and rows while so many workers ran."""
 
-    __slots__ = ("computed_s", "reports", "rows")
+    __slots__ = ("computed_s", "recalled", "reports", "rows")
 
     def __init__(self) -> None:
         self.computed_s = self.rows = 0.0
         self.reports = 0
+        self.recalled = False  # from before
 
     def note(self, computed_s: float, rows: int) -> None:
         self.computed_s = _FADING * self.computed_s + computed_s
         self.rows = _FADING * self.rows + rows
         self.reports += 1
+
+    @property
+    def known(self) -> bool:
+        return self.recalled or self.reports >= _LEAST_REPORTS
 
     @property
     def row_s(self) -> float:
@@ -60,11 +65,14 @@ class Knee:
         for running, row_s in costs.items():
             if running > 0 and 0.0 < row_s < math.inf and running not in of_code:
                 cost = of_code[running] = _Cost()
-                for _ in range(_LEAST_REPORTS):
-                    cost.note(row_s, 1)
+                cost.computed_s, cost.rows, cost.recalled = row_s, 1.0, True
 
-    def known(self, code: str) -> dict[int, float]:
-        """Return what rows of a recipe cost, by how many workers ran, where that is known."""
+    def measured(self, code: str) -> dict[int, float]:
+        """Return what rows of a recipe cost, by how many workers ran, where that was seen here.
+
+        Not what was recalled: numbers beyond the knee never run, so what was learned of them once,
+        perhaps on a bad day, would be handed on for ever. Left out, they are tried again next time.
+        """
         found = self._costs.get(code, {}).items()
         return {running: one.row_s for running, one in found if one.reports >= _LEAST_REPORTS}
 
@@ -96,7 +104,7 @@ def _step(costs: dict[int, _Cost], running: int) -> float:
 
     Between two numbers that are known it grows evenly; 0 where it is not known.
     """
-    known = [number for number, cost in costs.items() if cost.reports >= _LEAST_REPORTS]
+    known = [number for number, cost in costs.items() if cost.known]
     fewer = max((number for number in known if number < running), default=0)
     here = min((number for number in known if number >= running), default=0)
     if not fewer or not here:

@@ -20,7 +20,9 @@ class Learning:
         """Let a new crew start with what is known of its recipe."""
         known = self.experience.of(code)
         if known is not None:
-            claims.recall(known.rows)
+            # Not how many processors its workers keep busy: until they have reported they count as
+            # none, so that enough of them are born beside others that keep all busy.
+            claims.shared.pace.recall(known.rows)
             self._staff.knee.recall(code, known.beside)
 
     def join(self, job: int, lent: Lent) -> None:
@@ -52,5 +54,5 @@ class Learning:
             for job in sorted(job for crew in crews for job in crew.jobs)
             if job in demands and (habit := demands[job].habit) is not None
         }
-        beside = self._staff.knee.known(code)
+        beside = self._staff.knee.measured(code)
         self.experience.learn(code, paces[0] if paces else None, beside, habits)

@@ -74,7 +74,7 @@ class Node:
         """Take a job in, with its nursery."""
         ticket = f"ticket {number}"
         self._specs[ticket], self._deliver[number] = spec, deliver
-        lent = Lent(ticket, spec.dataset, workers=spec.workers, weight=spec.weight)
+        lent = Lent(ticket, spec.dataset, workers=spec.workers, weight=spec.weight, name=spec.name)
         self.dispatch.join(number, lent)
         self.dispatch.attend(ticket)
         rows = np.arange(spec.rows)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from joader.errors import BadArgument
 from joader.sampling.sampler import checked_seed
+from joader.schedule.experience import Experience
 from joader.simulator.machine.clock import Clock
 from joader.simulator.machine.disk import Disk
 from joader.simulator.machine.node import Node
@@ -67,7 +68,7 @@ class Outcome:
 class _Play:
     """A workload in progress."""
 
-    def __init__(self, workload: Workload, seed: int) -> None:
+    def __init__(self, workload: Workload, seed: int, experience: Experience) -> None:
         self.workload = workload
         self.clock = Clock()
         machine = workload.machine
@@ -75,6 +76,7 @@ class _Play:
         disks = {name: Disk(self.clock, one, link) for name, one in workload.storages.items()}
         hardware = Hardware(self.clock, machine, disks)
         self.node = Node(hardware, machine.memory_bytes, seed)
+        self.node.dispatch.learning.experience = experience
         self._gpus: dict[str, Resource] = {}
         self.trainers = [self._trainer(n, spec) for n, spec in enumerate(workload.jobs, 1)]
         self.prepared = dict.fromkeys((one.number for one in self.trainers), 0)
@@ -116,10 +118,14 @@ def play(
     seed: int = 0,
     every_s: float = _LEAST_LOOK_S,
     tell: Callable[[float], None] | None = None,
+    experience: Experience | None = None,
 ) -> Outcome:
-    """Run all jobs to their end, or for the workload's time, and look at them now and then."""
+    """Run all jobs to their end, or for the workload's time, and look at them now and then.
+
+    `experience`: what is known of recipes from before; what the jobs teach is added to it.
+    """
     seed = checked_seed(seed)
-    running = _Play(checked(workload), seed)
+    running = _Play(checked(workload), seed, Experience() if experience is None else experience)
     until = min(workload.seconds, MOST_S)
     running.clock.after(0.0, lambda: running.look(every_s))
 
@@ -131,6 +137,7 @@ def play(
     running.clock.run(until, over)
     if not over() and workload.seconds > MOST_S:
         raise BadArgument(f"the jobs are not done after {MOST_S:g} s; give the workload seconds=")
+    running.node.dispatch.learning.learn()
     end = running.clock.now if over() else until
     jobs = tuple(_outcome(trainer, running.prepared, end) for trainer in running.trainers)
     return Outcome(workload.machine.policy, end, jobs, tuple(running.glances))

@@ -65,11 +65,15 @@ class Trainer:
         self._waits_since, self._took_at = None, now
         self.wait_s += wait_s
         count = len(batch.positions)
+        is_first = not self.delivered
         self.delivered += count
         self._untaken -= count
         self._say(Release(self.number, batch.samples))
         self._ask(step_s, wait_s)
-        self._gpu.use(self.spec.step_ms / 1000 * count / self.spec.batch, self._trained)
+        step_ms = self.spec.step_ms
+        if is_first and self.spec.first_step_ms:
+            step_ms = self.spec.first_step_ms
+        self._gpu.use(step_ms / 1000 * count / self.spec.batch, self._trained)
 
     def _trained(self) -> None:
         if self._untaken:

@@ -29,6 +29,7 @@ Written as TOML, with times in the units of their names:
     storage = "disk"
     batch = 64
     step_ms = 100.0                  # of its GPU for a batch, or speed = 640.0 samples per second
+    first_step_ms = 0.0              # of the first batch: kernels compile; 0: as the others
     gpu = "0"                        # jobs on one GPU share it; left out: one of its own
     arrival_s = 0.0
     epochs = 1
@@ -102,6 +103,7 @@ class JobSpec:
     storage: str = ""
     batch: int = 32
     step_ms: float = 0.0
+    first_step_ms: float = 0.0
     gpu: str = ""
     arrival_s: float = 0.0
     epochs: int = 1

@@ -1,0 +1,107 @@
+"""Where a daemon keeps what it has learned of recipes, between its end and the next one's start.
+
+One file per machine in the user's cache folder, named by the machine's fingerprint, with its words
+inside: what was measured elsewhere is never used, even if a file is copied. A recipe's name covers
+its code, its data and the place it runs in, so one that has changed is another recipe. Whatever is
+wrong with the file, the daemon starts without it and says so in its log.
+"""
+
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from joader.config import cache_folder
+from joader.daemon.fingerprint import machine_in_words, machine_name
+from joader.daemon.log_format import event
+from joader.errors import BadData
+from joader.schedule.experience import MOST_RECIPES, Experience, Known
+
+log = logging.getLogger("joader.daemon")
+
+FORM = 1
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What is in the file."""
+
+    machine: dict[str, str]
+    recipes: dict[str, Known] = field(default_factory=dict)
+    form: int = FORM
+
+
+def experience_path(words: Mapping[str, str] | None = None) -> Path:
+    """Return the file of this machine, or of another."""
+    name = machine_name(dict(words or machine_in_words()))
+    return cache_folder() / "models" / f"{name}.json"
+
+
+def read_recipes(path: Path) -> dict[str, Known]:
+    """Return the recipes in a file; BadData if it is damaged or of another machine."""
+    hint = "remove it, and joader learns anew"
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Contents)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise BadData(f"cannot read {path}: {error.strerror or error}; {hint}") from error
+    except msgspec.MsgspecError as error:
+        raise BadData(f"{path} is damaged ({error}); {hint}") from error
+    if found.form != FORM:
+        raise BadData(
+            f"{path} was written by another version of joader (form {found.form}, this one reads "
+            f"{FORM}); {hint}"
+        )
+    here = machine_in_words()
+    if found.machine != here:
+        other = [f"{name} {value}" for name, value in found.machine.items()]
+        raise BadData(
+            f"{path} is of another machine ({', '.join(other)}); this one has "
+            f"{', '.join(f'{name} {value}' for name, value in here.items())}; {hint}"
+        )
+    return {code: one for code, one in found.recipes.items() if one.rows.possible}
+
+
+def load() -> Experience:
+    """Return what was kept for this machine; if that cannot be used, say why and know nothing."""
+    path = experience_path()
+    try:
+        recipes = read_recipes(path)
+    except BadData as error:
+        log.warning("%s", error, extra=event("experience_ignored", path=str(path)))
+        return Experience()
+    return Experience(recipes)
+
+
+def save(experience: Experience) -> None:
+    """Keep what was learned since the last time, beside what others have kept meanwhile."""
+    if not experience.changed:
+        return
+    path, known = experience_path(), experience.all()
+    try:
+        recipes = read_recipes(path)
+    except BadData:
+        recipes = {}
+    for code in experience.changed & set(known):
+        recipes.pop(code, None)  # so that it is the latest
+        recipes[code] = known[code]
+    latest = dict(list(recipes.items())[-MOST_RECIPES:])
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write(path, msgspec.json.encode(Contents(machine_in_words(), latest)))
+    except OSError as error:  # a full or read-only folder: the next jobs start unknown, no more
+        log.warning("what was learned of recipes cannot be kept in %s: %s", path, error)
+        return
+    experience.changed.clear()
+
+
+def _write(path: Path, body: bytes) -> None:
+    part = path.with_name(f"{path.name}.{os.getpid()}")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(body)
+    part.replace(path)
