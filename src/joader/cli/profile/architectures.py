@@ -149,7 +149,11 @@ _PLAIN = {
     "vgg11": vgg((1, 1, 2, 2, 2)),
     "vgg13": vgg((2, 2, 2, 2, 2)),
 }
-_OTHERS = {"depthwise": depthwise, "patches": patches, "perceptron": perceptron}
+_OTHERS: dict[str, Callable[[int, int], Any]] = {
+    "depthwise": depthwise,
+    "patches": patches,
+    "perceptron": perceptron,
+}
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
@@ -159,6 +163,11 @@ KINDS: Mapping[str, Kind] = {
         *(Kind(name, build) for name, build in _OTHERS.items()),
     )
 }
+
+
+def of_the_paper(name: str) -> bool:
+    """Tell whether a network is of A-Dloader's workload: a VGG or ResNet of ours."""
+    return name in KINDS and name not in _OTHERS
 
 
 def names(device: str) -> list[str]:

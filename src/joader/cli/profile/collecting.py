@@ -22,7 +22,7 @@ from joader.daemon.machine import cores
 from joader.errors import BadArgument, MissingExtra
 from joader.schedule.models.runs import Architecture, LoadingRun, TrainingRun
 
-BATCHES = {"cuda": (16, 32, 64, 128, 256), "cpu": (2, 4, 8, 16, 32)}
+BATCHES = {"cuda": (8, 16, 32, 64, 128, 256), "cpu": (2, 4, 8, 12, 16, 32)}
 QUICK_ARCHITECTURES = 5
 QUICK_BATCHES = 4
 _LOADING_TIMES = 2  # each number of workers is measured so often

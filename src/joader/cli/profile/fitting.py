@@ -6,7 +6,9 @@ from importlib.util import find_spec
 
 import numpy as np
 
+from joader.cli.profile.architectures import of_the_paper
 from joader.cli.profile.samples import Samples
+from joader.errors import BadArgument
 from joader.schedule.models import loading_rate, regressors, roofline, training_rate
 from joader.schedule.models.accuracy import Accuracy, accuracy, one_kind_out, parts
 from joader.schedule.models.loading_rate import LoadingRate
@@ -18,6 +20,7 @@ ASKED_R_SQUARED, ASKED_ERROR = 0.9, 0.1
 FORMULA, ROOFLINE = "formula 6", "roofline"
 _SEED = 0
 _LEAST_KINDS = 3
+_LEAST_RUNS = 12  # two of five are held out, and six numbers are fitted to the others
 
 Predict = Callable[[Sequence[int], Sequence[int]], list[float]]  # learned, held out -> rates
 
@@ -34,8 +37,10 @@ class Worth:
 
 @dataclass(frozen=True)
 class TrainingFit:
-    """The models of the training rate."""
+    """The models of the training rate, for some networks."""
 
+    networks: str
+    runs: int
     formula: TrainingRate
     roofline: Roofline
     worth: tuple[Worth, ...]
@@ -44,6 +49,16 @@ class TrainingFit:
     def best(self) -> Worth:
         """The model with the least error for an architecture that was never seen."""
         return min(self.worth, key=lambda one: (one.whole or one.at_random).median_error)
+
+    @property
+    def good(self) -> bool:
+        """Whether that is as good as was asked for."""
+        found = self.best.whole
+        return (
+            found is not None
+            and found.r_squared >= ASKED_R_SQUARED
+            and found.median_error <= ASKED_ERROR
+        )
 
 
 @dataclass(frozen=True)
@@ -55,10 +70,26 @@ class LoadingFit:
     worth: tuple[tuple[str, Accuracy], ...]  # held out
 
 
-def fit_training(samples: Samples) -> TrainingFit:
-    """Fit formula 6, the roofline and the four regressors, if scikit-learn is there."""
-    runs = samples.training
+def fit_training(samples: Samples) -> list[TrainingFit]:
+    """Fit models to the networks of A-Dloader's workload, and to all, if there are others."""
+    paper = [run for run in samples.training if of_the_paper(run.architecture)]
     known = {one.name: one for one in samples.architectures}
+    found = []
+    if len(paper) >= _LEAST_RUNS:
+        found.append(_fit_training("VGG, ResNet (the paper's)", paper, known))
+    if len(paper) < len(samples.training):
+        found.append(_fit_training("all networks", samples.training, known))
+    if not found:
+        raise BadArgument(
+            f"{len(paper)} training runs are too few to fit; {_LEAST_RUNS} are needed"
+        )
+    return found
+
+
+def _fit_training(
+    networks: str, runs: Sequence[TrainingRun], known: Mapping[str, Architecture]
+) -> TrainingFit:
+    """Fit formula 6, the roofline and the four regressors, if scikit-learn is there."""
     models = {FORMULA: _formula(runs, known), ROOFLINE: _roofline(runs, known)}
     if find_spec("sklearn") is not None:
         rows = training_rate.features(runs, known)
@@ -66,6 +97,8 @@ def fit_training(samples: Samples) -> TrainingFit:
         for name in regressors.NAMES:
             models[name] = _regressor(name, rows, times)
     return TrainingFit(
+        networks,
+        len(runs),
         training_rate.fit(runs, known),
         roofline.fit(runs, known),
         tuple(_worth(name, runs, predict) for name, predict in models.items()),

@@ -41,7 +41,7 @@ def profile(
             f"{collect_to}\nfit models to them with: joader profile --fit {collect_to}"
         )
         return 0
-    training = fit_training(samples) if samples.training else None
+    training = fit_training(samples) if samples.training else []
     loading = fit_loading(samples.loading) if samples.loading else None
     _show(samples, training, loading, console)
     _write(samples, training, loading, json_path, plots, console)
@@ -58,14 +58,14 @@ def _check_outputs(json_path: str | None, plots: Sequence[str], collect_to: str 
 
 
 def _show(
-    samples: Samples, training: TrainingFit | None, loading: LoadingFit | None, console: Console
+    samples: Samples, training: Sequence[TrainingFit], loading: LoadingFit | None, console: Console
 ) -> None:
     words = [f"{name} {value}" for name, value in samples.machine.items()]
     console.print_plain("Machine: " + ", ".join(words))
     here = machine_in_words()
     if {name: samples.machine.get(name) for name in here} != here:
         console.print_plain("  not this machine: its models are shown, and not kept here")
-    if training is not None:
+    if training:
         show_training(samples, training, console)
     if loading is not None:
         show_loading(samples.loading, loading, console)
@@ -73,7 +73,7 @@ def _show(
 
 def _write(
     samples: Samples,
-    training: TrainingFit | None,
+    training: Sequence[TrainingFit],
     loading: LoadingFit | None,
     json_path: str | None,
     plots: Sequence[str],

@@ -25,7 +25,7 @@ ONE_DEVICE = (
 NO_SKLEARN = "The four regressors need scikit-learn: pip install 'joader[profile]'"
 
 
-def show_training(samples: Samples, fit: TrainingFit, console: Console) -> None:
+def show_training(samples: Samples, fits: Sequence[TrainingFit], console: Console) -> None:
     """Print how well steps are predicted."""
     kinds = len({run.architecture for run in samples.training})
     batches = len({run.batch for run in samples.training})
@@ -37,26 +37,29 @@ def show_training(samples: Samples, fit: TrainingFit, console: Console) -> None:
     table.add_column("model of batches/s")
     for heading in ("R²", "error", "R² (whole)", "error (whole)"):
         table.add_column(heading, justify="right")
-    for one in fit.worth:
-        table.add_row(one.model, *_cells(one.at_random), *_cells(one.whole))
+    for fit in fits:
+        table.add_row(f"{fit.networks}: {fit.runs}")
+        for one in fit.worth:
+            table.add_row(f"  {one.model}", *_cells(one.at_random), *_cells(one.whole))
     console.print(table)
     console.print_plain(
         "  R² and median relative error on two of five runs, held out at random; (whole): each\n"
         "  architecture in turn held out with all its runs, all of them together"
     )
-    best = fit.best
-    if best.whole is not None:
-        good = best.whole.r_squared >= ASKED_R_SQUARED and best.whole.median_error <= ASKED_ERROR
-        worst = sorted(best.by_kind.items(), key=lambda one: one[1], reverse=True)[:3]
-        console.print_plain(
-            f"  best for an unknown architecture: {best.model}, R² {best.whole.r_squared:.3f}, "
-            f"error {best.whole.median_error:.1%}: {'good' if good else 'not good'} enough "
-            f"(R² ≥ {ASKED_R_SQUARED}, error ≤ {ASKED_ERROR:.0%}); worst "
-            + ", ".join(f"{name} {error:.0%}" for name, error in worst)
-        )
-    if len(fit.worth) == 2:
+    for fit in fits:
+        best = fit.best
+        if best.whole is not None:
+            worst = sorted(best.by_kind.items(), key=lambda one: one[1], reverse=True)[:3]
+            console.print_plain(
+                f"  {fit.networks}: {best.model} is best for an unknown one, R² "
+                f"{best.whole.r_squared:.3f}, error {best.whole.median_error:.1%}: "
+                f"{'good' if fit.good else 'not good'} enough (R² ≥ {ASKED_R_SQUARED}, error ≤ "
+                f"{ASKED_ERROR:.0%}); worst: "
+                + ", ".join(f"{name} {error:.0%}" for name, error in worst)
+            )
+    if len(fits[0].worth) == 2:
         console.print_plain(f"  {NO_SKLEARN}")
-    if not fit.formula.separate:
+    if not fits[0].formula.separate:
         console.print_plain(f"  {ONE_DEVICE}")
 
 
@@ -87,18 +90,17 @@ def show_loading(runs: Sequence[LoadingRun], fit: LoadingFit, console: Console) 
     )
 
 
-def as_json(samples: Samples, training: TrainingFit | None, loading: LoadingFit | None) -> Any:
+def as_json(samples: Samples, training: Sequence[TrainingFit], loading: LoadingFit | None) -> Any:
     """Return all figures for programs."""
     body: dict[str, Any] = {
         "machine": samples.machine,
         "device": samples.device,
         "skipped": samples.skipped,
     }
-    if training is not None:
+    if training:
         body["training"] = {
             "runs": [asdict(run) for run in samples.training],
-            **asdict(training),
-            "best": training.best.model,
+            "fits": [{**asdict(fit), "best": fit.best.model, "good": fit.good} for fit in training],
         }
     if loading is not None:
         body["loading"] = {"runs": [asdict(run) for run in samples.loading], **asdict(loading)}

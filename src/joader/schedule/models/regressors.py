@@ -51,8 +51,8 @@ def predictor(name: str, rows: Array, times: Array) -> Callable[[Array], Any]:
     scale[scale == 0.0] = 1.0
     least = float(times.min()) / 10  # a line may cross zero; a time cannot
     models: dict[str, Any] = {
-        "linear": lambda: LinearRegression(positive=True),
-        "polynomial": lambda: make_pipeline(PolynomialFeatures(2), LinearRegression(positive=True)),
+        "linear": lambda: LinearRegression(),
+        "polynomial": lambda: make_pipeline(PolynomialFeatures(2), LinearRegression()),
         "nearest neighbors": lambda: make_pipeline(
             StandardScaler(), KNeighborsRegressor(min(3, len(times)), weights="distance")
         ),

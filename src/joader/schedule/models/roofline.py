@@ -1,12 +1,13 @@
 """How long a step takes, operation by operation: ours, beside A-Dloader's formula.
 
-An operation takes as long as its arithmetic or its bytes take, whichever is longer, and never less
-than it takes to start one:
+Operations with arithmetic (convolutions, products of matrices) take time for their flops and their
+bytes; all others (activations, normalizations, updates) only move bytes. None takes less than it
+takes to start one:
 
-    step = Σ count · max(flops·b / F, (bytes·b + fixed) / W, L) + C
+    step = Σ max(F·flops·b + A·(bytes·b + fixed), L) + Σ max(W·(bytes·b + fixed), S) + C
 
 So the same flops cost more in narrow layers, which is what one coefficient for all flops cannot
-say. Four numbers are fitted, all of the machine and none of a network: F, W, L, C.
+say. The six numbers are of the machine, and none of a network.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +21,7 @@ from joader.schedule.models.runs import Architecture, TrainingRun
 
 Array = NDArray[np.float64]
 
-_LEAST_RUNS = 4
+_LEAST_RUNS = 6
 # Steps of the search, in natural logarithms: first by large factors, in the end by 1 %.
 _STEPS = (2.0, 1.0, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01)
 _MOST_ROUNDS = 200
@@ -28,12 +29,14 @@ _MOST_ROUNDS = 200
 
 @dataclass(frozen=True)
 class Roofline:
-    """What the machine takes for a flop, a byte, an operation, and a step, in seconds."""
+    """What the machine takes, in seconds."""
 
-    flop_s: float
-    byte_s: float
-    operation_s: float
-    fixed_s: float
+    flop_s: float  # F
+    arithmetic_byte_s: float  # A: per byte of an operation with arithmetic
+    arithmetic_s: float  # L: for one such operation, at least
+    byte_s: float  # W: per byte of another
+    other_s: float  # S: for one such, at least
+    fixed_s: float  # C: per step
 
     def step_s(self, run: TrainingRun, architecture: Architecture) -> float:
         """Return how long a step takes."""
@@ -56,8 +59,14 @@ class _Work:
 
     def steps_s(self, model: Roofline) -> Array:
         """Return how long a step of each run takes."""
-        work_s = np.maximum(self.flops * model.flop_s, self.size_bytes * model.byte_s)
-        return self.per_run(np.maximum(work_s, model.operation_s)) + model.fixed_s
+        work_s = self.flops * model.flop_s + self.size_bytes * model.arithmetic_byte_s
+        moved_s = self.size_bytes * model.byte_s
+        each_s = np.where(
+            self.flops > 0.0,
+            np.maximum(work_s, model.arithmetic_s),
+            np.maximum(moved_s, model.other_s),
+        )
+        return self.per_run(each_s) + model.fixed_s
 
     def per_run(self, of_each: Array) -> Array:
         """Return the sum over all operations of each run."""
@@ -85,7 +94,8 @@ def _start(work: _Work, times: Array, part: float) -> Array:
     """Return numbers with which each kind of work takes so much of the time at most."""
     kinds = (work.flops, work.size_bytes, np.ones_like(work.flops))
     most = [float((times / np.maximum(work.per_run(kind), 1.0)).min()) for kind in kinds]
-    return np.log((*(part * one for one in most), 0.01 * float(times.min())))
+    flop_s, byte_s, operation_s = (part * one for one in most)
+    return np.log((flop_s, byte_s, operation_s, byte_s, operation_s, 0.01 * float(times.min())))
 
 
 def _downhill(error: Callable[[Array], float], start: Array) -> Array:
