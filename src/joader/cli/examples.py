@@ -10,7 +10,7 @@ EXAMPLES = {
     "jobs": "joader jobs\n  joader jobs train.py --json\n  joader jobs train.py --weight 2",
     "policy": "joader policy\n  joader policy throughput",
     "simulate": "joader simulate --random 8",
-    "profile": "joader profile --quick\n  joader profile data/train --only loading --plot rows.svg",
+    "profile": "joader profile --quick\n  joader profile train.py --only loading --plot rows.svg",
     "dashboard": "joader dashboard\n  joader dashboard --save run.html",
     "doctor": "joader doctor || echo 'not ready'",
     "bench": "joader bench --seconds 5 train.py --epochs 1\n  joader bench data/train.parquet",

@@ -12,10 +12,12 @@ def add_profile(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         help="measure this machine, and fit models of how fast it trains and loads",
         description="Train small networks for moments and read rows with 1, 2, … workers; then fit "
         "A-Dloader's models, and print how far they are from runs that they have not seen. A "
-        "dataset is a path or the name of a table; without it, pictures are made. It takes two to "
-        "five minutes.",
+        "dataset is a path or the name of a table; of a script, the first dataset that it iterates "
+        "over is taken, and its recipe is known to daemons from then on. Without either, pictures "
+        "are made. It takes two to five minutes.",
     )
-    command.add_argument("what", nargs="?", metavar="DATASET", help="whose rows are read")
+    command.add_argument("what", nargs="?", metavar="DATASET_OR_SCRIPT", help="whose rows are read")
+    command.add_argument("arguments", nargs="*", help="of the script, after --")
     command.add_argument("--quick", action="store_true", help="few runs: half a minute")
     command.add_argument("--only", choices=_ONLY, help="of the two kinds of runs")
     command.add_argument("--device", choices=("auto", "cuda", "cpu"), default="auto")
@@ -30,7 +32,13 @@ def add_profile(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     )
     command.add_argument("--seconds", type=_seconds, default=0.0, help="per run")
     command.add_argument("--collect", metavar="FILE", help="measure only, and keep the runs")
-    command.add_argument("--fit", metavar="FILE", help="fit only, to runs that were kept")
+    command.add_argument(
+        "--fit",
+        metavar="FILE",
+        nargs="?",
+        const="",
+        help="fit only, to runs that were kept (without FILE: the last of this machine)",
+    )
     command.add_argument(
         "--json",
         metavar="FILE",
@@ -54,6 +62,7 @@ def _profile(options: argparse.Namespace) -> int:
 
     plan = Plan(
         what=options.what,
+        arguments=options.arguments,
         device=options.device,
         architectures=options.architectures,
         batches=options.batches,

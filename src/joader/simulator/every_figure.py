@@ -4,7 +4,9 @@ from joader.simulator.appendix import FIGURES
 from joader.simulator.papers import (
     adloader_contention,
     adloader_dynamic,
+    adloader_fig5,
     adloader_static,
+    adloader_table1,
     joader_fig5,
     joader_fig6,
     joader_fig7a,
@@ -33,6 +35,7 @@ JOADER = (
     joader_io.FIGURE,
 )
 ADLOADER = (adloader_static.FIGURE, adloader_dynamic.FIGURE, adloader_contention.FIGURE)
+MODELS = (adloader_table1.FIGURE, adloader_fig5.FIGURE)
 LOBSTER = (
     lobster_reuse.FIGURE,
     lobster_hits.FIGURE,
@@ -49,6 +52,6 @@ LOCALITY = (
 )
 OF_THE_PAPERS = {
     **FIGURES,
-    **{figure.name: figure for figure in (*JOADER, *ADLOADER, *LOBSTER, *LOCALITY)},
+    **{figure.name: figure for figure in (*JOADER, *ADLOADER, *MODELS, *LOBSTER, *LOCALITY)},
 }
 EVERY_FIGURE = {**OF_THE_PAPERS, STREAMS.name: STREAMS}

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from joader.cli.console import Console
-from joader.cli.profile import loading_runs
+from joader.cli.profile import loading_runs, scripts
 from joader.cli.profile.architectures import checked_names
 from joader.cli.profile.loading_runs import Rows
 from joader.cli.profile.samples import Samples
@@ -32,7 +32,8 @@ _LOADING_TIMES = 2  # each number of workers is measured so often
 class Plan:
     """What is measured."""
 
-    what: str | None = None  # a path or table; None: pictures that are made for it
+    what: str | None = None  # a path, table or script; None: pictures that are made for it
+    arguments: list[str] = field(default_factory=list)  # of the script
     device: str = "auto"
     architectures: list[str] = field(default_factory=list)
     batches: list[int] = field(default_factory=list)
@@ -41,6 +42,11 @@ class Plan:
     training: bool = True
     loading: bool = True
     quick: bool = False
+
+    @property
+    def script(self) -> str:
+        """The script whose rows are read; "": none."""
+        return self.what if self.what is not None and self.what.endswith(".py") else ""
 
 
 @dataclass
@@ -80,9 +86,13 @@ def collect(plan: Plan, console: Console) -> Samples:
             progress.update(task, advance=1, description=doing)
 
         if plan.loading:
-            rows = _rows(plan.what, stack)
             seconds = plan.seconds or (0.5 if plan.quick else 1.0)
-            _load(found, rows, workers * times, seconds, tick)
+            if plan.script:
+                progress.update(task, description=f"rows of {plan.what}")
+                found.loading += scripts.load(plan.script, plan.arguments, workers * times, seconds)
+                progress.update(task, advance=len(workers) * times)
+            else:
+                _load(found, _rows(plan.what, stack), workers * times, seconds, tick)
         if plan.training:
             seconds = plan.seconds or (0.1 if plan.quick else 0.25)
             _train(found, names, batches, device, seconds, tick)

@@ -20,7 +20,8 @@ ASKED_R_SQUARED, ASKED_ERROR = 0.9, 0.1
 FORMULA, ROOFLINE = "formula 6", "roofline"
 _SEED = 0
 _LEAST_KINDS = 3
-_LEAST_RUNS = 12  # two of five are held out, and six numbers are fitted to the others
+_LEAST_LOADING_RUNS = 8  # R² of fewer than three runs says nothing
+_LEAST_RUNS = 12  # two of five are held out, and seven numbers are fitted to the others
 
 Predict = Callable[[Sequence[int], Sequence[int]], list[float]]  # learned, held out -> rates
 
@@ -111,7 +112,7 @@ def fit_loading(runs: Sequence[LoadingRun]) -> LoadingFit:
     measured = [run.rows_per_s for run in runs]
     fitted = accuracy([model.rows_per_s(run.workers) for run in runs], measured)
     worth: list[tuple[str, Accuracy]] = []
-    if len({run.workers for run in runs}) >= _LEAST_KINDS:
+    if len({run.workers for run in runs}) >= _LEAST_KINDS and len(runs) >= _LEAST_LOADING_RUNS:
         learned, held = parts(len(runs), _SEED)
         three = loading_rate.fit([runs[place] for place in learned])
         said = [three.rows_per_s(runs[place].workers) for place in held]

@@ -3,15 +3,18 @@
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from joader.cli.console import Console, write
 from joader.cli.files import check_writable, write_text
 from joader.cli.plot import check_plot_path
+from joader.cli.profile import scripts
 from joader.cli.profile.collecting import Plan, collect
 from joader.cli.profile.figure import draw
 from joader.cli.profile.fitting import LoadingFit, TrainingFit, fit_loading, fit_training
 from joader.cli.profile.report import as_json, show_loading, show_training
 from joader.cli.profile.samples import Samples, read_samples, write_samples
+from joader.daemon.experience_file import experience_path
 from joader.daemon.fingerprint import machine_in_words
 from joader.errors import BadArgument
 
@@ -31,7 +34,7 @@ def profile(
         raise BadArgument("--plot needs the models: leave --collect out, or plot with --fit")
     _check_outputs(json_path, plots, collect_to)
     console = Console(stderr=json_path == "-", highlight=False)
-    samples = read_samples(fit_from) if fit_from is not None else collect(plan, console)
+    samples = _samples(plan, fit_from, console)
     for reason in samples.skipped:
         console.print_plain(f"left out: {reason}")
     if collect_to is not None:
@@ -41,11 +44,42 @@ def profile(
             f"{collect_to}\nfit models to them with: joader profile --fit {collect_to}"
         )
         return 0
+    if fit_from is None:
+        _keep(samples, console)
     training = fit_training(samples) if samples.training else []
     loading = fit_loading(samples.loading) if samples.loading else None
     _show(samples, training, loading, console)
     _write(samples, training, loading, json_path, plots, console)
+    if fit_from is None and plan.script and plan.loading:
+        with console.status(f"letting a daemon learn {plan.script}"):
+            learned = scripts.teach(plan.script, plan.arguments)
+        said = "its next run starts with it" if learned else "nothing was learned of it"
+        console.print_plain(f"{plan.script}: {said}")
     return 0
+
+
+def _samples(plan: Plan, fit_from: str | None, console: Console) -> Samples:
+    if fit_from is None:
+        return collect(plan, console)
+    if fit_from:
+        return read_samples(fit_from)
+    if not kept_path().exists():
+        raise BadArgument("no runs of this machine are kept; `joader profile` measures them")
+    return read_samples(str(kept_path()))
+
+
+def kept_path() -> Path:
+    """Return where the last runs of this machine lie."""
+    return experience_path().with_suffix(".runs.json")
+
+
+def _keep(samples: Samples, console: Console) -> None:
+    """Keep the runs of this machine for another look; without a folder for it, say so."""
+    try:
+        kept_path().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_samples(samples, str(kept_path()))
+    except (OSError, BadArgument) as error:
+        console.print_plain(f"the runs are not kept: {error}")
 
 
 def _check_outputs(json_path: str | None, plots: Sequence[str], collect_to: str | None) -> None:
@@ -64,7 +98,7 @@ def _show(
     console.print_plain("Machine: " + ", ".join(words))
     here = machine_in_words()
     if {name: samples.machine.get(name) for name in here} != here:
-        console.print_plain("  not this machine: its models are shown, and not kept here")
+        console.print_plain("  not this machine: its models are shown, and say nothing of this one")
     if training:
         show_training(samples, training, console)
     if loading is not None:

@@ -16,7 +16,8 @@ from joader.schedule.models.accuracy import Accuracy, accuracy
 
 Array = NDArray[np.float64]
 
-NAMES = ("linear", "polynomial", "nearest neighbors", "random forest")
+# The last two are of the nearest neighbors, and a random forest.
+NAMES = ("linear", "polynomial", "neighbors", "forest")
 _SEED = 0
 
 
@@ -49,14 +50,14 @@ def predictor(name: str, rows: Array, times: Array) -> Callable[[Array], Any]:
     weights = 1.0 / times**2
     scale = np.abs(rows).max(axis=0)
     scale[scale == 0.0] = 1.0
-    least = float(times.min()) / 10  # a line may cross zero; a time cannot
+    least = float(times.min()) / 2  # a line may cross zero; a time cannot
     models: dict[str, Any] = {
         "linear": lambda: LinearRegression(),
         "polynomial": lambda: make_pipeline(PolynomialFeatures(2), LinearRegression()),
-        "nearest neighbors": lambda: make_pipeline(
+        "neighbors": lambda: make_pipeline(
             StandardScaler(), KNeighborsRegressor(min(3, len(times)), weights="distance")
         ),
-        "random forest": lambda: RandomForestRegressor(random_state=_SEED),
+        "forest": lambda: RandomForestRegressor(random_state=_SEED),
     }
     model = models[name]()
     match name:
@@ -64,7 +65,7 @@ def predictor(name: str, rows: Array, times: Array) -> Callable[[Array], Any]:
             model.fit(rows / scale, times, sample_weight=weights)
         case "polynomial":
             model.fit(rows / scale, times, linearregression__sample_weight=weights)
-        case "random forest":
+        case "forest":
             model.fit(rows / scale, times, sample_weight=weights)
         case _:
             model.fit(rows / scale, times)

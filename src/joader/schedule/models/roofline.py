@@ -1,13 +1,14 @@
 """How long a step takes, operation by operation: ours, beside A-Dloader's formula.
 
 Operations with arithmetic (convolutions, products of matrices) take time for their flops and their
-bytes; all others (activations, normalizations, updates) only move bytes. None takes less than it
-takes to start one:
+bytes; all others (activations, normalizations, updates) only move bytes; none is done in no time:
 
-    step = Σ max(F·flops·b + A·(bytes·b + fixed), L) + Σ max(W·(bytes·b + fixed), S) + C
+    device = Σ max(F·flops·b + A·(bytes·b + fixed), L) + Σ max(W·(bytes·b + fixed), S)
+    step   = max(device, Q·operations) + C
 
-So the same flops cost more in narrow layers, which is what one coefficient for all flops cannot
-say. The six numbers are of the machine, and none of a network.
+A GPU works off what a processor has queued, so a step takes no less than queueing all of it. The
+same flops cost more in narrow layers, which is what one coefficient for all flops cannot say. The
+seven numbers are of the machine, and none of a network.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,7 @@ from joader.schedule.models.runs import Architecture, TrainingRun
 
 Array = NDArray[np.float64]
 
-_LEAST_RUNS = 6
+_LEAST_RUNS = 7
 # Steps of the search, in natural logarithms: first by large factors, in the end by 1 %.
 _STEPS = (2.0, 1.0, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01)
 _MOST_ROUNDS = 200
@@ -36,6 +37,7 @@ class Roofline:
     arithmetic_s: float  # L: for one such operation, at least
     byte_s: float  # W: per byte of another
     other_s: float  # S: for one such, at least
+    queue_s: float  # Q: to queue one of either
     fixed_s: float  # C: per step
 
     def step_s(self, run: TrainingRun, architecture: Architecture) -> float:
@@ -56,6 +58,7 @@ class _Work:
         self.flops = flops * batches
         self.size_bytes = sample_bytes * batches + fixed_bytes
         self._begins = np.cumsum([0, *lengths[:-1]])
+        self.operations = self.per_run(np.ones_like(self.flops))
 
     def steps_s(self, model: Roofline) -> Array:
         """Return how long a step of each run takes."""
@@ -66,7 +69,8 @@ class _Work:
             np.maximum(work_s, model.arithmetic_s),
             np.maximum(moved_s, model.other_s),
         )
-        return self.per_run(each_s) + model.fixed_s
+        queue_s = model.queue_s * self.operations
+        return np.maximum(self.per_run(each_s), queue_s) + model.fixed_s
 
     def per_run(self, of_each: Array) -> Array:
         """Return the sum over all operations of each run."""
@@ -95,7 +99,8 @@ def _start(work: _Work, times: Array, part: float) -> Array:
     kinds = (work.flops, work.size_bytes, np.ones_like(work.flops))
     most = [float((times / np.maximum(work.per_run(kind), 1.0)).min()) for kind in kinds]
     flop_s, byte_s, operation_s = (part * one for one in most)
-    return np.log((flop_s, byte_s, operation_s, byte_s, operation_s, 0.01 * float(times.min())))
+    both = (flop_s, byte_s, operation_s, byte_s, operation_s)
+    return np.log((*both, operation_s, 0.01 * float(times.min())))
 
 
 def _downhill(error: Callable[[Array], float], start: Array) -> Array:
