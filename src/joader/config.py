@@ -5,8 +5,8 @@ JOADER_RUNTIME   the folder for socket, lock and log, instead of the user's runt
 JOADER_IDLE_S    seconds without a job after which a daemon that a job started ends; 0: never
 JOADER_LOG_FORMAT  of a daemon's log: "text" or "json", a line of JSON per event
 JOADER_QUIET     1: no line at the end of a job about what it saved
-JOADER_CACHE     the folder for rebuildable files (indexes, what is known of recipes), instead of the
-                 user's cache folder
+JOADER_CACHE     the folder for rebuildable files (indexes, what is known of recipes), instead of
+                 the user's cache folder
 JOADER_CATALOG   the folder for named tables, instead of the user's data folder
 """
 

@@ -12,11 +12,11 @@ from joader.cli.profile.architectures import KINDS, checked_names, of_the_paper
 from joader.cli.profile.samples import Samples, read_samples, write_samples
 from joader.daemon.fingerprint import machine_in_words
 from joader.errors import BadArgument
-from joader.schedule.models.roofline import Roofline
 from joader.schedule.models.runs import Architecture, LoadingRun, Operation, TrainingRun
+from joader.schedule.models.step_time import StepTime
 
-TRUE = Roofline(1e-13, 4e-13, 2e-5, 5e-13, 8e-6, 1e-5, 1e-4)
-PAPERS = [name for name in KINDS if of_the_paper(name)][:6]
+TRUE = StepTime(1e-13, 4e-13, 1e-11, 2e-5, 5e-13, 8e-6, 3e-5, 1e-4)
+PAPERS = [name for name in KINDS if of_the_paper(name)][:8]
 
 
 def architecture(name: str, seed: int) -> Architecture:
@@ -59,8 +59,8 @@ def test_models_are_fitted_and_what_they_are_worth_is_printed(
     plot = tmp_path / "rows.svg"
     assert main(["profile", "--fit", str(kept), "--plot", str(plot)]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "24 runs, 6 architectures, 4 batch sizes" in text
-    assert "roofline is best for an unknown one" in text
+    assert "32 runs, 8 architectures, 4 batch sizes" in text
+    assert "operations is best for an unknown one" in text
     assert "good enough" in text
     assert "not good enough" not in text
     assert "α₁·n and α₃" in text
@@ -75,7 +75,7 @@ def test_programs_get_the_same_as_json(kept: Path, capsys: pytest.CaptureFixture
     found = json.loads(capsys.readouterr().out)
     (fit,) = found["training"]["fits"]
     assert fit["good"]
-    assert fit["best"] == "roofline"
+    assert fit["best"] == "operations"
     assert len(fit["worth"][0]["by_kind"]) == len(PAPERS)
     assert next(one["name"] for one in found["loading"]["model"]["stages"]) == "free"
 

@@ -9,19 +9,19 @@ import numpy as np
 from joader.cli.profile.architectures import of_the_paper
 from joader.cli.profile.samples import Samples
 from joader.errors import BadArgument
-from joader.schedule.models import loading_rate, regressors, roofline, training_rate
+from joader.schedule.models import loading_rate, regressors, step_time, training_rate
 from joader.schedule.models.accuracy import Accuracy, accuracy, one_kind_out, parts
 from joader.schedule.models.loading_rate import LoadingRate
-from joader.schedule.models.roofline import Roofline
 from joader.schedule.models.runs import Architecture, LoadingRun, TrainingRun
+from joader.schedule.models.step_time import StepTime
 from joader.schedule.models.training_rate import TrainingRate
 
 ASKED_R_SQUARED, ASKED_ERROR = 0.9, 0.1
-FORMULA, ROOFLINE = "formula 6", "roofline"
+FORMULA, OPERATIONS = "formula 6", "operations"
 _SEED = 0
 _LEAST_KINDS = 3
 _LEAST_LOADING_RUNS = 8  # R² of fewer than three runs says nothing
-_LEAST_RUNS = 12  # two of five are held out, and seven numbers are fitted to the others
+_LEAST_RUNS = 12  # two of five are held out, and eight numbers are fitted to the others
 
 Predict = Callable[[Sequence[int], Sequence[int]], list[float]]  # learned, held out -> rates
 
@@ -43,7 +43,7 @@ class TrainingFit:
     networks: str
     runs: int
     formula: TrainingRate
-    roofline: Roofline
+    step_time: StepTime
     worth: tuple[Worth, ...]
 
     @property
@@ -90,8 +90,8 @@ def fit_training(samples: Samples) -> list[TrainingFit]:
 def _fit_training(
     networks: str, runs: Sequence[TrainingRun], known: Mapping[str, Architecture]
 ) -> TrainingFit:
-    """Fit formula 6, the roofline and the four regressors, if scikit-learn is there."""
-    models = {FORMULA: _formula(runs, known), ROOFLINE: _roofline(runs, known)}
+    """Fit formula 6, our own and the four regressors, if scikit-learn is there."""
+    models = {FORMULA: _formula(runs, known), OPERATIONS: _operations(runs, known)}
     if find_spec("sklearn") is not None:
         rows = training_rate.features(runs, known)
         times = np.array([run.step_s for run in runs])
@@ -101,7 +101,7 @@ def _fit_training(
         networks,
         len(runs),
         training_rate.fit(runs, known),
-        roofline.fit(runs, known),
+        step_time.fit(runs, known),
         tuple(_worth(name, runs, predict) for name, predict in models.items()),
     )
 
@@ -148,9 +148,9 @@ def _formula(runs: Sequence[TrainingRun], known: Mapping[str, Architecture]) -> 
     return predict
 
 
-def _roofline(runs: Sequence[TrainingRun], known: Mapping[str, Architecture]) -> Predict:
+def _operations(runs: Sequence[TrainingRun], known: Mapping[str, Architecture]) -> Predict:
     def predict(learned: Sequence[int], held: Sequence[int]) -> list[float]:
-        model = roofline.fit([runs[place] for place in learned], known)
+        model = step_time.fit([runs[place] for place in learned], known)
         return [1.0 / model.step_s(runs[p], known[runs[p].architecture]) for p in held]
 
     return predict

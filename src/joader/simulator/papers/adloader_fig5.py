@@ -24,12 +24,12 @@ def rows(seed: int, effort: Effort, tick: Tick) -> Iterator[Row]:
     for workers in sorted({run.workers for run in LOADING}):
         paper = loading(workers * THREADS / PROCESSORS) / loading(THREADS / PROCESSORS)
         yield Row(
-            case="one machine",
+            case="measured",
             x=workers / PROCESSORS,
             paper=paper,
             ours=_mean(workers) / alone,
             baseline=model.rows_per_s(workers) / alone,
-            unit="times the rows/s of one worker per 1/processors",
+            unit="times the rows/s of one worker",
         )
         tick()
 

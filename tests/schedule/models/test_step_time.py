@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from joader.errors import BadArgument
-from joader.schedule.models.roofline import Roofline, fit
 from joader.schedule.models.runs import Architecture, Operation, TrainingRun
+from joader.schedule.models.step_time import StepTime, fit
 
-TRUE = Roofline(1e-13, 4e-13, 2e-5, 5e-13, 8e-6, 1e-5, 1e-4)
+TRUE = StepTime(1e-13, 4e-13, 1e-11, 2e-5, 5e-13, 8e-6, 3e-5, 1e-4)
 
 
 def architecture(name: str, seed: int) -> Architecture:
@@ -24,7 +24,7 @@ def architecture(name: str, seed: int) -> Architecture:
     return Architecture(name, 1000, operations)
 
 
-KINDS = {f"{n}": architecture(f"{n}", n) for n in range(10)}
+KINDS = {f"{n}": architecture(f"{n}", n) for n in range(12)}
 
 
 def runs(noise: float = 0.0) -> list[TrainingRun]:
@@ -41,11 +41,17 @@ def runs(noise: float = 0.0) -> list[TrainingRun]:
 
 
 def test_a_step_is_the_sum_of_what_each_operation_takes() -> None:
-    model = Roofline(1.0, 2.0, 50.0, 10.0, 5.0, 30.0, 100.0)
+    model = StepTime(1.0, 2.0, 30.0, 50.0, 10.0, 5.0, 60.0, 100.0)
     kind = Architecture("a", 1, (Operation(2, 30.0, 1.0, 3.0), Operation(1, 0.0, 0.0, 7.0)))
-    tiny = Architecture("b", 1, (Operation(3, 0.0, 0.1, 0.0), Operation(2, 1.0, 0.0, 0.0)))
-    assert model.step_s(TrainingRun("a", 2, 1.0), kind) == 2 * (60.0 + 10.0) + 70.0 + 100.0
-    assert model.step_s(TrainingRun("b", 2, 1.0), tiny) == 5 * 30.0 + 100.0  # queueing
+    # flops 60, bytes 5, narrow 2·1²/30, twice; then 7 bytes.
+    arithmetic = 2 * (60.0 + 10.0 + 2.0 + 50.0)
+    assert model.step_s(TrainingRun("a", 2, 1.0), kind) == arithmetic + 75.0 + 100.0
+
+
+def test_a_step_takes_no_less_than_queueing_its_operations() -> None:
+    model = StepTime(1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 60.0, 100.0)
+    kind = Architecture("a", 1, (Operation(3, 0.0, 0.1, 0.0),))
+    assert model.step_s(TrainingRun("a", 2, 1.0), kind) == 3 * 60.0 + 100.0
 
 
 def test_an_architecture_that_was_never_seen_is_predicted_within_a_few_percent() -> None:
@@ -58,4 +64,4 @@ def test_an_architecture_that_was_never_seen_is_predicted_within_a_few_percent()
 
 def test_too_few_runs_are_refused() -> None:
     with pytest.raises(BadArgument, match="too few"):
-        fit(runs()[:6], KINDS)
+        fit(runs()[:7], KINDS)
