@@ -200,6 +200,6 @@ def test_training_is_measured_and_operations_are_counted(tmp_path: Path) -> None
     weights = [768 * 256, *[256 * 256] * 4, 256 * 100]
     assert found.parameters == sum(weights) + 5 * 256 + 100
     assert found.flops == pytest.approx(6 * sum(weights) - 2 * weights[0])
-    few, many = (trainer.run(batch, 0.02).step_s for batch in (2, 256))
+    few, many = (trainer.run(batch, 0.02).step_s for batch in (2, 512))
     assert 0.0 < few < many
     assert msgspec.json.decode(msgspec.json.encode(found), type=Architecture) == found

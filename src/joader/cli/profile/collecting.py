@@ -124,10 +124,6 @@ def _train(
 
     from joader.cli.profile.training_runs import Trainer
 
-    if device == "cpu":
-        # Several wait for each other after each operation: beside other programs that takes 100
-        # times as long, and says nothing of the machine.
-        torch.set_num_threads(1)
     for name in names:
         trainer = Trainer(name, device)
         found.architectures.append(trainer.architecture)

@@ -95,7 +95,7 @@ def _show(
     samples: Samples, training: Sequence[TrainingFit], loading: LoadingFit | None, console: Console
 ) -> None:
     words = [f"{name} {value}" for name, value in samples.machine.items()]
-    console.print_plain("Machine: " + ", ".join(words))
+    console.print("Machine: " + ", ".join(words), markup=False)
     here = machine_in_words()
     if {name: samples.machine.get(name) for name in here} != here:
         console.print_plain("  not this machine: its models are shown, and say nothing of this one")

@@ -29,9 +29,10 @@ def show_training(samples: Samples, fits: Sequence[TrainingFit], console: Consol
     """Print how well steps are predicted."""
     kinds = len({run.architecture for run in samples.training})
     batches = len({run.batch for run in samples.training})
-    console.print_plain(
+    _say(
+        console,
         f"\nTraining: {len(samples.training)} runs, {kinds} architectures, {batches} batch sizes, "
-        f"on {samples.machine.get('trained on', samples.device)}, data on the device"
+        f"on {samples.machine.get('trained on', samples.device)}, data on the device",
     )
     table = Table(box=None, pad_edge=False)
     table.add_column("model of batches/s")
@@ -42,30 +43,32 @@ def show_training(samples: Samples, fits: Sequence[TrainingFit], console: Consol
         for one in fit.worth:
             table.add_row(f"  {one.model}", *_cells(one.at_random), *_cells(one.whole))
     console.print(table)
-    console.print_plain(
-        "  R² and median relative error on two of five runs, held out at random; (whole): each\n"
-        "  architecture in turn held out with all its runs, all of them together"
+    _say(
+        console,
+        "  R² and median relative error on two of five runs, held out at random; (whole): each "
+        "architecture in turn held out with all its runs, all of them together",
     )
     for fit in fits:
         best = fit.best
         if best.whole is not None:
             worst = sorted(best.by_kind.items(), key=lambda one: one[1], reverse=True)[:3]
-            console.print_plain(
+            _say(
+                console,
                 f"  {fit.networks}: {best.model} is best for an unknown one, R² "
                 f"{best.whole.r_squared:.3f}, error {best.whole.median_error:.1%}: "
                 f"{'good' if fit.good else 'not good'} enough (R² ≥ {ASKED_R_SQUARED}, error ≤ "
                 f"{ASKED_ERROR:.0%}); worst: "
-                + ", ".join(f"{name} {error:.0%}" for name, error in worst)
+                + ", ".join(f"{name} {error:.0%}" for name, error in worst),
             )
     if len(fits[0].worth) == 2:
-        console.print_plain(f"  {NO_SKLEARN}")
+        _say(console, f"  {NO_SKLEARN}")
     if not fits[0].formula.separate:
-        console.print_plain(f"  {ONE_DEVICE}")
+        _say(console, f"  {ONE_DEVICE}")
 
 
 def show_loading(runs: Sequence[LoadingRun], fit: LoadingFit, console: Console) -> None:
     """Print what so many workers load."""
-    console.print_plain(f"\nLoading: {runs[0].recipe}, {runs[0].sample_bytes:,} bytes a sample")
+    _say(console, f"\nLoading: {runs[0].recipe}, {runs[0].sample_bytes:,} bytes a sample")
     table = Table(box=None, pad_edge=False)
     for heading in ("workers", "rows/s", "model", "stage", "1/R ms", "1/U ms"):
         table.add_column(heading, justify="left" if heading == "stage" else "right")
@@ -80,13 +83,14 @@ def show_loading(runs: Sequence[LoadingRun], fit: LoadingFit, console: Console) 
         )
     console.print(table)
     for name, one in (("three stages, on what they were fitted to", fit.fitted), *fit.worth):
-        console.print_plain(f"  {name}: R² {one.r_squared:.3f}, error {one.median_error:.1%}")
+        _say(console, f"  {name}: R² {one.r_squared:.3f}, error {one.median_error:.1%}")
     models = portfolio.fit(runs)
     most = max(run.workers for run in runs)
     peak = models.peak(runs[0].recipe, runs[0].sample_bytes, most)
-    console.print_plain(
+    _say(
+        console,
         f"  {peak} workers reach the peak within 2 %; 1/R is the time a row waits for storage, 1/U "
-        "the rest, both timed"
+        "the rest, both timed",
     )
 
 
@@ -105,6 +109,11 @@ def as_json(samples: Samples, training: Sequence[TrainingFit], loading: LoadingF
     if loading is not None:
         body["loading"] = {"runs": [asdict(run) for run in samples.loading], **asdict(loading)}
     return body
+
+
+def _say(console: Console, text: str) -> None:
+    """Print a line for people, wrapped between words."""
+    console.print(text, markup=False, highlight=False)
 
 
 def _cells(one: Accuracy | None) -> tuple[str, str]:

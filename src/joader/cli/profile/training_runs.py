@@ -29,6 +29,10 @@ class Trainer:
 
     def __init__(self, name: str, device: str) -> None:
         """Build it and count its operations."""
+        if device == "cpu":
+            # Several wait for each other after each operation: beside other programs that takes
+            # 100 times as long, and says nothing of the machine.
+            torch.set_num_threads(1)
         torch.manual_seed(0)
         self._name, self._device = name, device
         self._network = build(name, device)
