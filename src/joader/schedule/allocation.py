@@ -83,6 +83,7 @@ class Allocation:
         for code in set(accounts.recipes) - codes:
             del accounts.recipes[code]
             self._staff.knee.forget(code)
+            self._staff.storages.pop(code, None)
         kept = codes | set(self.demands)
         self._used = {one: rate for one, rate in self._used.items() if one in kept}
 

@@ -74,6 +74,7 @@ class Crew:
     jobs: set[int] = field(default_factory=set)
     most: int = 0  # how many workers it lends; 0: its share of the cores
     lends: bool = True  # it works for others, too
+    reads_ahead: bool = False  # its workers begin to read all rows that they have in hand
     nursery: bool = False  # it is here, and can bear workers
     ended: bool = False  # its last job has left
     reads_alone: bool = True  # no other crew has jobs with equal code
@@ -90,6 +91,13 @@ class Crew:
     def present(self) -> int:
         """How many workers there are, or will be in a moment, that take work."""
         return len(self.born) + sum(not (one.leaving or one.late) for one in self.workers)
+
+    @property
+    def in_flight(self) -> int:
+        """How many of its rows may be under way to a storage now."""
+        if not self.reads_ahead:
+            return len(self.at_work)  # a worker reads one at a time
+        return sum(len(one.busy) - len(one.unplaced) for one in self.at_work)
 
     @property
     def running(self) -> float:

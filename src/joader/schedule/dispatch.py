@@ -22,6 +22,7 @@ from joader.schedule.claims import Claims
 from joader.schedule.crew import Crew, Worker
 from joader.schedule.feeding import Feeding
 from joader.schedule.orders import own_parts_of, rows_of
+from joader.schedule.pace import KEEPS, KEEPS_READING_AHEAD
 from joader.schedule.policies import policy_of
 from joader.schedule.quota import Quota
 from joader.schedule.reports import Reports
@@ -85,7 +86,8 @@ class Dispatch:
         self._leave_at.pop(lent.ticket, None)
         crew.jobs.add(job)
         crew.most, crew.lends = lent.workers, lent.lends
-        crew.queue.shared.pace.wait_for_network(lent.waits)
+        crew.reads_ahead = lent.waits
+        crew.queue.shared.pace.keep(KEEPS_READING_AHEAD if lent.waits else KEEPS)
         self.staff.crew_of[job] = crew
         self.staff.timeout_s[job] = lent.timeout_s
         self.allocation.join(job, lent.weight, lent.team)

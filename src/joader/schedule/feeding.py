@@ -28,6 +28,7 @@ Not here: what each has had (accounts.py), whose orders come next in one crew (c
 make a chunk (pace.py).
 """
 
+from math import inf
 from typing import NamedTuple
 
 from joader.schedule.actions import AskForWorker
@@ -35,6 +36,7 @@ from joader.schedule.crew import Crew, Worker
 from joader.schedule.orders import Order
 from joader.schedule.pace import chunk_of
 from joader.schedule.staff import Staff
+from joader.schedule.stages import MOST_AHEAD, Stages
 
 # Comparisons and suspects go before all turns: jobs wait for each of them.
 _AT_ONCE = -1.0
@@ -68,6 +70,7 @@ class Feeding:
         self.active = float(cores)  # how many processors workers may keep busy
         self.beside_others = 0.0  # how many more may run beside programs that are not ours
         self._limit = self.active
+        self._stages = Stages(staff, cores)
         # Tickets of crews that may have no more workers, until somebody comes or goes: most of the
         # time something waits and all are there, and counting them in each turn is dear.
         self._full: set[str] = set()
@@ -78,6 +81,10 @@ class Feeding:
 
     def feed(self, now: float) -> None:
         """Hand out what waits, turn by turn, and have workers born for the rest."""
+        self._hand_out(now)
+        self._stages.pass_time(now)
+
+    def _hand_out(self, now: float) -> None:
         crews = self._staff.crews.values()
         waiting = [crew for crew in crews if crew.queue]
         if not waiting:
@@ -114,9 +121,12 @@ class Feeding:
             return None
         # All processors are busy, and one will not be for long: its worker goes on, if it can.
         busy = not self._fits(crew, load.running)
-        found = crew.next_worker(now, busy_first=busy)
+        room = self._stages.room(crew) if claim is claims.shared else inf
+        found = crew.next_worker(now, busy_first=busy or room <= 0.0)
         if found is None and claim is claims.shared:
             found = self._helper(crew)
+        if found is not None and room <= 0.0 and (room < 0.0 or crew.reads_ahead or not found.busy):
+            return None  # the storage has enough to do; a worker that has just read may read on
         spent_s = claim.account.spent_s
         if found is None or (busy and not found.busy and spent_s > load.most_spent_s):
             return None
@@ -168,6 +178,8 @@ class Feeding:
         share = -(-len(claims) // (len(crew.idle) + len(crew.short) + len(crew.born)))
         if worker.busy:  # it can wait for more: crumbs for each would cost more than they give
             share = max(share, most // 2)
+        if crew.reads_ahead:
+            most = int(min(most, MOST_AHEAD, max(1.0, self._stages.room(crew))))
         along = (
             claim is claims.shared
             and not claims.own_pace.heavy
@@ -195,6 +207,8 @@ class Feeding:
             return
         if crew.present and not self._fits(crew, self._load().computing):
             return  # there is work for more workers, and no processor for them
+        if crew.present and self._stages.room(crew) <= len(crew.born):
+            return  # … and their storage has enough to do
         may = self._may_bear(crew)
         if may <= 0:
             self._full.add(crew.ticket)

@@ -1,0 +1,88 @@
+"""Rows that wait and rows that compute: how many of each at once (Lobster's balance of stages).
+
+A stage is what a row does, not a thread that does it: it *waits* for a disk or a network, or it
+*computes*; workers measure which (wall time less processor time). So it works for a dataset that
+reads and decodes in one `__getitem__`, too. Rows computing at once are bounded by processors and
+their knee (feeding.py, knee.py). Rows waiting at once are bounded by what jobs have lent, by the
+memory that each has reserved for its sample, and by the knee of their storage.
+
+A worker that runs a dataset waits for one row at a time: more of them run while rows wait. joader's
+own storages read all rows that a worker has in hand (storage/expected.py): there it gets more rows,
+but no more than it can compute soon; others could do them.
+
+Storages are told apart by who reads them: recipes that read one storage climb each for itself. A
+recipe whose rows compute most of the time has no limit here.
+"""
+
+from math import ceil, inf
+
+from joader.schedule.crew import Crew
+from joader.schedule.pace import CHUNK_S, KEEPS_READING_AHEAD
+from joader.schedule.staff import Staff
+from joader.schedule.storage_knee import StorageKnee
+
+# Rows whose workers compute less than this part of their time wait; they do until it is more than
+# the other.
+_WAITS = 0.5
+_COMPUTES = 0.7
+# A worker reads so many rows ahead at most: a storage's threads in one process.
+MOST_AHEAD = 48
+# What it computes for those that it has read ahead takes no longer than so many chunks.
+_CHUNKS_AHEAD = 4
+
+
+class Stages:
+    """The rows of a staff that wait."""
+
+    def __init__(self, staff: Staff, cores: int) -> None:
+        """Limit what this staff has in flight, on a machine of so many cores."""
+        self._staff, self._cores = staff, cores
+
+    def room(self, crew: Crew) -> float:
+        """Return how many more rows of a crew's recipe may be in flight; below 0: fewer must."""
+        knee = self._staff.storages.get(crew.code)
+        return inf if knee is None else knee.limit - self._staff.in_flight(crew.code)
+
+    def pass_time(self, now: float) -> None:
+        """Note what is in flight from now on."""
+        staff, storages = self._staff, self._staff.storages
+        seen: set[str] = set()
+        for crew in staff.crews.values():
+            code, computing = crew.code, crew.queue.computing
+            if code in seen or not crew.jobs:
+                continue
+            if code not in storages:
+                if not crew.reads_ahead and not 0.0 < computing < _WAITS:
+                    continue
+                storages[code] = StorageKnee()
+            elif not crew.reads_ahead and computing > _COMPUTES:
+                del storages[code]
+                continue
+            seen.add(code)
+            group = [one for one in staff.crews.values() if one.code == code and one.jobs]
+            storages[code].pass_time(staff.in_flight(code), self._most(group), now)
+            if crew.reads_ahead:
+                self._read_ahead(group, storages[code].limit)
+
+    def _most(self, group: list[Crew]) -> int:
+        """Return how many rows the crews of one recipe could have in flight."""
+        if group[0].reads_ahead:
+            return sum(len(crew.workers) * _ahead(crew) for crew in group)
+        lent = [crew.most or self._cores for crew in group]
+        return min(sum(lent), max(self._cores, *lent))
+
+    def _read_ahead(self, group: list[Crew], limit: float) -> None:
+        """Let each worker have its part of what may be in flight."""
+        workers = sum(len(crew.workers) for crew in group)
+        for crew in group:
+            most = _ahead(crew)
+            mine = most if limit == inf else ceil(limit / max(1, workers))
+            crew.queue.shared.pace.keep(max(KEEPS_READING_AHEAD, min(most, mine)))
+
+
+def _ahead(crew: Crew) -> int:
+    """Return how many rows a worker may have read ahead."""
+    if not crew.paced:
+        return KEEPS_READING_AHEAD
+    soon = int(_CHUNKS_AHEAD * CHUNK_S / crew.queue.shared.pace.computing_s)
+    return max(KEEPS_READING_AHEAD, min(MOST_AHEAD, soon))
