@@ -21,10 +21,9 @@ _NEIGHBOR = 1.25
 _GAIN = 1 / 6
 # Fewer count as good if they give no less than this part of the most.
 _ENOUGH = 0.96
-# A rate of the held number is another one if it is so many times as much, or as little, twice in a
-# row; or once, if it is far off.
+# The rate of the held number has changed if it is so many times as much, or as little, twice in a
+# row: the first of them may be of a time before and after the change, and says nothing of either.
 _CHANGED = 1.3
-_FAR_OFF = 1.8
 # How much of a further measurement goes into the rate of the held number.
 _LEARNED = 0.3
 # How long the best number is held before its neighbors are tried.
@@ -40,6 +39,7 @@ class Climb:
         self.number = number  # in force: the best, or one that is tried
         self._best, self._rate, self._peak = number, 0.0, 0.0
         self._factor, self._up, self._turned, self._moved = 0.0, False, False, False
+        self._known: set[int] = set()  # numbers that this search has tried
         self._odd = 0  # how often in a row the held number gave something else
         self._held_s, self._hold_until = _HELD_S, 0.0
 
@@ -50,6 +50,7 @@ class Climb:
 
     def note(self, rate: float, most: int, now: float) -> None:
         """Note what the number in force gives; no number above `most` can be had."""
+        self.number = min(self.number, most)
         if not self._rate:
             self._begin(_FIRST, rate, up=False)
         elif self.searching:
@@ -61,6 +62,7 @@ class Climb:
     def _begin(self, factor: float, rate: float, up: bool) -> None:
         self._rate = self._peak = rate
         self._factor, self._up, self._turned, self._moved = factor, up, False, False
+        self._known = {self._best}
         self._odd = 0
 
     def _held(self, rate: float, now: float) -> bool:
@@ -68,7 +70,7 @@ class Climb:
         times = max(rate / self._rate, self._rate / max(rate, 1e-9))
         if times > _CHANGED:
             self._odd += 1
-            if self._odd < 2 and times < _FAR_OFF:
+            if self._odd < 2:
                 return False
             self._held_s = _HELD_S
             self._begin(_FIRST, rate, up=rate > self._rate)
@@ -111,7 +113,8 @@ class Climb:
                 number = min(most, ceil(self._best * self._factor))
             else:
                 number = max(1, floor(self._best / self._factor))
-            if number != self._best:
+            if number not in self._known:
+                self._known.add(number)
                 self.number = number
                 return
             self._turn()

@@ -52,8 +52,8 @@ class Dispatch:
         self.staff = Staff(cores)
         self._reports = Reports(self.staff)
         self._watch = Watch(self.staff, most_growth_bytes)
-        self._feeding = Feeding(self.staff, cores)
         self.allocation = Allocation(self.staff)
+        self._feeding = Feeding(self.staff, cores, self.allocation.demands)
         self._cores, self._cpu = cores, 1.0
         self._own_cores, self._most_cores = cores, max(cores, most_cores)
         self._homes: dict[str, tuple[str, int]] = {}  # by ticket: where its workers run
@@ -393,6 +393,8 @@ class Dispatch:
                 row_ms=1000 * crew.queue.shared.pace.computing_s,
                 row_s=paces[crew.code].known_s,
                 own_row_s=crew.queue.own_pace.known_s,
+                in_flight=crew.in_flight,
+                in_flight_most=self.staff.most_in_flight(crew.code),
             )
             for crew in self.staff.crews.values()
         )

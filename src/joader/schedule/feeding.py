@@ -28,11 +28,13 @@ Not here: what each has had (accounts.py), whose orders come next in one crew (c
 make a chunk (pace.py).
 """
 
+from collections.abc import Mapping
 from math import inf
 from typing import NamedTuple
 
 from joader.schedule.actions import AskForWorker
 from joader.schedule.crew import Crew, Worker
+from joader.schedule.demand import Demand
 from joader.schedule.orders import Order
 from joader.schedule.pace import chunk_of
 from joader.schedule.staff import Staff
@@ -40,6 +42,7 @@ from joader.schedule.stages import MOST_AHEAD, Stages
 
 # Comparisons and suspects go before all turns: jobs wait for each of them.
 _AT_ONCE = -1.0
+NO_DEMANDS: Mapping[int, Demand] = {}
 
 
 class Turn(NamedTuple):
@@ -64,13 +67,15 @@ class Load(NamedTuple):
 class Feeding:
     """Hands out what waits, for a staff."""
 
-    def __init__(self, staff: Staff, cores: int) -> None:
-        """Change this staff, on a machine of so many cores."""
+    def __init__(
+        self, staff: Staff, cores: int, demands: Mapping[int, Demand] = NO_DEMANDS
+    ) -> None:
+        """Change this staff, on a machine of so many cores; demands are jobs'."""
         self._staff, self._cores = staff, cores
         self.active = float(cores)  # how many processors workers may keep busy
         self.beside_others = 0.0  # how many more may run beside programs that are not ours
         self._limit = self.active
-        self._stages = Stages(staff, cores)
+        self._stages = Stages(staff, cores, demands)
         # Tickets of crews that may have no more workers, until somebody comes or goes: most of the
         # time something waits and all are there, and counting them in each turn is dear.
         self._full: set[str] = set()

@@ -59,6 +59,11 @@ class Staff:
         """Return how many rows of a recipe may be under way to their storage now."""
         return sum(crew.in_flight for crew in self.crews.values() if crew.code == code)
 
+    def most_in_flight(self, code: str) -> int:
+        """Return how many rows of a recipe may be under way at a time; 0: there is no limit."""
+        limit = self.storages[code].limit if code in self.storages else math.inf
+        return int(limit) if math.isfinite(limit) else 0
+
     @property
     def at_work(self) -> int:
         """How many workers have something to do."""

@@ -14,9 +14,11 @@ Storages are told apart by who reads them: recipes that read one storage climb e
 recipe whose rows compute most of the time has no limit here.
 """
 
+from collections.abc import Mapping
 from math import ceil, inf
 
 from joader.schedule.crew import Crew
+from joader.schedule.demand import Demand
 from joader.schedule.pace import CHUNK_S, KEEPS_READING_AHEAD
 from joader.schedule.staff import Staff
 from joader.schedule.storage_knee import StorageKnee
@@ -25,6 +27,10 @@ from joader.schedule.storage_knee import StorageKnee
 # the other.
 _WAITS = 0.5
 _COMPUTES = 0.7
+# A job waits for rows if its batches take so many times as long as without waiting.
+_STARVES = 1.1
+# Where the number of rows that are read ahead starts, of all workers together.
+_FIRST_AHEAD = 16
 # A worker reads so many rows ahead at most: a storage's threads in one process.
 MOST_AHEAD = 48
 # What it computes for those that it has read ahead takes no longer than so many chunks.
@@ -34,9 +40,9 @@ _CHUNKS_AHEAD = 4
 class Stages:
     """The rows of a staff that wait."""
 
-    def __init__(self, staff: Staff, cores: int) -> None:
-        """Limit what this staff has in flight, on a machine of so many cores."""
-        self._staff, self._cores = staff, cores
+    def __init__(self, staff: Staff, cores: int, demands: Mapping[int, Demand]) -> None:
+        """Limit what this staff has in flight, on a machine of so many cores; demands are jobs'."""
+        self._staff, self._cores, self._demands = staff, cores, demands
 
     def room(self, crew: Crew) -> float:
         """Return how many more rows of a crew's recipe may be in flight; below 0: fewer must."""
@@ -54,15 +60,19 @@ class Stages:
             if code not in storages:
                 if not crew.reads_ahead and not 0.0 < computing < _WAITS:
                     continue
-                storages[code] = StorageKnee()
+                storages[code] = StorageKnee(_FIRST_AHEAD if crew.reads_ahead else 0)
             elif not crew.reads_ahead and computing > _COMPUTES:
                 del storages[code]
                 continue
             seen.add(code)
             group = [one for one in staff.crews.values() if one.code == code and one.jobs]
-            storages[code].pass_time(staff.in_flight(code), self._most(group), now)
+            starved = any(self._starves(job) for one in group for job in one.jobs)
+            storages[code].pass_time(staff.in_flight(code), self._most(group), starved, now)
             if crew.reads_ahead:
                 self._read_ahead(group, storages[code].limit)
+
+    def _starves(self, job: int) -> bool:
+        return job in self._demands and self._demands[job].slowdown > _STARVES
 
     def _most(self, group: list[Crew]) -> int:
         """Return how many rows the crews of one recipe could have in flight."""

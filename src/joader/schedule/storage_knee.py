@@ -7,7 +7,8 @@ are in flight, and the number climbs to where they are most (climb.py).
 
 A *window* is the time over which rows are counted. It begins when those that were under way before
 the number was changed are done, and lasts as long as a few rows take. It counts only if as many
-were in flight as might be: a job that asks for less says nothing about its storage.
+were in flight as might be, or as many as memory lets jobs ask for: a job that needs less says
+nothing about its storage.
 
 Not here: which rows are in flight (staff.py), and who is held back (feeding.py).
 """
@@ -30,9 +31,9 @@ _FULL = 0.85
 class StorageKnee:
     """Of the rows of one recipe."""
 
-    def __init__(self) -> None:
-        """Start with no limit: as many as there are workers for."""
-        self._climb: Climb | None = None
+    def __init__(self, first: int = 0) -> None:
+        """Start with so many; 0: without a limit, with as many as there are workers for."""
+        self._climb = Climb(first) if first else None
         self._in_flight, self._at = 0, -inf
         self._since = -inf  # when the window began, or will
         self._rows = self._area = 0.0  # reported in it; in flight, times seconds
@@ -52,8 +53,11 @@ class StorageKnee:
         """Note that so many rows have come."""
         self._rows += rows
 
-    def pass_time(self, in_flight: int, most: int, now: float) -> None:
-        """Note how many rows are in flight from now on, of `most` that could be."""
+    def pass_time(self, in_flight: int, most: int, starved: bool, now: float) -> None:
+        """Note how many rows are in flight from now on, of `most` that workers could have.
+
+        `starved`: jobs wait for them, so fewer are in flight only because no more can be asked for.
+        """
         if now > self._since:
             self._area += self._in_flight * (now - max(self._at, self._since))
         self._in_flight, self._at = in_flight, now
@@ -68,8 +72,12 @@ class StorageKnee:
             return
         usual, rate = self._area / lasts_s, self._rows / lasts_s
         self._begin(now)
-        if not rate or most < 1 or usual < _FULL * min(self.limit, most):
+        if not rate or most < 1:
             return
+        if usual < _FULL * min(self.limit, most):
+            if not starved:
+                return
+            most = max(1, round(usual))
         self._row_s = usual / rate  # Little's law
         if self._climb is None:
             self._climb = Climb(round(usual))
