@@ -180,9 +180,14 @@ def main() -> None:
     options = parser.parse_args()
     rows: list[dict] = []
     with store() as port:
-        for name, numbers, measured in (("fixed", options.numbers, fixed), ("torch", options.torch, torch)):
+        for name, numbers, measured in (
+            ("fixed", options.numbers, fixed),
+            ("torch", options.torch, torch),
+        ):
             for number in numbers:
-                rows.append({"client": name, "number": number} | measured(port, number, options.settled))
+                rows.append(
+                    {"client": name, "number": number} | measured(port, number, options.settled)
+                )
                 print(json.dumps(rows[-1]), flush=True)
         for kind in options.kinds:
             got, seen = turning(port, kind, options)

@@ -1,4 +1,4 @@
-"""A web server that turns slow and quick, for benchmarks: what it is asked for too often takes long.
+"""A web server that turns slow and quick, for benchmarks, and does not like to be hurried.
 
     python benchmarks/throttled_store.py PORT_FILE
 
@@ -48,7 +48,7 @@ class Store:
                 head = method == b"HEAD"
                 body = await self.body(path.decode(), head)
                 writer.write(
-                    b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nETag: \"1\"\r\n"
+                    b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\nETag: "1"\r\n'
                     b"Last-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n\r\n" % len(body)
                 )
                 if not head:

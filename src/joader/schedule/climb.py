@@ -48,16 +48,16 @@ class Climb:
         """Whether other numbers are being tried."""
         return self._factor > 0.0
 
-    def note(self, rate: float, most: int, now: float) -> None:
-        """Note what the number in force gives; no number above `most` can be had."""
-        self.number = min(self.number, most)
+    def note(self, rate: float, least: int, most: int, now: float) -> None:
+        """Note what the number in force gives; no other than from `least` to `most` can be had."""
+        self.number = max(least, min(self.number, most))
         if not self._rate:
             self._begin(_FIRST, rate, up=False)
         elif self.searching:
             self._tried(rate)
         elif not self._held(rate, now):
             return
-        self._next(most, now)
+        self._next(least, most, now)
 
     def _begin(self, factor: float, rate: float, up: bool) -> None:
         self._rate = self._peak = rate
@@ -105,14 +105,14 @@ class Climb:
         else:
             self._up, self._turned = not self._up, True
 
-    def _next(self, most: int, now: float) -> None:
+    def _next(self, least: int, most: int, now: float) -> None:
         """Choose the number to try next, or hold the best if there is none."""
-        self._best = min(self._best, most)
+        self._best = max(least, min(self._best, most))
         while self._factor >= _LAST:
             if self._up:
                 number = min(most, ceil(self._best * self._factor))
             else:
-                number = max(1, floor(self._best / self._factor))
+                number = max(least, floor(self._best / self._factor))
             if number not in self._known:
                 self._known.add(number)
                 self.number = number

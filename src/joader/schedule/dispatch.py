@@ -168,6 +168,7 @@ class Dispatch:
                 assert not isinstance(known, Compare)
                 worker.busy[sample] = replace(known, offset=offset, size_bytes=size_bytes)
                 worker.unplaced.discard(sample)
+                worker.crew.note_room(worker)  # it has something to do again
                 self._places.setdefault(worker.id, []).append((sample, offset, size_bytes))
 
     def _say_places(self) -> None:

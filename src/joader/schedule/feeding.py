@@ -126,11 +126,13 @@ class Feeding:
             return None
         # All processors are busy, and one will not be for long: its worker goes on, if it can.
         busy = not self._fits(crew, load.running)
-        room = self._stages.room(crew) if claim is claims.shared else inf
+        room = inf
+        if claim is claims.shared and not crew.reads_ahead:
+            room = self._stages.room(crew)
         found = crew.next_worker(now, busy_first=busy or room <= 0.0)
         if found is None and claim is claims.shared:
             found = self._helper(crew)
-        if found is not None and room <= 0.0 and (room < 0.0 or crew.reads_ahead or not found.busy):
+        if found is not None and room <= 0.0 and (room < 0.0 or not found.busy):
             return None  # the storage has enough to do; a worker that has just read may read on
         spent_s = claim.account.spent_s
         if found is None or (busy and not found.busy and spent_s > load.most_spent_s):
@@ -184,7 +186,7 @@ class Feeding:
         if worker.busy:  # it can wait for more: crumbs for each would cost more than they give
             share = max(share, most // 2)
         if crew.reads_ahead:
-            most = int(min(most, MOST_AHEAD, max(1.0, self._stages.room(crew))))
+            most = min(most, MOST_AHEAD)
         along = (
             claim is claims.shared
             and not claims.own_pace.heavy
@@ -212,7 +214,7 @@ class Feeding:
             return
         if crew.present and not self._fits(crew, self._load().computing):
             return  # there is work for more workers, and no processor for them
-        if crew.present and self._stages.room(crew) <= len(crew.born):
+        if crew.present and not crew.reads_ahead and self._stages.room(crew) <= len(crew.born):
             return  # … and their storage has enough to do
         may = self._may_bear(crew)
         if may <= 0:

@@ -5,8 +5,8 @@
 CHUNK_S = 0.04
 # However quick rows are: a worker that dies takes its chunks with it.
 MOST_CHUNK = 128
-# A worker has at least so many to go on with; rows that are read ahead are begun when they come, all
-# at once, so at first there are more of them (see staging.py).
+# A worker has at least so many to go on with; of rows that are read ahead several are begun at
+# once, so there are more of them (stages.py).
 KEEPS = 1
 KEEPS_READING_AHEAD = 3
 # An own part that takes longer than this waits for its turn; shorter ones go along with their row.

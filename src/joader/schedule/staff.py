@@ -98,7 +98,7 @@ class Staff:
                 holder[order.sample] = worker
                 worker.own += 1
         worker.crew.note_room(worker)
-        self.out.append(Give(worker.id, messages_of(orders)))
+        self.out.append(Give(worker.id, messages_of(orders, worker.at_once)))
 
     def dropped(self, worker: Worker, sample: int) -> Order | None:
         """Note that a worker has a sample no more; return what it was to do.

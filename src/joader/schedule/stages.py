@@ -7,15 +7,16 @@ their knee (feeding.py, knee.py). Rows waiting at once are bounded by what jobs 
 memory that each has reserved for its sample, and by the knee of their storage.
 
 A worker that runs a dataset waits for one row at a time: more of them run while rows wait. joader's
-own storages read all rows that a worker has in hand (storage/expected.py): there it gets more rows,
-but no more than it can compute soon; others could do them.
+own storages read many of the rows that a worker has in hand (storage/expected.py): there each
+worker is told how many at a time, and gets more rows, but no more than it can compute soon; others
+could do them.
 
 Storages are told apart by who reads them: recipes that read one storage climb each for itself. A
 recipe whose rows compute most of the time has no limit here.
 """
 
 from collections.abc import Mapping
-from math import ceil, inf
+from math import inf
 
 from joader.schedule.crew import Crew
 from joader.schedule.demand import Demand
@@ -67,27 +68,32 @@ class Stages:
             seen.add(code)
             group = [one for one in staff.crews.values() if one.code == code and one.jobs]
             starved = any(self._starves(job) for one in group for job in one.jobs)
-            storages[code].pass_time(staff.in_flight(code), self._most(group), starved, now)
+            storages[code].pass_time(staff.in_flight(code), self._could(group), starved, now)
             if crew.reads_ahead:
                 self._read_ahead(group, storages[code].limit)
 
     def _starves(self, job: int) -> bool:
         return job in self._demands and self._demands[job].slowdown > _STARVES
 
-    def _most(self, group: list[Crew]) -> int:
+    def _could(self, group: list[Crew]) -> range:
         """Return how many rows the crews of one recipe could have in flight."""
         if group[0].reads_ahead:
-            return sum(len(crew.workers) * _ahead(crew) for crew in group)
+            workers = sum(len(crew.workers) for crew in group)
+            return range(workers, 1 + sum(len(crew.workers) * _ahead(crew) for crew in group))
         lent = [crew.most or self._cores for crew in group]
-        return min(sum(lent), max(self._cores, *lent))
+        return range(1, 1 + min(sum(lent), max(self._cores, *lent)))
 
     def _read_ahead(self, group: list[Crew], limit: float) -> None:
-        """Let each worker have its part of what may be in flight."""
-        workers = sum(len(crew.workers) for crew in group)
+        """Let each worker read its part of what may be in flight."""
+        workers = [worker for crew in group for worker in crew.workers]
+        part, more = divmod(int(limit), max(1, len(workers)))
+        for place, worker in enumerate(workers):
+            worker.at_once = max(1, min(MOST_AHEAD, part + (place < more)))
         for crew in group:
-            most = _ahead(crew)
-            mine = most if limit == inf else ceil(limit / max(1, workers))
-            crew.queue.shared.pace.keep(max(KEEPS_READING_AHEAD, min(most, mine)))
+            # More than it reads at a time: when one has come the next begins, before the daemon
+            # hears of it.
+            keeps = max(KEEPS_READING_AHEAD, min(2 * (part + 1), _ahead(crew)))
+            crew.queue.shared.pace.keep(keeps)
 
 
 def _ahead(crew: Crew) -> int:

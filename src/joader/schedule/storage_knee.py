@@ -5,12 +5,12 @@ beyond it they queue, or slow each other down. Where that is nobody says, and it
 the storage, too, or it limits whoever asks too much. So rows per second are measured while so many
 are in flight, and the number climbs to where they are most (climb.py).
 
-A *window* is the time over which rows are counted. It begins when those that were under way before
-the number was changed are done, and lasts as long as a few rows take. It counts only if as many
-were in flight as might be, or as many as memory lets jobs ask for: a job that needs less says
-nothing about its storage.
+A *window* is the time over which rows are counted. It begins when as many have come as were under
+way when the number was changed, and ends when each that is under way has been replaced by another,
+and half of those again. It counts only if as many were in flight as might be, or as many as memory
+lets jobs ask for: a job that needs less says nothing about its storage.
 
-Not here: which rows are in flight (staff.py), and who is held back (feeding.py).
+Not here: which rows are in flight (staff.py), and who is held back (feeding.py, stages.py).
 """
 
 from math import inf
@@ -19,11 +19,11 @@ from joader.schedule.climb import Climb
 
 # Reports of rows come late by so much, and together.
 _LATE_S = 0.03
-# So long is counted at least, and for so many times as long as a row takes; at most so long.
+# So long is counted at least, and at most: a storage may not answer at all.
 _LEAST_S = 0.12
-_TIMES = 2.0
 _LONGEST_S = 3.0
 _LEAST_ROWS = 8
+_GENERATIONS = 1.5
 # So many of those that may be in flight were.
 _FULL = 0.85
 
@@ -36,55 +36,63 @@ class StorageKnee:
         self._climb = Climb(first) if first else None
         self._in_flight, self._at = 0, -inf
         self._since = -inf  # when the window began, or will
+        self._skipped = 0  # rows that come before it begins
         self._rows = self._area = 0.0  # reported in it; in flight, times seconds
-        self._row_s = 0.0  # how long a row is under way
 
     @property
     def limit(self) -> float:
         """How many rows may be in flight."""
         return self._climb.number if self._climb else inf
 
-    @property
-    def searching(self) -> bool:
-        """Whether other numbers are being tried now."""
-        return self._climb is not None and self._climb.searching
-
     def done(self, rows: int) -> None:
         """Note that so many rows have come."""
-        self._rows += rows
+        if self._skipped > 0:
+            self._skipped -= rows
+        else:
+            self._rows += rows
 
-    def pass_time(self, in_flight: int, most: int, starved: bool, now: float) -> None:
-        """Note how many rows are in flight from now on, of `most` that workers could have.
+    def pass_time(self, in_flight: int, could: range, starved: bool, now: float) -> None:
+        """Note how many rows are in flight from now on, and how many `could` be.
 
         `starved`: jobs wait for them, so fewer are in flight only because no more can be asked for.
         """
         if now > self._since:
             self._area += self._in_flight * (now - max(self._at, self._since))
         self._in_flight, self._at = in_flight, now
-        if in_flight > self.limit:  # those before the change are not done yet
-            self._begin(now + _LATE_S + self._row_s)
-        if now <= self._since:
-            self._rows = 0
-            return
-        lasts_s = now - self._since
-        full_s = max(_LEAST_S, min(_LONGEST_S, _TIMES * self._row_s))
-        if lasts_s < full_s or (self._rows < _LEAST_ROWS and lasts_s < _LONGEST_S):
-            return
-        usual, rate = self._area / lasts_s, self._rows / lasts_s
-        self._begin(now)
-        if not rate or most < 1:
-            return
+        least, most = could.start, could.stop - 1
+        if in_flight > max(least, self.limit):  # those before the change are not done yet
+            self._settle(now)
+        elif self._skipped > 0 or now <= self._since:
+            self._begin(max(self._since, now))
+        elif self._over(now):
+            usual, rate = self._area / (now - self._since), self._rows / (now - self._since)
+            self._begin(now)
+            if rate and most >= least:
+                self._measured(usual, rate, range(least, most + 1), starved, now)
+
+    def _over(self, now: float) -> bool:
+        """Tell whether the window is."""
+        lasts_s, rows = now - self._since, max(_LEAST_ROWS, _GENERATIONS * self._in_flight)
+        return lasts_s >= _LEAST_S and (self._rows >= rows or lasts_s >= _LONGEST_S)
+
+    def _measured(self, usual: float, rate: float, could: range, starved: bool, now: float) -> None:
+        """Take in what a window has shown."""
+        least, most = could.start, could.stop - 1
         if usual < _FULL * min(self.limit, most):
             if not starved:
                 return
-            most = max(1, round(usual))
-        self._row_s = usual / rate  # Little's law
+            most = max(least, round(usual))
         if self._climb is None:
             self._climb = Climb(round(usual))
         before = self._climb.number
-        self._climb.note(rate, most, now)
+        self._climb.note(rate, least, most, now)
         if self._climb.number != before:
-            self._begin(now + _LATE_S + self._row_s)
+            self._settle(now)
+
+    def _settle(self, now: float) -> None:
+        """Let a window begin when all that is under way has come."""
+        self._skipped = self._in_flight
+        self._begin(now + _LATE_S)
 
     def _begin(self, at: float) -> None:
         """Let a window begin."""
