@@ -20,6 +20,8 @@ from dataclasses import dataclass, replace
 from joader.schedule.accounts import Account
 from joader.schedule.crew import Crew
 from joader.schedule.demand import Demand
+from joader.schedule.flow import Home, Wish, max_min
+from joader.schedule.flow import capacity as flow_capacity
 from joader.schedule.policies import FAIR, Need, Policy
 from joader.schedule.quota import Quota
 from joader.schedule.rate import Rate
@@ -32,6 +34,8 @@ _ENOUGH = 0.999
 _LEAST_WEIGHT = 1e-3
 # Costs of rows are told apart in steps of a quarter.
 _COST_STEP = 1.25
+
+NOWHERE_ELSE: Mapping[str, Home] = {}
 
 Claimant = str | int  # a recipe's code, or a job for its own parts
 
@@ -67,6 +71,8 @@ class Allocation:
         self.grants: dict[Claimant, Grant] = {}
         self._used: dict[Claimant, Rate] = {}
         self._capacity = 0.0
+        self._asked: tuple[object, ...] = ()  # what the flow was worked out for
+        self._flow: list[float] = []
 
     def join(self, job: int, weight: float, team: str) -> None:
         """Note that a job has come."""
@@ -97,12 +103,19 @@ class Allocation:
         for claimant, account in each:
             self._used.setdefault(claimant, Rate()).note(account.used_s, now)
 
-    def work_out(self, capacity: float, now: float) -> None:
-        """Divide so many worker-seconds per second among those who read now."""
+    def work_out(
+        self, capacity: float, now: float, homes: Mapping[str, Home] = NOWHERE_ELSE
+    ) -> None:
+        """Divide so many worker-seconds per second among those who read now.
+
+        `homes`: where their workers run, if jobs have said so.
+        """
         self._capacity = capacity
         needs = self._needs(now)
         as_known = [replace(need, row_s=_as_known(need.row_s)) for need in needs.values()]
         shares = self.policy.shares(as_known, capacity)
+        if len(homes) > 1:
+            shares = self._where_they_run(needs, shares, capacity, homes)
         grants = {one: Grant(needs[one], share) for one, share in zip(needs, shares, strict=True)}
         self.grants = grants
         accounts = self._staff.accounts
@@ -118,6 +131,37 @@ class Allocation:
         for claimant, account in each:
             if claimant not in grants:
                 account.share, account.quota = sum(given) / len(given) if given else 1.0, None
+
+    def _where_they_run(
+        self,
+        needs: Mapping[Claimant, Need],
+        shares: list[float],
+        capacity: float,
+        homes: Mapping[str, Home],
+    ) -> list[float]:
+        """Return what claimants can get of these shares, and of what others leave, where they run.
+
+        A flow is solved only when somebody comes, goes, or wants clearly more or less.
+        """
+        wishes = []
+        for (claimant, need), share in zip(needs.items(), shares, strict=True):
+            most = share if self.policy.reserves else need.demand
+            weight = need.weight if self.policy is FAIR else max(_LEAST_WEIGHT, share)
+            where = {crew.home for crew in self._crews_of(claimant)}
+            wishes.append(Wish(_as_known(max(most, _LEAST_WEIGHT)), weight, frozenset(where)))
+        asked = capacity, tuple(wishes), tuple(homes.items())
+        if asked != self._asked:
+            # A ceiling, or contention, leaves the same part of every home.
+            part = min(1.0, capacity / flow_capacity(homes))
+            less = {name: Home(part * home.bound, home.processors) for name, home in homes.items()}
+            self._asked, self._flow = asked, max_min(wishes, less)
+        return self._flow
+
+    def _crews_of(self, claimant: Claimant) -> list[Crew]:
+        """Return whose workers work for a claimant."""
+        if isinstance(claimant, int):
+            return [self._staff.crew_of[claimant]]
+        return [crew for crew in self._crews(claimant) if crew.jobs]
 
     def _apply(self, account: Account, grant: Grant, now: float) -> None:
         if self.policy is FAIR:

@@ -75,6 +75,7 @@ class Crew:
     jobs: set[int] = field(default_factory=set)
     most: int = 0  # how many workers it lends; 0: its share of the cores
     lends: bool = True  # it works for others, too
+    home: str = ""  # where its workers run: cgroup and affinity
     reads_ahead: bool = False  # its workers begin to read all rows that they have in hand
     nursery: bool = False  # it is here, and can bear workers
     ended: bool = False  # its last job has left

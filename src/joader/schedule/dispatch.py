@@ -21,6 +21,7 @@ from joader.schedule.blame import Note
 from joader.schedule.claims import Claims
 from joader.schedule.crew import Crew, Worker
 from joader.schedule.feeding import Feeding
+from joader.schedule.flow import Home, capacity, home_of
 from joader.schedule.orders import own_parts_of, rows_of
 from joader.schedule.pace import KEEPS, KEEPS_READING_AHEAD
 from joader.schedule.policies import policy_of
@@ -59,7 +60,8 @@ class Dispatch:
         self._homes: dict[str, tuple[str, int]] = {}  # by ticket: where its workers run
         self._own_cpu_s = 0.0
         self._leave_at: dict[str, float] = {}  # when crews without jobs are dismissed, by ticket
-        self._places: dict[int, list[tuple[int, int, int]]] = {}  # not said yet, by worker
+        self._slots: dict[int, list[tuple[int, int, int]]] = {}  # not said yet, by worker
+        self._places: dict[str, Home] = {}  # where workers run, by what jobs call it
         self._ids = count()
 
     def decided(self) -> list[Action]:
@@ -86,12 +88,13 @@ class Dispatch:
         self._leave_at.pop(lent.ticket, None)
         crew.jobs.add(job)
         crew.most, crew.lends = lent.workers, lent.lends
-        crew.reads_ahead = lent.waits
+        crew.home, crew.reads_ahead = lent.home, lent.waits
         crew.queue.shared.pace.keep(KEEPS_READING_AHEAD if lent.waits else KEEPS)
         self.staff.crew_of[job] = crew
         self.staff.timeout_s[job] = lent.timeout_s
         self.allocation.join(job, lent.weight, lent.team)
         self._homes[lent.ticket] = (lent.home, lent.cores)
+        self._homes_changed()
         self._company_changed()
 
     def leave(self, job: int, now: float) -> None:
@@ -169,13 +172,13 @@ class Dispatch:
                 worker.busy[sample] = replace(known, offset=offset, size_bytes=size_bytes)
                 worker.unplaced.discard(sample)
                 worker.crew.note_room(worker)  # it has something to do again
-                self._places.setdefault(worker.id, []).append((sample, offset, size_bytes))
+                self._slots.setdefault(worker.id, []).append((sample, offset, size_bytes))
 
     def _say_places(self) -> None:
         """Tell each worker all its places of this turn at once: it reports them together, too."""
-        for id, slots in self._places.items():
+        for id, slots in self._slots.items():
             self.staff.out.append(Give(id, [Place(*zip(*slots, strict=True))]))
-        self._places.clear()
+        self._slots.clear()
 
     def drop(self, samples: Iterable[int]) -> None:
         """Forget samples that nobody wants any more, and what waits for them."""
@@ -232,18 +235,32 @@ class Dispatch:
         self.staff.accounts.ceiling = Quota(self._cores * part, now) if part < 1.0 else None
         self._divide(now)
 
+    def _homes_changed(self) -> None:
+        """Work out which processors there are, now that a job has come or gone.
+
+        Workers have the affinity and the cgroup of their jobs, not of the daemon.
+        """
+        named = dict(self._homes.values())
+        self._places = {
+            name: home_of(name, cores or self._own_cores) for name, cores in named.items()
+        }
+        # A job that does not say where it runs, runs where the daemon does.
+        self._cores = self._own_cores
+        if self._places:
+            there = round(capacity(self._places))
+            self._cores = min(self._most_cores, max(self._own_cores, there))
+        apart = len(self._places) > 1
+        self._feeding.bounds = {n: home.bound for n, home in self._places.items() if apart}
+
     def _divide(self, now: float) -> None:
-        # Workers have the affinity and the cgroup of their jobs, not of the daemon.
-        homes = dict(self._homes.values())
-        self._cores = min(self._most_cores, max(self._own_cores, sum(homes.values())))
         self.staff.crowd.processors = self._cores
         knee = float(self.staff.knee.knee(self._cores))
-        capacity = min(knee, self._cores * self._cpu)
+        processors = min(knee, self._cores * self._cpu)
         # One can always run: a ceiling below that is kept by its quota.
-        self._feeding.active = max(1.0, capacity)
+        self._feeding.active = max(1.0, processors)
         # Whoever sets a ceiling wants others to have the rest.
         self._feeding.beside_others = self.staff.crowd.others if self._cpu == 1.0 else 0.0
-        self.allocation.work_out(capacity, now)
+        self.allocation.work_out(processors, now, self._places)
 
     # Processes come and go.
 
@@ -357,6 +374,7 @@ class Dispatch:
             del self._leave_at[ticket]
             crew = self.staff.crews.pop(ticket)
             self._homes.pop(ticket, None)
+            self._homes_changed()
             workers = tuple(worker.id for worker in crew.workers)
             self.staff.out.append(Dismiss(ticket, workers))
             self.allocation.forget_gone()
