@@ -145,7 +145,7 @@ class Allocation:
         """
         wishes = []
         for (claimant, need), share in zip(needs.items(), shares, strict=True):
-            most = share if self.policy.reserves else need.demand
+            most = share if self.policy.reserves else min(need.demand, capacity)
             weight = need.weight if self.policy is FAIR else max(_LEAST_WEIGHT, share)
             where = {crew.home for crew in self._crews_of(claimant)}
             wishes.append(Wish(_as_known(max(most, _LEAST_WEIGHT)), weight, frozenset(where)))
