@@ -13,6 +13,8 @@ there, for all clients alike:
 
 import argparse
 import json
+import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -45,12 +47,13 @@ for batch in joader.DataLoader(
     pass
 """
 TORCH = """
-import sys
+import sys, warnings
 sys.path.insert(0, sys.argv[1])
 from torch.utils.data import DataLoader
 from row_over_http import Rows
 
 rows = Rows(int(sys.argv[2]))
+warnings.simplefilter("ignore")
 loader = DataLoader(rows, batch_size=32, shuffle=True, num_workers=int(sys.argv[3]),
                     collate_fn=len, persistent_workers=True)
 for batch in loader:
@@ -120,12 +123,14 @@ def fixed(port: int, number: int, seconds: float) -> dict[str, float]:
 def process(code: str, *arguments: object) -> Iterator[None]:
     """Have a script run."""
     command = [sys.executable, "-c", code, str(Path(__file__).parent), *map(str, arguments)]
-    running = subprocess.Popen(command)
+    # In a group of its own: torch's workers go on for seconds after their process is killed.
+    running = subprocess.Popen(command, start_new_session=True)
     try:
         yield
     finally:
-        running.kill()
+        os.killpg(running.pid, signal.SIGKILL)
         running.wait()
+        time.sleep(0.5)
 
 
 def torch(port: int, workers: int, seconds: float) -> dict[str, float]:
