@@ -44,6 +44,11 @@ def test_rows_that_wait_have_a_limit_that_is_tried() -> None:
         most.add(crew.in_flight_most)
         assert crew.in_flight <= 8
     assert min(most - {0}) < 8  # fewer were tried
+    floor.dispatch.wanted(1, 10, 0.1, 0.1, floor.now)
+    floor.look()
+    assert (
+        "wait for storage, 8 at a time" in floor.dispatch.allocation.statistics(floor.now)[1].reason
+    )
     assert crew.in_flight_most == 8  # eight times as many rows as one, in the same time
 
 

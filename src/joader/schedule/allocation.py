@@ -270,7 +270,7 @@ class Allocation:
             predicted_per_s=min(predicted),
             per_s=demand.per_s,
             slowdown=demand.slowdown,
-            reason=self._reason(recipe, own),
+            reason=self._reason(recipe, own) + self._waiting(self._code(job)),
         )
 
     def _used_per_s(self, claimant: Claimant) -> float:
@@ -288,6 +288,13 @@ class Allocation:
         if math.isfinite(needed) and needed > 0.0:
             return mine.wanted_per_s * mine.misses / needed
         return mine.weight / sum(one.weight for one in others)
+
+    def _waiting(self, code: str) -> str:
+        """Say how many rows of a recipe may wait for their storage, if that is limited."""
+        most = self._staff.most_in_flight(code)
+        if not most:
+            return ""
+        return f"; its rows wait for storage, {most} at a time, as more gave no more per second"
 
     def _reason(self, recipe: Grant, own: Grant | None) -> str:
         short = [grant for grant in (recipe, own) if grant and not grant.enough]
