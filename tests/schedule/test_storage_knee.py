@@ -8,8 +8,6 @@ import pytest
 
 from joader.schedule.storage_knee import StorageKnee
 
-LENT = range(1, 33)
-
 
 class Paper:
     """A storage that answers each row after a while, and workers that ask as much as they may."""
@@ -26,7 +24,8 @@ class Paper:
             while len(self.under_way) < min(lent, most, self.knee.limit):
                 takes_s = self.takes_s(len(self.under_way) + 1, self.now)
                 heappush(self.under_way, (self.now + takes_s, next(self._numbers)))
-            self.knee.pass_time(len(self.under_way), range(1, lent + 1), starved, self.now)
+            if self.knee.pass_time(len(self.under_way), self.now):
+                self.knee.measure(range(1, lent + 1), starved, self.now)
             if self.under_way[0][0] > end:
                 self.now = end
                 return (self.done - before) / seconds
@@ -89,8 +88,9 @@ def test_a_pause_is_not_taken_for_a_slow_storage() -> None:
     paper = Paper(crowded, knee)
     paper.run(10.0)
     assert knee.limit in (3, 4, 5)
-    knee.pass_time(0, LENT, False, paper.now)
+    knee.pass_time(0, paper.now)
     paper.now += 30.0
     paper.under_way.clear()
-    knee.pass_time(0, LENT, False, paper.now)
+    if knee.pass_time(0, paper.now):
+        knee.measure(range(1, 33), False, paper.now)
     assert paper.run(1.0) == pytest.approx(1000, rel=0.15)

@@ -52,28 +52,37 @@ class Stages:
 
     def pass_time(self, now: float) -> None:
         """Note what is in flight from now on."""
-        staff, storages = self._staff, self._staff.storages
-        seen: set[str] = set()
-        for crew in staff.crews.values():
-            code, computing = crew.code, crew.queue.computing
-            if code in seen or not crew.jobs:
-                continue
-            if code not in storages:
-                if not crew.reads_ahead and not 0.0 < computing < _WAITS:
-                    continue
-                storages[code] = StorageKnee(_FIRST_AHEAD if crew.reads_ahead else 0)
-            elif not crew.reads_ahead and computing > _COMPUTES:
-                del storages[code]
-                continue
-            seen.add(code)
-            group = [one for one in staff.crews.values() if one.code == code and one.jobs]
-            starved = any(self._starves(job) for one in group for job in one.jobs)
-            storages[code].pass_time(staff.in_flight(code), self._could(group), starved, now)
-            if crew.reads_ahead:
-                self._read_ahead(group, storages[code].limit)
+        storages = self._staff.storages
+        for crew in self._staff.crews.values():
+            if crew.reads_ahead and crew.jobs:
+                if crew.code not in storages:
+                    storages[crew.code] = StorageKnee(_FIRST_AHEAD)
+                if not all(worker.at_once for worker in crew.workers):  # some have just been born
+                    self._read_ahead(self._group(crew.code), storages[crew.code].limit)
+            elif 0.0 < crew.queue.computing < _WAITS and crew.code not in storages and crew.jobs:
+                storages[crew.code] = StorageKnee()
+        for code in list(storages):
+            knee = storages[code]
+            if knee.pass_time(self._staff.in_flight(code), now):
+                self._measure(code, knee, now)
 
-    def _starves(self, job: int) -> bool:
-        return job in self._demands and self._demands[job].slowdown > _STARVES
+    def _measure(self, code: str, knee: StorageKnee, now: float) -> None:
+        """Let a storage's knee take in what it has seen, and act on what it says."""
+        group = self._group(code)
+        ahead = any(crew.reads_ahead for crew in group)
+        if not ahead and all(crew.queue.computing > _COMPUTES for crew in group):
+            del self._staff.storages[code]  # also if nobody reads it any more
+            return
+        knee.measure(self._could(group), any(map(self._starves, group)), now)
+        if ahead:
+            self._read_ahead(group, knee.limit)
+
+    def _group(self, code: str) -> list[Crew]:
+        return [one for one in self._staff.crews.values() if one.code == code and one.jobs]
+
+    def _starves(self, crew: Crew) -> bool:
+        demands = [self._demands[job] for job in crew.jobs if job in self._demands]
+        return any(demand.slowdown > _STARVES for demand in demands)
 
     def _could(self, group: list[Crew]) -> range:
         """Return how many rows the crews of one recipe could have in flight."""

@@ -35,6 +35,7 @@ class StorageKnee:
         """Start with so many; 0: without a limit, with as many as there are workers for."""
         self._climb = Climb(first) if first else None
         self._in_flight, self._at = 0, -inf
+        self._least = 1  # fewer cannot be in flight
         self._since = -inf  # when the window began, or will
         self._skipped = 0  # rows that come before it begins
         self._rows = self._area = 0.0  # reported in it; in flight, times seconds
@@ -51,41 +52,41 @@ class StorageKnee:
         else:
             self._rows += rows
 
-    def pass_time(self, in_flight: int, could: range, starved: bool, now: float) -> None:
-        """Note how many rows are in flight from now on, and how many `could` be.
+    def pass_time(self, in_flight: int, now: float) -> bool:
+        """Note how many rows are in flight from now on; tell whether a window is over.
 
-        `starved`: jobs wait for them, so fewer are in flight only because no more can be asked for.
+        What it has shown is `measure`d then.
         """
         if now > self._since:
             self._area += self._in_flight * (now - max(self._at, self._since))
         self._in_flight, self._at = in_flight, now
-        least, most = could.start, could.stop - 1
-        if in_flight > max(least, self.limit):  # those before the change are not done yet
+        if in_flight > max(self._least, self.limit):  # those before the change are not done yet
             self._settle(now)
         elif self._skipped > 0 or now <= self._since:
             self._begin(max(self._since, now))
-        elif self._over(now):
-            usual, rate = self._area / (now - self._since), self._rows / (now - self._since)
-            self._begin(now)
-            if rate and most >= least:
-                self._measured(usual, rate, range(least, most + 1), starved, now)
+        else:
+            lasts_s, rows = now - self._since, max(_LEAST_ROWS, _GENERATIONS * in_flight)
+            return lasts_s >= _LEAST_S and (self._rows >= rows or lasts_s >= _LONGEST_S)
+        return False
 
-    def _over(self, now: float) -> bool:
-        """Tell whether the window is."""
-        lasts_s, rows = now - self._since, max(_LEAST_ROWS, _GENERATIONS * self._in_flight)
-        return lasts_s >= _LEAST_S and (self._rows >= rows or lasts_s >= _LONGEST_S)
+    def measure(self, could: range, starved: bool, now: float) -> None:
+        """Take in what a window has shown; another begins. So many rows `could` be in flight.
 
-    def _measured(self, usual: float, rate: float, could: range, starved: bool, now: float) -> None:
-        """Take in what a window has shown."""
-        least, most = could.start, could.stop - 1
+        `starved`: jobs wait for them, so fewer are in flight only because no more can be asked for.
+        """
+        usual, rate = self._area / (now - self._since), self._rows / (now - self._since)
+        self._begin(now)
+        self._least, most = could.start, could.stop - 1
+        if not rate or most < self._least:
+            return
         if usual < _FULL * min(self.limit, most):
             if not starved:
                 return
-            most = max(least, round(usual))
+            most = max(self._least, round(usual))
         if self._climb is None:
             self._climb = Climb(round(usual))
         before = self._climb.number
-        self._climb.note(rate, least, most, now)
+        self._climb.note(rate, self._least, most, now)
         if self._climb.number != before:
             self._settle(now)
 
