@@ -91,8 +91,8 @@ def changes(options: argparse.Namespace) -> list[dict]:
 
 
 def longest(found: list[tuple[float, float]], moment: float) -> float:
-    """Return the longest gap that ended within a second of a moment."""
-    return max((gap for at, gap in found if moment <= at < moment + 1.0), default=0.0)
+    """Return the longest gap that lasted or began within a second of a moment."""
+    return max((gap for at, gap in found if moment <= at < moment + 1.0 + gap), default=0.0)
 
 
 def ceiling(options: argparse.Namespace) -> list[dict]:
