@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
+from math import exp
+from random import Random
 
 import pytest
 
@@ -94,3 +96,16 @@ def test_a_pause_is_not_taken_for_a_slow_storage() -> None:
     if knee.pass_time(0, paper.now):
         knee.measure(range(1, 33), False, paper.now)
     assert paper.run(1.0) == pytest.approx(1000, rel=0.15)
+
+
+def test_tries_cost_little_of_a_storage_whose_rows_take_a_second() -> None:
+    paper = Paper(lambda number, now: 1.0, StorageKnee())
+    paper.run(60.0, lent=8)
+    assert paper.run(600.0, lent=8) > 0.97 * 8
+
+
+def test_rows_of_very_different_lengths_are_not_taken_for_a_change() -> None:
+    draw = Random(2)
+    paper = Paper(lambda number, now: draw.lognormvariate(-4.2, 0.7), StorageKnee())
+    paper.run(5.0, lent=16)
+    assert paper.run(60.0, lent=16) > 0.93 * 16 / (exp(-4.2 + 0.7**2 / 2))

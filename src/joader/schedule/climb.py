@@ -10,7 +10,7 @@ it has fallen, since who struggles is not asked for more first.
 Not here: how the rate is measured (storage_knee.py).
 """
 
-from math import ceil, floor, sqrt
+from math import ceil, floor, inf, sqrt
 
 # What a search begins with, and where it ends.
 _FIRST = 2.0
@@ -26,9 +26,10 @@ _ENOUGH = 0.96
 _CHANGED = 1.3
 # How much of a further measurement goes into the rate of the held number.
 _LEARNED = 0.3
-# How long the best number is held before its neighbors are tried.
-_HELD_S = 1.0
-_LONGEST_HELD_S = 10.0
+# How long the best number is held before its neighbors are tried, at first and at most; and no less
+# than so many times as long as a try takes, so that tries never cost much.
+_HELD_S, _HELD_TIMES = 1.0, 6.0
+_LONGEST_HELD_S, _LONGEST_HELD_TIMES = 10.0, 60.0
 
 
 class Climb:
@@ -42,6 +43,7 @@ class Climb:
         self._known: set[int] = set()  # numbers that this search has tried
         self._odd = 0  # how often in a row the held number gave something else
         self._held_s, self._hold_until = _HELD_S, 0.0
+        self._noted = inf  # when something was measured last
 
     @property
     def searching(self) -> bool:
@@ -56,8 +58,10 @@ class Climb:
         elif self.searching:
             self._tried(rate)
         elif not self._held(rate, now):
+            self._noted = now
             return
         self._next(least, most, now)
+        self._noted = now
 
     def _begin(self, factor: float, rate: float, up: bool) -> None:
         self._rate = self._peak = rate
@@ -119,5 +123,8 @@ class Climb:
                 return
             self._turn()
         self._factor, self.number = 0.0, self._best
-        self._held_s = _HELD_S if self._moved else min(2 * self._held_s, _LONGEST_HELD_S)
+        try_s = max(0.0, now - self._noted)
+        longest_s = max(_LONGEST_HELD_S, _LONGEST_HELD_TIMES * try_s)
+        first_s = max(_HELD_S, _HELD_TIMES * try_s)
+        self._held_s = first_s if self._moved else min(2 * max(self._held_s, first_s), longest_s)
         self._hold_until = now + self._held_s

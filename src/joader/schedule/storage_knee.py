@@ -22,7 +22,7 @@ _LATE_S = 0.03
 # So long is counted at least, and at most: a storage may not answer at all.
 _LEAST_S = 0.12
 _LONGEST_S = 3.0
-_LEAST_ROWS = 8
+_LEAST_ROWS = 16
 _GENERATIONS = 1.5
 # So many of those that may be in flight were.
 _FULL = 0.85
