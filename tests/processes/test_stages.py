@@ -76,4 +76,4 @@ def test_a_storage_that_thrashes_is_asked_for_less(node: Node, store: Thrashing)
     (crew,) = node.status()["crews"]
     assert 1 <= crew["in_flight_most"] <= 7
     (job,) = node.status()["jobs"]
-    assert "wait for storage" in job["schedule"]["reason"]
+    assert "more gave no more" in job["schedule"]["reason"]

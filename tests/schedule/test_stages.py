@@ -1,5 +1,7 @@
 """Rows that wait run many at a time, as many as their storage likes; rows that compute do not."""
 
+import pytest
+
 from joader.messages import Prepare, Prepared
 from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, Nursery, Worker
 
@@ -44,11 +46,12 @@ def test_rows_that_wait_have_a_limit_that_is_tried() -> None:
         most.add(crew.in_flight_most)
         assert crew.in_flight <= 8
     assert min(most - {0}) < 8  # fewer were tried
-    floor.dispatch.wanted(1, 10, 0.1, 0.1, floor.now)
+    for _ in range(20):
+        floor.dispatch.wanted(1, 10, 1e-4, 0.1, floor.now)
     floor.look()
-    assert (
-        "wait for storage, 8 at a time" in floor.dispatch.allocation.statistics(floor.now)[1].reason
-    )
+    its = floor.dispatch.allocation.statistics(floor.now)[1]
+    assert "one in each of 8 workers: lend more" in its.reason
+    assert its.predicted_per_s == pytest.approx(8 / 0.02, rel=0.2)
     assert crew.in_flight_most == 8  # eight times as many rows as one, in the same time
 
 

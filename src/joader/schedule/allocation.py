@@ -260,6 +260,9 @@ class Allocation:
         predicted = [demand.wanted_per_s, part * recipe.share / row_s]
         if own:
             predicted.append(own.share / own.need.row_s)
+        storage = self._staff.storages.get(self._code(job))
+        if storage is not None and storage.per_s:
+            predicted.append(part * storage.per_s / demand.misses)
         used = part * self._used_per_s(self._code(job)) + self._used_per_s(job)
         return ShareStatistics(
             weight=demand.weight,
@@ -290,11 +293,14 @@ class Allocation:
         return mine.weight / sum(one.weight for one in others)
 
     def _waiting(self, code: str) -> str:
-        """Say how many rows of a recipe may wait for their storage, if that is limited."""
+        """Say how many rows of a recipe wait for their storage at a time, if that was found out."""
         most = self._staff.most_in_flight(code)
+        lent = sum(crew.most for crew in self._crews(code) if not crew.reads_ahead)
         if not most:
             return ""
-        return f"; its rows wait for storage, {most} at a time, as more gave no more per second"
+        if most == lent:
+            return f"; its rows wait for storage, one in each of {lent} workers: lend more of them"
+        return f"; its rows wait for storage, {most} at a time: more gave no more per second"
 
     def _reason(self, recipe: Grant, own: Grant | None) -> str:
         short = [grant for grant in (recipe, own) if grant and not grant.enough]

@@ -36,6 +36,7 @@ class StorageKnee:
         self._climb = Climb(first) if first else None
         self._in_flight, self._at = 0, -inf
         self._least = 1  # fewer cannot be in flight
+        self.per_s = 0.0  # rows that come, as last measured; 0: not known
         self._since = -inf  # when the window began, or will
         self._skipped = 0  # rows that come before it begins
         self._rows = self._area = 0.0  # reported in it; in flight, times seconds
@@ -83,6 +84,7 @@ class StorageKnee:
             if not starved:
                 return
             most = max(self._least, round(usual))
+        self.per_s = rate
         if self._climb is None:
             self._climb = Climb(round(usual))
         before = self._climb.number
