@@ -3,7 +3,7 @@
     python benchmarks/throttled_store.py PORT_FILE
 
 It answers at most MOST requests at a time; others wait. *Slow*: 20 ms each, whatever else is under
-way. *Quick*: 4 ms each, but for more than CROWD at a time they get in each other's way, as on a
+way. *Quick*: 6 ms each, but for more than CROWD at a time they get in each other's way, as on a
 disk that seeks: by the square of how many there are. `/turn/slow` and `/turn/quick` turn it, and
 `/count` says how many rows it has answered since that was asked last. Rows are `/rows/NUMBER`.
 """
@@ -12,8 +12,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-SLOW_S, QUICK_S = 0.020, 0.004
-MOST, CROWD = 16, 3
+SLOW_S, QUICK_S = 0.020, 0.006
+MOST, CROWD = 16, 4
 BODY = bytes(range(256)) * 64  # 16 KiB
 
 

@@ -15,10 +15,13 @@ from math import ceil, floor, inf, sqrt
 # What a search begins with, and where it ends.
 _FIRST = 2.0
 _LAST = 1.15
-# How far neighbors are that are tried now and then.
+# How far neighbors are that are tried now and then; to move farther than _FAR is no error.
 _NEIGHBOR = 1.25
+_FAR = 1.5
 # More counts as better if it gives this part of what it would if the rate rose with the number.
 _GAIN = 1 / 6
+# Less than this part of it, with a step of 1, is not to be believed.
+_STRANGE = 0.7
 # Fewer count as good if they give no less than this part of the most.
 _ENOUGH = 0.96
 # The rate of the held number has changed if it is so many times as much, or as little, twice in a
@@ -28,8 +31,8 @@ _CHANGED = 1.3
 _LEARNED = 0.3
 # How long the best number is held before its neighbors are tried, at first and at most; and no less
 # than so many times as long as a try takes, so that tries never cost much.
-_HELD_S, _HELD_TIMES = 1.0, 6.0
-_LONGEST_HELD_S, _LONGEST_HELD_TIMES = 10.0, 60.0
+_HELD_S, _HELD_TIMES = 1.0, 4.0
+_LONGEST_HELD_S, _LONGEST_HELD_TIMES = 10.0, 40.0
 
 
 class Climb:
@@ -39,11 +42,13 @@ class Climb:
         """Start here, with nothing known."""
         self.number = number  # in force: the best, or one that is tried
         self._best, self._rate, self._peak = number, 0.0, 0.0
-        self._factor, self._up, self._turned, self._moved = 0.0, False, False, False
+        self._factor, self._up, self._turned = 0.0, False, False
+        self._from = number  # where this search began
         self._known: set[int] = set()  # numbers that this search has tried
         self._odd = 0  # how often in a row the held number gave something else
         self._held_s, self._hold_until = _HELD_S, 0.0
         self._noted = inf  # when something was measured last
+        self._try_s = inf  # how long a try takes, the shortest of this search
 
     @property
     def searching(self) -> bool:
@@ -53,6 +58,7 @@ class Climb:
     def note(self, rate: float, least: int, most: int, now: float) -> None:
         """Note what the number in force gives; no other than from `least` to `most` can be had."""
         self.number = max(least, min(self.number, most))
+        self._try_s = min(self._try_s, max(0.0, now - self._noted))
         if not self._rate:
             self._begin(_FIRST, rate, up=False)
         elif self.searching:
@@ -65,9 +71,9 @@ class Climb:
 
     def _begin(self, factor: float, rate: float, up: bool) -> None:
         self._rate = self._peak = rate
-        self._factor, self._up, self._turned, self._moved = factor, up, False, False
-        self._known = {self._best}
-        self._odd = 0
+        self._factor, self._up, self._turned = factor, up, False
+        self._from, self._known = self._best, {self._best}
+        self._odd, self._try_s = 0, inf
 
     def _held(self, rate: float, now: float) -> bool:
         """Take in what the held number gives; tell whether others are to be tried."""
@@ -88,17 +94,19 @@ class Climb:
 
     def _tried(self, rate: float) -> None:
         """Keep the number that was tried if it is better, or go another way."""
-        better = (
-            rate > self._rate * (1.0 + _GAIN * (self._factor - 1.0))
-            if self._up
-            else rate >= _ENOUGH * self._peak
-        )
+        if rate < _STRANGE / self._factor * self._rate:
+            # No storage is that steep: it has changed meanwhile, and what was known is of before.
+            self._best = self.number
+            self._begin(_FIRST, rate, up=False)
+            return
+        gained = rate > self._rate * (1.0 + _GAIN * (self._factor - 1.0))
+        better = gained if self._up else rate >= _ENOUGH * self._peak
         self._peak = max(self._peak, rate)
         if better:
             self._best, self._rate = self.number, rate
-            # On in this direction: what lies behind was tried. If neighbors were, the best is far.
-            self._turned = self._moved = True
-            self._factor = min(_FIRST, self._factor**2)
+            self._turned = True  # on in this direction: what lies behind was tried
+            if gained:  # so the best is farther away than neighbors are
+                self._factor = min(_FIRST, self._factor**2)
         else:
             self._turn()
 
@@ -123,8 +131,8 @@ class Climb:
                 return
             self._turn()
         self._factor, self.number = 0.0, self._best
-        try_s = max(0.0, now - self._noted)
-        longest_s = max(_LONGEST_HELD_S, _LONGEST_HELD_TIMES * try_s)
-        first_s = max(_HELD_S, _HELD_TIMES * try_s)
-        self._held_s = first_s if self._moved else min(2 * max(self._held_s, first_s), longest_s)
+        longest_s = max(_LONGEST_HELD_S, _LONGEST_HELD_TIMES * self._try_s)
+        first_s = max(_HELD_S, _HELD_TIMES * self._try_s)
+        moved = max(self._best / self._from, self._from / self._best) > _FAR
+        self._held_s = first_s if moved else min(2 * max(self._held_s, first_s), longest_s)
         self._hold_until = now + self._held_s

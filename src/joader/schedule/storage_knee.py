@@ -6,8 +6,9 @@ the storage, too, or it limits whoever asks too much. So rows per second are mea
 are in flight, and the number climbs to where they are most (climb.py).
 
 A *window* is the time over which rows are counted. It begins when as many have come as were under
-way when the number was changed, and ends when each that is under way has been replaced by another,
-and half of those again. It counts only if as many were in flight as might be, or as many as memory
+way when the number was changed, and ends when each that is under way has been replaced by another
+twice: rows that began together end together, and fewer generations of them would be counted
+one too many or too few. It counts only if as many were in flight as might be, or as many as memory
 lets jobs ask for: a job that needs less says nothing about its storage.
 
 Not here: which rows are in flight (staff.py), and who is held back (feeding.py, stages.py).
@@ -21,9 +22,9 @@ from joader.schedule.climb import Climb
 _LATE_S = 0.03
 # So long is counted at least, and at most: a storage may not answer at all.
 _LEAST_S = 0.12
-_LONGEST_S = 3.0
-_LEAST_ROWS = 16
-_GENERATIONS = 1.5
+_LONGEST_S = 10.0
+_LEAST_ROWS = 12
+_GENERATIONS = 2.0
 # So many of those that may be in flight were.
 _FULL = 0.85
 
