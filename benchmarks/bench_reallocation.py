@@ -1,8 +1,10 @@
 """What a change of shares costs the jobs that are running: the longest gap between two batches.
 
 One job needs little and two want all; ten times the weight of one of these changes, or a fourth job
-comes or goes, so that all shares are worked out anew. The longest gap of the first job within a
-second of each change is compared with the 99th percentile of all its gaps before.
+comes or goes, so that all shares are worked out anew. The longest gap of each job within a second
+of each change is compared with the 99th percentile of all its gaps before; so are the longest in
+ten seconds in which nothing changes (`unchanged`: what they are more is the machine's), and in the
+second after each (`later`: what they are more comes of the new share, not of the change).
 Besides: how well a ceiling on processors is kept over 10 s.
 """
 
@@ -64,25 +66,33 @@ def changes(options: argparse.Namespace) -> list[dict]:
                 guest.kill()
                 guest.wait()
         rows = []
-        for job in jobs[:1]:
+        for job in jobs:
             found = gaps(Path(job["log"]))
-            usual = sorted(gap for at, gap in found if at < moments[0])
-            p99 = usual[int(0.99 * (len(usual) - 1))]
-            excess = [
-                max((gap for at, gap in found if moment <= at < moment + 1.0), default=0.0) - p99
-                for moment in moments
-            ]
+            before = sorted(gap for at, gap in found if at < moments[0])
+            p99 = before[int(0.99 * (len(before) - 1))]
+            quiet = [moments[0] - 1.0 - second for second in range(10)]
+            later = [moment + 1.0 for moment in moments]
+            excess, usual, after = (
+                [longest(found, at) - p99 for at in some] for some in (moments, quiet, later)
+            )
             rows.append(
                 {
                     "job": job["name"],
-                    "batches_before": len(usual),
+                    "batches_before": len(before),
                     "p99_ms": round(1000 * p99, 1),
                     "median_excess_ms": round(1000 * statistics.median(excess), 1),
+                    "unchanged_excess_ms": round(1000 * statistics.median(usual), 1),
+                    "later_excess_ms": round(1000 * statistics.median(after), 1),
                     "excess_ms": [round(1000 * one) for one in excess],
                 }
             )
             print(json.dumps(rows[-1]), flush=True)
     return rows
+
+
+def longest(found: list[tuple[float, float]], moment: float) -> float:
+    """Return the longest gap that lasted or began within a second of a moment."""
+    return max((gap for at, gap in found if moment <= at < moment + 1.0 + gap), default=0.0)
 
 
 def ceiling(options: argparse.Namespace) -> list[dict]:
@@ -108,7 +118,7 @@ def main() -> None:
     parser.add_argument("--cpu", type=float, default=100.0, help="of the cores, in percent")
     parser.add_argument("--before", type=float, default=25.0)
     parser.add_argument("--ceilings", type=int, nargs="*", default=[50, 80])
-    parser.add_argument("--pause", type=float, default=2.0)
+    parser.add_argument("--pause", type=float, default=2.2)
     options = parser.parse_args()
     rows = [*changes(options), *ceiling(options)]
     report("reallocation", machine(), "one run; gaps between batches as jobs see them", rows)

@@ -176,6 +176,8 @@ class CrewStatistics:
     row_ms: float = 0.0  # what a row computes
     row_s: float = 0.0  # what a row takes one of them, of late; 0: not known yet
     own_row_s: float = 0.0  # what their job's own part of it takes
+    in_flight: int = 0  # rows that may wait for a storage now
+    in_flight_most: int = 0  # so many may at a time, for their storage; 0: there is no limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -217,3 +217,41 @@ def test_who_comes_back_after_a_change_of_policy_has_no_share_of_the_old_one(thr
         reads(three, job, 5000)
     shares(three)
     assert account.share == pytest.approx(1.0)
+
+
+def apart(floor: Floor, **homes: int) -> None:
+    """Let jobs 1, 2, … come with workers that run on so many processors each, or under a quota."""
+    for job, (home, cores) in enumerate(homes.items(), 1):
+        name = f"/{home} on " + ",".join(str(10 * job + n) for n in range(cores))
+        floor.come(job, f"ticket {job}", f"code {job}", workers=2, home=name, cores=cores)
+        known(floor, job, 0.004)
+        reads(floor, job, 1e6)
+
+
+def test_jobs_on_disjoint_processors_get_those_of_their_own() -> None:
+    floor = Floor(cores=1)
+    floor.dispatch = Dispatch(1, 1 << 30, most_cores=16)
+    apart(floor, small=1, large=7)
+    floor.dispatch.look(floor.now, {})
+    found = floor.dispatch.allocation.statistics(floor.now)
+    assert [one.share for one in found.values()] == pytest.approx([1.0, 7.0], abs=0.01)
+    floor.dispatch.set_policy("throughput", floor.now)
+    found = floor.dispatch.allocation.statistics(floor.now)
+    assert [one.share for one in found.values()] == pytest.approx([1.0, 7.0], abs=0.01)
+    floor.dispatch.set_ceiling(0.5, floor.now)
+    found = floor.dispatch.allocation.statistics(floor.now)
+    assert [one.share for one in found.values()] == pytest.approx([0.5, 3.5], abs=0.01)
+    assert floor.dispatch.schedule().cores == 8
+
+
+def test_a_flow_is_solved_when_something_changes_and_not_again() -> None:
+    floor = Floor(cores=1)
+    floor.dispatch = Dispatch(1, 1 << 30, most_cores=16)
+    apart(floor, small=1, large=7)
+    floor.dispatch.look(floor.now, {})
+    solved = floor.dispatch.allocation._flow
+    floor.dispatch.look(floor.now + 0.5, {})
+    assert floor.dispatch.allocation._flow is solved
+    reads(floor, 2, 100.0)
+    floor.dispatch.look(floor.now + 1.0, {})
+    assert floor.dispatch.allocation._flow is not solved

@@ -1,9 +1,11 @@
 """Turns between crews: as many at work as there are processors, and time by shares."""
 
+from collections import Counter
+
 import pytest
 
 from joader.messages import Prepared
-from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, Worker
+from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, Nursery, Worker
 
 
 def two_crews(cores: int = 2, workers: int = 4, **second: object) -> Floor:
@@ -157,3 +159,42 @@ def test_a_quota_holds_rows_back_and_says_until_when() -> None:
     floor.now += 3.0
     floor.feed()
     assert at_work(floor) == {"ticket 1": 2}
+
+
+def test_no_more_workers_are_at_work_than_their_home_has_processors() -> None:
+    """One job may use one core, another three others; each has as many at work as it may."""
+    floor = Floor(cores=4)
+    for job, home, cores in ((1, "/a on 0", 1), (2, "/b on 1,2,3", 3)):
+        floor.come(job, f"ticket {job}", f"code {job}", workers=6, home=home, cores=cores)
+        floor.nurseries[f"ticket {job}"] = Nursery(floor, f"ticket {job}")
+    for round in range(30):
+        for job in (1, 2):
+            first = 1000 * (10 * round + job)
+            floor.prepare(job, *range(first, first + 8), code=f"code {job}")
+        floor.settle()
+        busy = Counter(worker.ticket for worker in floor.workers if worker.has)
+        if round > 5:  # what rows cost is known; one may be about to stop, and its successor begin
+            assert 1 <= busy["ticket 1"] <= 2
+            assert 3 <= busy["ticket 2"] <= 4
+        floor.now += 0.02
+        for worker in [one for one in floor.workers if one.has]:
+            worker.report(worker.has[0], row_s=0.02)
+    floor.dispatch.look(floor.now, {})
+    assert floor.dispatch.schedule().cores == 4
+
+
+def test_a_crew_whose_home_is_full_is_helped_from_another() -> None:
+    floor = Floor(cores=4)
+    for job, home in ((1, "/a on 0"), (2, "/b on 1,2,3")):
+        floor.come(job, f"ticket {job}", workers=4, home=home, cores=1 if job == 1 else 3)
+        floor.nurseries[f"ticket {job}"] = Nursery(floor, f"ticket {job}")
+    floor.prepare(2, *range(16))
+    floor.settle()
+    while floor.has():
+        floor.now += 0.02
+        for worker in [one for one in floor.workers if one.has]:
+            worker.report(*worker.has, row_s=0.02)
+    floor.prepare(1, *range(100, 116))
+    floor.settle()
+    helps = {worker.ticket for worker in floor.workers if worker.has}
+    assert helps == {"ticket 1", "ticket 2"}

@@ -40,7 +40,7 @@ def test_more_rows_that_wait_for_a_network_are_in_hand() -> None:
     pace = RowPace()
     pace.note(1.0, 1)
     usual = pace.low
-    pace.wait_for_network(True)
+    pace.keep(3)
     assert pace.low > usual
 
 

@@ -1,6 +1,7 @@
 """Rows that were announced are read before they are asked for."""
 
 import threading
+from queue import SimpleQueue
 
 import numpy as np
 import pytest
@@ -72,3 +73,45 @@ def test_fast_storages_do_not_read_ahead() -> None:
     storage.expect(5)
     assert storage[5] == 5
     assert storage.read_rows == [5]
+
+
+def test_no_more_reads_are_under_way_than_may_be() -> None:
+    expected, gate = Expected(), threading.Event()
+    begun: SimpleQueue[int] = SimpleQueue()
+
+    def read(row: int) -> int:
+        begun.put(row)
+        assert gate.wait(20)
+        return row
+
+    expected.limit(2)
+    for row in range(6):
+        expected.begin(row, read)
+    assert {begun.get(timeout=20), begun.get(timeout=20)} == {0, 1}
+    last = expected.take(5)  # somebody waits for it
+    assert last is not None
+    assert begun.get(timeout=20) == 5
+    assert begun.empty()
+    gate.set()
+    answers = [expected.take(row) for row in range(5)]
+    assert [answer.result(20) for answer in answers if answer] == [0, 1, 2, 3, 4]
+    assert last.result(20) == 5
+    expected.close()
+
+
+def test_more_reads_begin_when_more_may() -> None:
+    expected, gate = Expected(), threading.Event()
+    begun = threading.Semaphore(0)
+
+    def read(row: int) -> int:
+        begun.release()
+        assert gate.wait(20)
+        return row
+
+    expected.limit(1)
+    for row in range(4):
+        expected.begin(row, read)
+    expected.limit(4)
+    assert all(begun.acquire(timeout=20) for _ in range(4))
+    gate.set()
+    expected.close()

@@ -25,6 +25,7 @@ class Prepare(Message, frozen=True):
     times: Integers
     offsets: Integers
     sizes: Integers
+    at_once: Natural = 0  # how many of them, and of those before, may be read at a time; 0: as told
 
 
 class Finish(Message, frozen=True):

@@ -65,6 +65,11 @@ class SharedPart:
         if isinstance(self.dataset, Storage):
             self.dataset.expect(row)
 
+    def read_at_once(self, reads: int) -> None:
+        """Have so many reads under way at a time, of rows that will be prepared soon."""
+        if isinstance(self.dataset, Storage):
+            self.dataset.read_at_once(reads)
+
     def start(self, worker: int, workers: int, seed: int) -> None:
         """Get ready in a worker, as torch's loader does in its own."""
         if self.with_torch:

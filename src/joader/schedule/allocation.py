@@ -20,6 +20,8 @@ from dataclasses import dataclass, replace
 from joader.schedule.accounts import Account
 from joader.schedule.crew import Crew
 from joader.schedule.demand import Demand
+from joader.schedule.flow import Home, Wish, max_min
+from joader.schedule.flow import capacity as flow_capacity
 from joader.schedule.policies import FAIR, Need, Policy
 from joader.schedule.quota import Quota
 from joader.schedule.rate import Rate
@@ -32,6 +34,8 @@ _ENOUGH = 0.999
 _LEAST_WEIGHT = 1e-3
 # Costs of rows are told apart in steps of a quarter.
 _COST_STEP = 1.25
+
+NOWHERE_ELSE: Mapping[str, Home] = {}
 
 Claimant = str | int  # a recipe's code, or a job for its own parts
 
@@ -67,6 +71,8 @@ class Allocation:
         self.grants: dict[Claimant, Grant] = {}
         self._used: dict[Claimant, Rate] = {}
         self._capacity = 0.0
+        self._asked: tuple[object, ...] = ()  # what the flow was worked out for
+        self._flow: list[float] = []
 
     def join(self, job: int, weight: float, team: str) -> None:
         """Note that a job has come."""
@@ -83,6 +89,7 @@ class Allocation:
         for code in set(accounts.recipes) - codes:
             del accounts.recipes[code]
             self._staff.knee.forget(code)
+            self._staff.storages.pop(code, None)
         kept = codes | set(self.demands)
         self._used = {one: rate for one, rate in self._used.items() if one in kept}
 
@@ -96,12 +103,19 @@ class Allocation:
         for claimant, account in each:
             self._used.setdefault(claimant, Rate()).note(account.used_s, now)
 
-    def work_out(self, capacity: float, now: float) -> None:
-        """Divide so many worker-seconds per second among those who read now."""
+    def work_out(
+        self, capacity: float, now: float, homes: Mapping[str, Home] = NOWHERE_ELSE
+    ) -> None:
+        """Divide so many worker-seconds per second among those who read now.
+
+        `homes`: where their workers run, if jobs have said so.
+        """
         self._capacity = capacity
         needs = self._needs(now)
         as_known = [replace(need, row_s=_as_known(need.row_s)) for need in needs.values()]
         shares = self.policy.shares(as_known, capacity)
+        if len(homes) > 1:
+            shares = self._where_they_run(needs, shares, capacity, homes)
         grants = {one: Grant(needs[one], share) for one, share in zip(needs, shares, strict=True)}
         self.grants = grants
         accounts = self._staff.accounts
@@ -117,6 +131,37 @@ class Allocation:
         for claimant, account in each:
             if claimant not in grants:
                 account.share, account.quota = sum(given) / len(given) if given else 1.0, None
+
+    def _where_they_run(
+        self,
+        needs: Mapping[Claimant, Need],
+        shares: list[float],
+        capacity: float,
+        homes: Mapping[str, Home],
+    ) -> list[float]:
+        """Return what claimants can get of these shares, and of what others leave, where they run.
+
+        A flow is solved only when somebody comes, goes, or wants clearly more or less.
+        """
+        wishes = []
+        for (claimant, need), share in zip(needs.items(), shares, strict=True):
+            most = share if self.policy.reserves else min(need.demand, capacity)
+            weight = need.weight if self.policy is FAIR else max(_LEAST_WEIGHT, share)
+            where = {crew.home for crew in self._crews_of(claimant)}
+            wishes.append(Wish(_as_known(max(most, _LEAST_WEIGHT)), weight, frozenset(where)))
+        asked = capacity, tuple(wishes), tuple(homes.items())
+        if asked != self._asked:
+            # A ceiling, or contention, leaves the same part of every home.
+            part = min(1.0, capacity / flow_capacity(homes))
+            less = {name: Home(part * home.bound, home.processors) for name, home in homes.items()}
+            self._asked, self._flow = asked, max_min(wishes, less)
+        return self._flow
+
+    def _crews_of(self, claimant: Claimant) -> list[Crew]:
+        """Return whose workers work for a claimant."""
+        if isinstance(claimant, int):
+            return [self._staff.crew_of[claimant]]
+        return [crew for crew in self._crews(claimant) if crew.jobs]
 
     def _apply(self, account: Account, grant: Grant, now: float) -> None:
         if self.policy is FAIR:
@@ -215,6 +260,9 @@ class Allocation:
         predicted = [demand.wanted_per_s, part * recipe.share / row_s]
         if own:
             predicted.append(own.share / own.need.row_s)
+        storage = self._staff.storages.get(self._code(job))
+        if storage is not None and storage.per_s:
+            predicted.append(part * storage.per_s / demand.misses)
         used = part * self._used_per_s(self._code(job)) + self._used_per_s(job)
         return ShareStatistics(
             weight=demand.weight,
@@ -225,7 +273,7 @@ class Allocation:
             predicted_per_s=min(predicted),
             per_s=demand.per_s,
             slowdown=demand.slowdown,
-            reason=self._reason(recipe, own),
+            reason=self._reason(recipe, own) + self._waiting(self._code(job)),
         )
 
     def _used_per_s(self, claimant: Claimant) -> float:
@@ -243,6 +291,16 @@ class Allocation:
         if math.isfinite(needed) and needed > 0.0:
             return mine.wanted_per_s * mine.misses / needed
         return mine.weight / sum(one.weight for one in others)
+
+    def _waiting(self, code: str) -> str:
+        """Say how many rows of a recipe wait for their storage at a time, if that was found out."""
+        most = self._staff.most_in_flight(code)
+        lent = sum(crew.most for crew in self._crews(code) if not crew.reads_ahead)
+        if not most:
+            return ""
+        if most == lent:
+            return f"; its rows wait for storage, one in each of {lent} workers: lend more of them"
+        return f"; its rows wait for storage, {most} at a time: more gave no more per second"
 
     def _reason(self, recipe: Grant, own: Grant | None) -> str:
         short = [grant for grant in (recipe, own) if grant and not grant.enough]

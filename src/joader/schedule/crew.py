@@ -25,6 +25,7 @@ class Worker:
     latest: float  # when it reported last, or got something to do
     busy: dict[int, Order] = field(default_factory=dict)  # by sample, in the order they came
     own: int = 0  # how many of them are own parts
+    at_once: int = 0  # rows that it may read at a time, of those in hand; 0: one, or as it does
     unplaced: set[int] = field(default_factory=set)  # sized, and not told where to go
     alone: bool = False  # it has a suspect in hand, and gets nothing beside it
     leaving: bool = False  # it gets nothing more, and ends when it has nothing in hand
@@ -74,6 +75,8 @@ class Crew:
     jobs: set[int] = field(default_factory=set)
     most: int = 0  # how many workers it lends; 0: its share of the cores
     lends: bool = True  # it works for others, too
+    home: str = ""  # where its workers run: cgroup and affinity
+    reads_ahead: bool = False  # its workers begin to read all rows that they have in hand
     nursery: bool = False  # it is here, and can bear workers
     ended: bool = False  # its last job has left
     reads_alone: bool = True  # no other crew has jobs with equal code
@@ -90,6 +93,14 @@ class Crew:
     def present(self) -> int:
         """How many workers there are, or will be in a moment, that take work."""
         return len(self.born) + sum(not (one.leaving or one.late) for one in self.workers)
+
+    @property
+    def in_flight(self) -> int:
+        """How many of its rows may be under way to a storage now."""
+        if not self.reads_ahead:
+            return len(self.at_work)  # a worker reads one at a time
+        each = ((len(one.busy) - len(one.unplaced), one.at_once) for one in self.at_work)
+        return sum(min(rows, at_once) if at_once else rows for rows, at_once in each)
 
     @property
     def running(self) -> float:

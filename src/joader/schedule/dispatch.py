@@ -20,9 +20,12 @@ from joader.schedule.allocation import Allocation
 from joader.schedule.blame import Note
 from joader.schedule.claims import Claims
 from joader.schedule.crew import Crew, Worker
+from joader.schedule.crew_figures import crew_figures
 from joader.schedule.feeding import Feeding
+from joader.schedule.homes import Homes
 from joader.schedule.learning import Learning
 from joader.schedule.orders import own_parts_of, rows_of
+from joader.schedule.pace import KEEPS, KEEPS_READING_AHEAD
 from joader.schedule.policies import policy_of
 from joader.schedule.quota import Quota
 from joader.schedule.reports import Reports
@@ -35,8 +38,6 @@ from joader.statistics import CrewStatistics, ReadStatistics, ScheduleStatistics
 GRACE_S = 2.0
 # After a worker that ended before it did anything: bearing the next at once would be a busy loop.
 PAUSE_S = 1.0
-# How much of a ticket others are shown: enough to tell crews apart, too little to come as a worker.
-_SHOWN_LETTERS = 8
 NOTHING_READ: Mapping[int, ReadStatistics] = {}
 
 
@@ -52,15 +53,14 @@ class Dispatch:
         self.staff = Staff(cores)
         self._reports = Reports(self.staff)
         self._watch = Watch(self.staff, most_growth_bytes)
-        self._feeding = Feeding(self.staff, cores)
         self.allocation = Allocation(self.staff)
         self.learning = Learning(self.staff, self.allocation)
-        self._cores, self._cpu = cores, 1.0
-        self._own_cores, self._most_cores = cores, max(cores, most_cores)
-        self._homes: dict[str, tuple[str, int]] = {}  # by ticket: where its workers run
+        self._feeding = Feeding(self.staff, cores, self.allocation.demands)
+        self._homes = Homes(cores, most_cores)
+        self._cpu = 1.0
         self._own_cpu_s = 0.0
         self._leave_at: dict[str, float] = {}  # when crews without jobs are dismissed, by ticket
-        self._places: dict[int, list[tuple[int, int, int]]] = {}  # not said yet, by worker
+        self._slots: dict[int, list[tuple[int, int, int]]] = {}  # not said yet, by worker
         self._ids = count()
 
     def decided(self) -> list[Action]:
@@ -88,12 +88,13 @@ class Dispatch:
         self._leave_at.pop(lent.ticket, None)
         crew.jobs.add(job)
         crew.most, crew.lends = lent.workers, lent.lends
-        crew.queue.shared.pace.wait_for_network(lent.waits)
+        crew.home, crew.reads_ahead = lent.home, lent.waits
+        crew.queue.shared.pace.keep(KEEPS_READING_AHEAD if lent.waits else KEEPS)
         self.staff.crew_of[job] = crew
         self.staff.timeout_s[job] = lent.timeout_s
         self.allocation.join(job, lent.weight, lent.team)
         self.learning.join(job, lent)
-        self._homes[lent.ticket] = (lent.home, lent.cores)
+        self._homes.join(lent.ticket, lent.home, lent.cores)
         self._company_changed()
 
     def leave(self, job: int, now: float) -> None:
@@ -122,8 +123,9 @@ class Dispatch:
             self._feeding.staff_changed()
 
     def _company_changed(self) -> None:
-        """Note who reads a recipe alone, now that a job has come or gone."""
+        """Note who reads a recipe alone, and where, now that a job has come or gone."""
         self._feeding.staff_changed()
+        self._feeding.bounds = self._homes.bounds
         crews = self.staff.crews.values()
         readers = Counter(crew.code for crew in crews if crew.jobs)
         for crew in crews:
@@ -172,13 +174,13 @@ class Dispatch:
                 worker.busy[sample] = replace(known, offset=offset, size_bytes=size_bytes)
                 worker.unplaced.discard(sample)
                 worker.crew.note_room(worker)  # it may have waited for this alone
-                self._places.setdefault(worker.id, []).append((sample, offset, size_bytes))
+                self._slots.setdefault(worker.id, []).append((sample, offset, size_bytes))
 
     def _say_places(self) -> None:
         """Tell each worker all its places of this turn at once: it reports them together, too."""
-        for id, slots in self._places.items():
+        for id, slots in self._slots.items():
             self.staff.out.append(Give(id, [Place(*zip(*slots, strict=True))]))
-        self._places.clear()
+        self._slots.clear()
 
     def drop(self, samples: Iterable[int]) -> None:
         """Forget samples that nobody wants any more, and what waits for them."""
@@ -235,21 +237,18 @@ class Dispatch:
     def set_ceiling(self, part: float, now: float) -> None:
         """Let workers and daemon use no more than this part of the cores."""
         self._cpu = part
-        self.staff.accounts.ceiling = Quota(self._cores * part, now) if part < 1.0 else None
+        self.staff.accounts.ceiling = Quota(self._homes.cores * part, now) if part < 1.0 else None
         self._divide(now)
 
     def _divide(self, now: float) -> None:
-        # Workers have the affinity and the cgroup of their jobs, not of the daemon.
-        homes = dict(self._homes.values())
-        self._cores = min(self._most_cores, max(self._own_cores, sum(homes.values())))
-        self.staff.crowd.processors = self._cores
-        knee = float(self.staff.knee.knee(self._cores))
-        capacity = min(knee, self._cores * self._cpu)
+        cores = self._homes.cores
+        self.staff.crowd.processors = cores
+        processors = min(float(self.staff.knee.knee(cores)), cores * self._cpu)
         # One can always run: a ceiling below that is kept by its quota.
-        self._feeding.active = max(1.0, capacity)
+        self._feeding.active = max(1.0, processors)
         # Whoever sets a ceiling wants others to have the rest.
         self._feeding.beside_others = self.staff.crowd.others if self._cpu == 1.0 else 0.0
-        self.allocation.work_out(capacity, now)
+        self.allocation.work_out(processors, now, self._homes.places)
 
     # Processes come and go.
 
@@ -363,7 +362,8 @@ class Dispatch:
         for ticket in [ticket for ticket, at in self._leave_at.items() if now >= at]:
             del self._leave_at[ticket]
             crew = self.staff.crews.pop(ticket)
-            self._homes.pop(ticket, None)
+            self._homes.leave(ticket)
+            self._feeding.bounds = self._homes.bounds
             workers = tuple(worker.id for worker in crew.workers)
             self.staff.out.append(Dismiss(ticket, workers))
             self.allocation.forget_gone()
@@ -376,34 +376,16 @@ class Dispatch:
         """Return what is divided, and how."""
         return ScheduleStatistics(
             policy=self.allocation.policy.name,
-            cores=self._cores,
+            cores=self._homes.cores,
             cpu=self._cpu,
             active=self._feeding.active,
-            knee=self.staff.knee.knee(self._cores),
+            knee=self.staff.knee.knee(self._homes.cores),
             computing=self.staff.running,
         )
 
     def statistics(self) -> tuple[CrewStatistics, ...]:
         """Return who is in each crew, how much it has to do, and how long that takes."""
-        paces = {crew.code: crew.queue.shared.pace for crew in self.staff.crews.values()}
-        # A crew whose rows others prepare has no pace of its own; theirs is as good.
-        paces |= {c.code: c.queue.shared.pace for c in self.staff.crews.values() if c.paced}
-        return tuple(
-            CrewStatistics(
-                ticket=crew.ticket[:_SHOWN_LETTERS],
-                jobs=tuple(sorted(crew.jobs)),
-                workers=tuple(worker.pid for worker in crew.workers),
-                lends=crew.lends,
-                queued=len(crew.queue) + self.staff.held_by(crew),
-                in_hand=sum(len(worker.busy) for worker in crew.workers),
-                on_their_way=len(crew.born),
-                computing=crew.queue.computing,
-                row_ms=1000 * crew.queue.shared.pace.computing_s,
-                row_s=paces[crew.code].known_s,
-                own_row_s=crew.queue.own_pace.known_s,
-            )
-            for crew in self.staff.crews.values()
-        )
+        return crew_figures(self.staff)
 
     def has_workers(self, job: int) -> bool:
         """Tell whether workers are here that can prepare what a job waits for."""

@@ -21,6 +21,9 @@ time in which they compute. Those whose rows are not known yet do not count, nor
 reported for long. While only one recipe is read, so that there is nothing to divide, more of its
 workers run beside programs that are not joader's (crowd.py): torch's would, too.
 
+Where jobs run on processors of their own, or under a quota of their own (flow.py), no more workers
+are at work there than it has processors, whoever they work for.
+
 Workers are born when something waits and none has room: of all crews with equal code together no
 more than the machine has cores, or the most that one of them lends, and of each at least one.
 
@@ -28,16 +31,21 @@ Not here: what each has had (accounts.py), whose orders come next in one crew (c
 make a chunk (pace.py).
 """
 
+from collections.abc import Mapping
+from math import inf
 from typing import NamedTuple
 
 from joader.schedule.actions import AskForWorker
 from joader.schedule.crew import Crew, Worker
+from joader.schedule.demand import Demand
 from joader.schedule.orders import Order
 from joader.schedule.pace import chunk_of
 from joader.schedule.staff import Staff
+from joader.schedule.stages import MOST_AHEAD, Stages
 
 # Comparisons and suspects go before all turns: jobs wait for each of them.
 _AT_ONCE = -1.0
+NO_DEMANDS: Mapping[int, Demand] = {}
 
 
 class Turn(NamedTuple):
@@ -62,12 +70,16 @@ class Load(NamedTuple):
 class Feeding:
     """Hands out what waits, for a staff."""
 
-    def __init__(self, staff: Staff, cores: int) -> None:
-        """Change this staff, on a machine of so many cores."""
+    def __init__(
+        self, staff: Staff, cores: int, demands: Mapping[int, Demand] = NO_DEMANDS
+    ) -> None:
+        """Change this staff, on a machine of so many cores; demands are jobs'."""
         self._staff, self._cores = staff, cores
         self.active = float(cores)  # how many processors workers may keep busy
+        self.bounds: Mapping[str, float] = {}  # how many of them by home, if there are several
         self.beside_others = 0.0  # how many more may run beside programs that are not ours
         self._limit = self.active
+        self._stages = Stages(staff, cores, demands)
         # Tickets of crews that may have no more workers, until somebody comes or goes: most of the
         # time something waits and all are there, and counting them in each turn is dear.
         self._full: set[str] = set()
@@ -78,6 +90,10 @@ class Feeding:
 
     def feed(self, now: float) -> None:
         """Hand out what waits, turn by turn, and have workers born for the rest."""
+        self._hand_out(now)
+        self._stages.pass_time(now)
+
+    def _hand_out(self, now: float) -> None:
         crews = self._staff.crews.values()
         waiting = [crew for crew in crews if crew.queue]
         if not waiting:
@@ -110,43 +126,62 @@ class Feeding:
             suits = worker and (claims.compares or not worker.busy)
             return Turn(_AT_ONCE, crew, worker) if worker and suits else None
         claim = claims.next(crew.reads_alone)
-        if claim is None or not self._fits(crew, load.computing):
+        if claim is None:
+            return None
+        fits, free = self._processors(crew, load)
+        if not fits and not self.bounds:
             return None
         # All processors are busy, and one will not be for long: its worker goes on, if it can.
-        busy = not self._fits(crew, load.running)
-        found = crew.next_worker(now, busy_first=busy)
+        busy = not free
+        room = inf
+        if claim is claims.shared and not crew.reads_ahead:
+            room = self._stages.room(crew)
+        found = crew.next_worker(now, busy_first=busy or room <= 0.0) if fits else None
         if found is None and claim is claims.shared:
-            found = self._helper(crew)
+            found = self._helper(crew, load)
+        if found is not None and room <= 0.0 and (room < 0.0 or not found.busy):
+            return None  # the storage has enough to do; a worker that has just read may read on
         spent_s = claim.account.spent_s
         if found is None or (busy and not found.busy and spent_s > load.most_spent_s):
             return None
         return Turn(spent_s, crew, found)
 
-    def _fits(self, crew: Crew, busy: float) -> bool:
-        """Tell whether one more worker of a crew has a processor, or most of what it needs of one.
+    def _processors(self, crew: Crew, load: Load) -> tuple[bool, bool]:
+        """Tell whether one more worker of a crew has a processor, and whether that is free now.
 
-        Half of it: a worker that computes nearly all the time would leave a little of each
-        processor, and two of them must not have a third between them.
+        Or most of what it needs of one, half of it: a worker that computes nearly all the time
+        would leave a little of each processor, and two of them must not have a third between them.
         """
-        return busy + crew.queue.computing / 2 <= self._limit
+        half = crew.queue.computing / 2
+        fits, free = load.computing + half <= self._limit, load.running + half <= self._limit
+        if fits and self.bounds:
+            here, bound = self._load(crew.home), self.bounds.get(crew.home, inf)
+            fits = here.computing + half <= bound
+            free = free and here.running + half <= bound
+        return fits, free
 
-    def _load(self) -> Load:
+    def _load(self, home: str | None = None) -> Load:
+        """Return what workers do now, everywhere or in one home."""
         computing = running = most_spent_s = 0.0
         for crew in self._staff.crews.values():
-            if crew.at_work:
+            if crew.at_work and (home is None or crew.home == home):
                 one = crew.queue.computing
                 computing += len(crew.full) * one
                 running += len(crew.at_work) * one
                 most_spent_s = max(most_spent_s, crew.queue.most_spent_s)
         return Load(computing, running, most_spent_s)
 
-    def _helper(self, crew: Crew) -> Worker | None:
+    def _helper(self, crew: Crew, load: Load) -> Worker | None:
         """Return a worker of another crew that can do a crew's rows, and has nothing to do."""
         for other in self._staff.crews.values():
-            free = other.idle and other.lends and other.jobs and not other.queue
-            if free and other.code == crew.code and other is not crew:
+            able = other.code == crew.code and other is not crew and other.lends and other.jobs
+            if able and other.idle and not other.queue and self._has_processor(other, load):
                 return next(iter(other.idle))
         return None
+
+    def _has_processor(self, crew: Crew, load: Load) -> bool:
+        """Tell whether a crew's home has room for one more at work; with one home, who asks has."""
+        return not self.bounds or self._processors(crew, load)[0]
 
     def _give_next(self, worker: Worker, now: float) -> None:
         """Hand out the next chunk in the queue of a worker's crew.
@@ -168,6 +203,8 @@ class Feeding:
         share = -(-len(claims) // (len(crew.idle) + len(crew.short) + len(crew.born)))
         if worker.busy:  # it can wait for more: crumbs for each would cost more than they give
             share = max(share, most // 2)
+        if crew.reads_ahead:
+            most = min(most, MOST_AHEAD)
         along = (
             claim is claims.shared
             and not claims.own_pace.heavy
@@ -193,8 +230,10 @@ class Feeding:
         """Have workers born for what is queued, if the nursery is here."""
         if not crew.nursery or crew.ended or now < crew.not_before:
             return
-        if crew.present and not self._fits(crew, self._load().computing):
+        if crew.present and not self._processors(crew, self._load())[0]:
             return  # there is work for more workers, and no processor for them
+        if crew.present and not crew.reads_ahead and self._stages.room(crew) <= len(crew.born):
+            return  # … and their storage has enough to do
         may = self._may_bear(crew)
         if may <= 0:
             self._full.add(crew.ticket)

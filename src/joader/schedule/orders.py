@@ -92,32 +92,35 @@ def own_parts_of(message: Finish) -> list[Own]:
     return [Own(message.job, message.key, *one) for one in each]
 
 
-def messages_of(orders: Iterable[Order]) -> list[Prepare | Finish | Compare]:
-    """Return messages for orders, in their order: one for those that differ in the row only."""
+def messages_of(orders: Iterable[Order], at_once: int = 0) -> list[Prepare | Finish | Compare]:
+    """Return messages for orders, in their order: one for those that differ in the row only.
+
+    `at_once`: how many rows their worker may read at a time; 0: as it does.
+    """
     messages: list[Prepare | Finish | Compare] = []
     run: list[Any] = []  # rows, or own parts, that go into one message
     alike: tuple[Any, ...] = ()
     for order in orders:
         if isinstance(order, Compare):
-            messages += [*_joined(run), order]
+            messages += [*_joined(run, at_once), order]
             run = []
             continue
         kind = type(order), order.job, order.key, isinstance(order, Row) and order.recipe
         if run and kind != alike:
-            messages += _joined(run)
+            messages += _joined(run, at_once)
             run = []
         alike = kind
         run.append(order)
-    return messages + _joined(run)
+    return messages + _joined(run, at_once)
 
 
-def _joined(run: list[Any]) -> list[Prepare | Finish | Compare]:
+def _joined(run: list[Any], at_once: int) -> list[Prepare | Finish | Compare]:
     if not run:
         return []
-    return [_prepare(run) if isinstance(run[0], Row) else _finish(run)]
+    return [_prepare(run, at_once) if isinstance(run[0], Row) else _finish(run)]
 
 
-def _prepare(rows: list[Row]) -> Prepare:
+def _prepare(rows: list[Row], at_once: int) -> Prepare:
     return Prepare(
         "",  # a worker can prepare one recipe only, and a name is longer than all the rest
         rows[0].job,
@@ -128,6 +131,7 @@ def _prepare(rows: list[Row]) -> Prepare:
         times=tuple([row.times for row in rows]),
         offsets=tuple([row.offset for row in rows]),
         sizes=tuple([row.size_bytes for row in rows]),
+        at_once=at_once,
     )
 
 

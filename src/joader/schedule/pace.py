@@ -7,10 +7,10 @@ from joader.schedule.experience import Pace
 CHUNK_S = 0.04
 # However quick rows are: a worker that dies takes its chunks with it.
 MOST_CHUNK = 128
-# A worker has at least so many to go on with; rows that wait for a network are begun when they
-# come, all at once.
-_KEEPS = 1
-_KEEPS_IF_WAITING = 3
+# A worker has at least so many to go on with; of rows that are read ahead several are begun at
+# once, so there are more of them (stages.py).
+KEEPS = 1
+KEEPS_READING_AHEAD = 3
 # An own part that takes longer than this waits for its turn; shorter ones go along with their row.
 HEAVY_S = 0.002
 # How much of what was known of the pace remains with each further report.
@@ -29,13 +29,13 @@ class RowPace:
     def __init__(self) -> None:
         """Start slow: at first rows are not known to be quick, and go out one by one."""
         self._seconds = self._rows = self._computed_s = self._waited_s = 0.0
-        self._keeps = _KEEPS
+        self._keeps = KEEPS
         self.row_s = CHUNK_S
         self.computing_s = CHUNK_S  # of row_s
         self.worked_s = 0.0  # of row_s, computing or waiting
         self.measured = False  # by reports, not only recalled
         self.chunk = 1  # how many rows a worker gets at a time
-        self.low = _KEEPS  # it gets more when it has so many left
+        self.low = KEEPS  # it gets more when it has so many left
 
     @property
     def known(self) -> bool:
@@ -63,9 +63,9 @@ class RowPace:
         """What is known of them, for the next job; None: nothing was measured."""
         return Pace(self.row_s, self.computing_s, self.worked_s) if self.measured else None
 
-    def wait_for_network(self, waits: bool) -> None:
-        """Note whether rows wait for a network, many at a time."""
-        self._keeps = _KEEPS_IF_WAITING if waits else _KEEPS
+    def keep(self, rows: int) -> None:
+        """Let a worker have so many to go on with, at least."""
+        self._keeps = rows
         self.low = max(self._keeps, self.chunk // 2)
 
     def note(

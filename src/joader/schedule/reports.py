@@ -66,6 +66,8 @@ class Reports:
         if staff.suspects:
             staff.suspects.difference_update(samples)
         self._note_time(worker, orders, message)
+        if staff.storages and worker.crew.code in staff.storages:
+            staff.storages[worker.crew.code].done(sum(isinstance(one, Row) for one in orders))
         if len(orders) < len(samples):
             told = dict(zip(samples, zip(sizes, layouts, strict=True), strict=True))
             samples = tuple([order.sample for order in orders])

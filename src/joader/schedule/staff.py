@@ -16,6 +16,7 @@ from joader.schedule.crew import Crew, Worker
 from joader.schedule.crowd import Crowd
 from joader.schedule.knee import Knee
 from joader.schedule.orders import Order, Own, Row, messages_of
+from joader.schedule.storage_knee import StorageKnee
 
 _NOBODY = "nobody reads it any more"
 
@@ -29,6 +30,7 @@ class Staff:
         self.accounts = Accounts()
         self.knee = Knee()
         self.crowd = Crowd(processors)
+        self.storages: dict[str, StorageKnee] = {}  # by code, of rows that wait most of the time
         self.suspects: set[int] = set()  # samples that may have ended a worker
         self.crews: dict[str, Crew] = {}  # by ticket
         self.crew_of: dict[int, Crew] = {}  # by job
@@ -52,6 +54,15 @@ class Staff:
     def running(self) -> float:
         """How many processors all workers keep busy that have something in hand."""
         return sum(crew.running for crew in self.crews.values())
+
+    def in_flight(self, code: str) -> int:
+        """Return how many rows of a recipe may be under way to their storage now."""
+        return sum(crew.in_flight for crew in self.crews.values() if crew.code == code)
+
+    def most_in_flight(self, code: str) -> int:
+        """Return how many rows of a recipe may be under way at a time; 0: there is no limit."""
+        limit = self.storages[code].limit if code in self.storages else math.inf
+        return int(limit) if math.isfinite(limit) else 0
 
     @property
     def at_work(self) -> int:
@@ -87,7 +98,7 @@ class Staff:
                 holder[order.sample] = worker
                 worker.own += 1
         worker.crew.note_room(worker)
-        self.out.append(Give(worker.id, messages_of(orders)))
+        self.out.append(Give(worker.id, messages_of(orders, worker.at_once)))
 
     def dropped(self, worker: Worker, sample: int) -> Order | None:
         """Note that a worker has a sample no more; return what it was to do.

@@ -11,6 +11,8 @@ from joader.schedule.staff import Staff
 
 # A worker that has had nothing to do for so long ends.
 IDLE_S = 10.0
+# … or for so long, while others of its crew read from a storage that can take no more requests.
+HELD_BACK_S = 60.0
 # A worker that was to be born and has not come in this time will not come.
 _BIRTH_S = 30.0
 
@@ -66,9 +68,15 @@ class Watch:
             self._staff.out.append(Give(worker.id, [HandBack()]))
         elif not worker.leaving and (
             self._has_grown(worker, seen.private_bytes)
-            or (not worker.busy and now - worker.latest > IDLE_S)
+            or (not worker.busy and now - worker.latest > self._idle_s(worker))
         ):
             self._staff.retire(worker)
+
+    def _idle_s(self, worker: Worker) -> float:
+        """Return how long a worker may have nothing to do."""
+        # Its storage may turn slow again, and more of them be needed at once.
+        held_back = worker.crew.code in self._staff.storages and worker.crew.at_work
+        return HELD_BACK_S if held_back else IDLE_S
 
     def _note_late(self, worker: Worker) -> None:
         """Have others do what a worker has that does not answer.

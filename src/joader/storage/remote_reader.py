@@ -31,7 +31,7 @@ class RemoteReader:
     def __init__(self) -> None:
         """Start it."""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__],
+            [sys.executable, "-c", f"from {__name__} import serve; serve()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             # The modules of this process, wherever it found them.
@@ -111,7 +111,7 @@ def _files(pickled: bytes) -> Any:
     return pickle.loads(pickled)
 
 
-def _serve() -> None:
+def serve() -> None:
     """Be the helper."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process it reads for
     answers = os.fdopen(os.dup(1), "wb")
@@ -130,7 +130,3 @@ def _serve() -> None:
     with ThreadPoolExecutor(_MOST_REQUESTS) as pool:
         while (found := _received(sys.stdin.buffer)) is not None:
             pool.submit(answer, *found)
-
-
-if __name__ == "__main__":
-    _serve()

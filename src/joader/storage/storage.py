@@ -109,6 +109,11 @@ class Storage(ABC):
         if self.slow:
             self._expected.get().begin(row, self._sample)
 
+    def read_at_once(self, reads: int) -> None:
+        """Have so many reads of announced rows under way at a time, in this process."""
+        if self.slow:
+            self._expected.get().limit(reads)
+
     def close(self) -> None:
         """Release open files, memory maps and threads; reading opens them again."""
         expected = self._expected.take()

@@ -168,6 +168,8 @@ class Worker:
                 self._hand_back()
             case Prepare():
                 rows = rows_of(message)
+                if message.at_once:
+                    self._shared.read_at_once(message.at_once)
                 for row in rows:
                     self._followers[row.sample] = []
                     self._shared.expect(row.row)

@@ -37,4 +37,4 @@ class Disk:
         def found() -> None:
             self._bytes.use(megabytes, served)
 
-        self._clock.after(self._storage.latency_ms / 1000, found)
+        self._clock.after(self._storage.latency_s(self._serving, self._clock.now), found)

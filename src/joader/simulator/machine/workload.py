@@ -17,6 +17,9 @@ Written as TOML, with times in the units of their names:
     latency_ms = 0.2
     mb_per_s = 500.0
     most = 64                        # requests that it serves at once; more wait
+    crowd = 64                       # more at once than so many slow each other down
+    slow_ms = 0.0                    # latency in every other stretch of slow_s seconds, whatever
+    slow_s = 0.0                     # … the crowd; 0: it never turns slow
 
     [[job]]
     name = "resnet"
@@ -60,6 +63,15 @@ class Storage:
     latency_ms: float = 0.0
     mb_per_s: float = 1e6
     most: int = 1 << 20
+    crowd: int = 1 << 20
+    slow_ms: float = 0.0
+    slow_s: float = 0.0
+
+    def latency_s(self, serving: int, now: float) -> float:
+        """Return how long an answer takes that begins now, as one of so many."""
+        if self.slow_s and int(now / self.slow_s) % 2 == 0:
+            return self.slow_ms / 1000
+        return self.latency_ms / 1000 * max(1.0, serving / self.crowd) ** 2
 
 
 @dataclass(frozen=True)
