@@ -128,7 +128,8 @@ def _curves(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
     for (case, part), colour, mark in zip(by_case.items(), COLOURS, MARKS, strict=False):
         own: dict[str, Any] = {"color": colour, "marker": mark, "label": case}
         if figure.varies == "sets":  # two curves, one name: colour and mark, no line
-            axes.plot([], [], linestyle="none", **{**own, "label": f"{figure.case_label}: {case}"})
+            label = case if figure.panels else f"{figure.case_label}: {case}"
+            axes.plot([], [], linestyle="none", **{**own, "label": label})
             own["label"] = None
         if figure.varies != "baseline":
             axes.plot(*_points(part, "ours"), **{**OURS, **own})
