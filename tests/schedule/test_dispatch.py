@@ -250,6 +250,21 @@ def test_workers_of_a_job_that_is_gone_get_a_moment_and_no_longer(floor: Floor) 
         floor.dispatch.attend(ticket)
 
 
+@pytest.mark.parametrize("said_so", [True, False])
+def test_only_a_death_that_its_nursery_did_not_announce_is_warned_of(
+    floor: Floor, said_so: bool
+) -> None:
+    ticket = floor.join(1, workers=1)
+    floor.prepare(1, 1, 2)
+    floor.settle()
+    (worker,) = floor.of(ticket)
+    if said_so:
+        floor.dispatch.attend(ticket, here=False)
+    worker.die()
+    assert sorted(sample for lost in floor.lost for sample in lost.samples) == [1, 2]
+    assert bool(floor.warnings) is not said_so
+
+
 def test_a_loader_that_comes_back_in_time_keeps_its_nursery(floor: Floor) -> None:
     ticket = floor.join(1)
     floor.prepare(1, 1)

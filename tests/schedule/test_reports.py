@@ -3,7 +3,7 @@
 import pytest
 
 from joader.errors import BadMessage
-from joader.messages import Failed, NotBegun, Prepared, Sized
+from joader.messages import Failed, NotBegun, Place, Prepared, Sized
 from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, one_worker
 
 
@@ -34,6 +34,16 @@ def test_a_sample_that_was_sized_waits_for_its_slot_and_cannot_be_reported_befor
         worker.say(Sized((5,), (1000,)))
     with pytest.raises(BadMessage):
         worker.report(5)
+
+
+def test_a_worker_whose_only_sample_waits_for_a_slot_is_at_work_again_once_it_has_one() -> None:
+    floor = Floor(cores=1)
+    worker = one_worker(floor, 5)
+    crew = worker.state.crew
+    worker.say(Sized((5,), (1000,)))
+    assert crew.at_work == set()
+    floor.dispatch.place(Place((5,), (0,), (1000,)))
+    assert crew.at_work == {worker.state}
 
 
 def test_sizes_must_be_of_the_samples_that_are_named() -> None:

@@ -292,8 +292,7 @@ class Engine:
     def _leave(self, event: Leave) -> None:
         reader = self._reader(event.job)
         self._room.give_up_all(reader)
-        for sample in list(reader.inspected):
-            self._inspection.end(reader, sample)
+        self._inspection.give_up(reader)
         self._deliveries.release_all(reader)
         if reader.in_pass:
             self._end_passes(reader)

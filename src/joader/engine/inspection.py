@@ -36,3 +36,12 @@ class Inspection:
         if sample in reader.inspected:
             reader.inspected.remove(sample)
             self._stock.cache.release(sample)
+
+    def give_up(self, reader: Reader) -> None:
+        """Let go of all that a job's workers compare: it leaves, perhaps before they were told."""
+        unsaid = self._stock.out
+        unsaid[:] = [
+            one for one in unsaid if not (isinstance(one, Compare) and one.job == reader.job)
+        ]
+        for sample in list(reader.inspected):
+            self.end(reader, sample)

@@ -108,7 +108,7 @@ ToClient = Registered | Announce | Deliver | Differs | Refuse | Why | Answers
 ToWorker = Prepare | Finish | Compare | Place | Drop | HandBack | Stop
 FromWorker = Prepared | Sized | Failed | Compared | NotBegun
 ToNursery = Bear | Slay | Stop
-FromNursery = Ended | Unborn
+FromNursery = Ended | Unborn | Stop
 ToChild = Attend | Stop  # from the job to its nursery
 FromChild = Born | Unborn
 

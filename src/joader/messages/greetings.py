@@ -32,4 +32,4 @@ class Welcome(Message, frozen=True):
 
 
 class Stop(Message, frozen=True):
-    """Tell the daemon, a nursery or a worker to end."""
+    """Tell the daemon, a nursery or a worker to end; a nursery says so before it does."""

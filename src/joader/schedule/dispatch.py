@@ -166,6 +166,7 @@ class Dispatch:
                 assert not isinstance(known, Compare)
                 worker.busy[sample] = replace(known, offset=offset, size_bytes=size_bytes)
                 worker.unplaced.discard(sample)
+                worker.crew.note_room(worker)  # it may have waited for this alone
                 self._places.setdefault(worker.id, []).append((sample, offset, size_bytes))
 
     def _say_places(self) -> None:
@@ -312,11 +313,12 @@ class Dispatch:
                 reason = blame.too_long(note, self.staff.limit_s(crew, order), worker.pid, trace)
                 self.staff.tell(Failed(note.sample, reason))
                 self.staff.gone(note.sample, worker)
-        innocent = bool(worker.overdue) or crew.ended or not crew.nursery
+        expected = crew.ended or not crew.nursery
+        innocent = bool(worker.overdue) or expected
         blamed, others = blame.whose_fault(worker.busy, at_work, innocent)
         for sample in list(worker.busy):
             self.staff.dropped(worker, sample)
-        self.staff.lose(others, blame.death(code), blamed=False, expected=crew.ended)
+        self.staff.lose(others, blame.death(code), blamed=False, expected=expected)
         working = [note for note in at_work if note.sample in blamed]
         self.staff.lose(blamed, blame.death(code, working, trace), blamed=True)
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import msgspec
 
 from joader.errors import BadMessage
-from joader.messages import Ended, FromNursery, Unborn
+from joader.messages import Ended, FromNursery, Stop, Unborn
 from joader.wire import Mail, Stream
 
 
@@ -22,6 +22,10 @@ class Owner(Protocol):
 
     def attended(self, link: "NurseryLink") -> None:
         """Take it in."""
+        ...
+
+    def nursery_ends(self, link: "NurseryLink") -> None:
+        """Note that it ends its workers, and goes."""
         ...
 
     def nursery_gone(self, link: "NurseryLink") -> None:
@@ -66,6 +70,8 @@ class NurseryLink(asyncio.Protocol):
                     self._pool.ended_as(self.ticket, message.number, message.pid, message.code)
                 elif isinstance(message, Unborn):
                     self._pool.unborn(self.ticket, message.reason)
+                elif isinstance(message, Stop):
+                    self._pool.nursery_ends(self)
         except BadMessage:
             self.close()
 

@@ -245,6 +245,7 @@ class Nursery:
 
     def _leave_daemon(self) -> None:
         """End all workers, as their memory is gone, and hang up."""
+        self._tell(Stop())  # before they are missed
         for _, pid in self._workers.values():
             _kill(pid)
         deadline = select.poll()
@@ -294,7 +295,7 @@ class Nursery:
         _, status = os.waitpid(pid, 0)
         self._tell(Ended(number, pid, os.waitstatus_to_exitcode(status)))
 
-    def _tell(self, message: Ended | Unborn) -> None:
+    def _tell(self, message: Ended | Stop | Unborn) -> None:
         if self._daemon is not None:
             with suppress(JoaderError):  # its end is seen in the next turn
                 self._daemon.send(message)

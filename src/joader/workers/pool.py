@@ -163,12 +163,16 @@ class Pool:
         self.dispatch.attend(link.ticket)
         self.feed()
 
+    def nursery_ends(self, link: NurseryLink) -> None:
+        """Note that a nursery ends its workers: what they had in hand is nobody's fault."""
+        if self._links.get(link.ticket) is link and self.dispatch.knows(link.ticket):
+            self.dispatch.attend(link.ticket, here=False)
+
     def nursery_gone(self, link: NurseryLink) -> None:
         """Note that a nursery has gone; its workers go with it."""
+        self.nursery_ends(link)
         if self._links.get(link.ticket) is link:
             del self._links[link.ticket]
-            if self.dispatch.knows(link.ticket):
-                self.dispatch.attend(link.ticket, here=False)
 
     def unborn(self, ticket: str, reason: str) -> None:
         """Note that a nursery cannot bear workers."""
