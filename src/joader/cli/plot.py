@@ -144,6 +144,10 @@ def _curves(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
     # Nine digits: thousands are grouped, and what is not whole is not rounded.
     axes.xaxis.set_major_formatter("{x:,.9g}")
     axes.yaxis.set_major_formatter("{x:,.9g}")
+    if all(row.x == int(row.x) for row in rows):
+        from matplotlib.ticker import MaxNLocator
+
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     _logarithmic(axes, figure, rows)
     axes.legend(frameon=False, fontsize=8)
 

@@ -7,9 +7,9 @@ from difflib import get_close_matches
 from rich.table import Table
 
 from joader.cli.console import Console
-from joader.cli.live.live_figures import live_figures, measured_figures
+from joader.cli.live.live_figures import check_installed, live_figures, measured_figures
 from joader.cli.run import Outputs, Run, compute
-from joader.errors import BadArgument
+from joader.errors import BadArgument, MissingExtra
 from joader.simulator.every_figure import EVERY_FIGURE, OF_THE_PAPERS
 from joader.simulator.figures import Effort, Figure, Row
 
@@ -48,13 +48,22 @@ def reproduce(choice: Choice, seed: int, effort: Effort, outputs: Outputs) -> in
         run = kept_run(figure, choice.kept, effort)
         _print(run, outputs)
         return 0
+    if choice.live or choice.name in measured_figures():
+        check_installed()
     _show(figure, seed, effort, outputs)
     return 0
 
 
 def reproduce_all(seed: int, effort: Effort, data: str | None) -> int:
     """Rerun every figure of the papers, one after the other, and print each."""
-    for figure in {**OF_THE_PAPERS, **measured_figures(data)}.values():
+    for figure in OF_THE_PAPERS.values():
+        _show(figure, seed, effort, Outputs(None, ()))
+    try:
+        check_installed()
+    except MissingExtra as missing:  # the others need neither torch nor pictures
+        Console(stderr=True).print_plain(f"left out: {', '.join(measured_figures())}; {missing}")
+        return 0
+    for figure in measured_figures(data).values():
         _show(figure, seed, effort, Outputs(None, ()))
     return 0
 

@@ -29,6 +29,18 @@ def test_a_figure_without_a_live_form_says_which_have_one(
     assert "needs no --data" in capsys.readouterr().err
 
 
+def test_without_torch_a_measured_figure_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("joader.cli.live.live_figures.find_spec", lambda name: None)
+    monkeypatch.setattr("joader.cli.reproduce.OF_THE_PAPERS", {})
+    for arguments in (["lobster-threads"], ["joader-table1", "--live"]):
+        assert main(["reproduce", *arguments]) != 0
+        assert "need torch and PIL: pip install 'joader[torch,images]'" in capsys.readouterr().err
+    assert main(["reproduce", "--all", "--quick"]) == 0
+    assert "left out: lobster-threads, locality-threads" in capsys.readouterr().err
+
+
 def test_what_was_kept_is_drawn_without_running_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,6 +20,7 @@ from joader.simulator.papers.titan_server import JOADER, PYTORCH
 from joader.simulator.runs import Tick
 
 ORDERS = ("shared", "joint")
+QUICK_MODELS = ("ResNet18", "ResNet50", "ResNet101")
 Runs = Callable[[str, Sequence[Paced]], Outcome]
 
 
@@ -143,16 +144,13 @@ def fig6() -> Figure:
                     yield Row(
                         case=f"order {order}",
                         x=each,
-                        paper=joader_fig6.PAPER if model == "ResNet18" else None,
+                        paper=joader_fig6.PAPER if _full(effort) and model == "ResNet18" else None,
                         ours=lockstep / ours[number],
                         baseline=lockstep / torch[number],
                         unit="times as fast as lockstep",
                     )
 
     return _live("joader-fig6", rows, lambda effort: 1 + len(ORDERS))
-
-
-QUICK_MODELS = ("ResNet18", "ResNet50", "ResNet101")
 
 
 def fig7a() -> Figure:

@@ -34,7 +34,7 @@ def rows_of(effort: Effort) -> int:
 
 def steps_of(nodes: int, effort: Effort) -> int:
     """Return how many steps the median is of: more for few nodes, where each step says less."""
-    return max(100, (60 if nodes < FROM else 6) * effort.size // 10 // nodes)
+    return max(100, (60 if nodes == FEWEST else 6) * effort.size // 10 // nodes)
 
 
 @lru_cache(maxsize=8)
