@@ -1,9 +1,9 @@
 """One learner of `locality-threads`: reads a folder of pictures twice, says the second's rate.
 
-    python -m joader.cli.live.learner FOLDER LOADER WORKERS THREADS
+    python -m joader.cli.live.learner FOLDER LOADER WORKERS THREADS [THREADS ...]
 
-With threads a batch is prepared by several of them in its worker, as the locality paper changes
-torch's loader.
+A line for each number of threads. With threads a batch is prepared by several of them in its
+worker, as the locality paper changes torch's loader.
 """
 
 import os
@@ -37,10 +37,16 @@ class Threaded(Photos):
 
 def main() -> None:
     """Measure."""
-    folder, kind, workers, threads = sys.argv[1:]
+    folder, kind, workers, *numbers = sys.argv[1:]
     torch.set_num_threads(1)
-    data: Any = Threaded(folder, int(threads)) if int(threads) else Photos(folder, os.devnull)
-    how: Any = {"batch_size": BATCH, "shuffle": True, "num_workers": int(workers)}
+    for threads in map(int, numbers):
+        print(measured(folder, kind, int(workers), threads), flush=True)
+
+
+def measured(folder: str, kind: str, workers: int, threads: int) -> float:
+    """Return pictures per second of the second pass."""
+    data: Any = Threaded(folder, threads) if threads else Photos(folder, os.devnull)
+    how: Any = {"batch_size": BATCH, "shuffle": True, "num_workers": workers}
     if kind == "joader":
         import joader
 
@@ -52,7 +58,7 @@ def main() -> None:
     rows, begun = 0, time.perf_counter()
     for batch in loader:
         rows += len(batch)
-    print(rows / (time.perf_counter() - begun), flush=True)
+    return rows / (time.perf_counter() - begun)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ pictures per second are the most there, and that threads make few workers faster
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -124,11 +124,12 @@ def locality_threads() -> Figure:
         found: dict[tuple[str, int], float] = {}
         with _folder(pictures) as folder:
             for number in workers(effort):
-                found["joader", number] = _learner(folder, "joader", number, 0)
+                (found["joader", number],) = _learner(folder, "joader", number, (0,))
                 tick()
-                for each in threads(effort):
-                    found[f"{each} threads", number] = _learner(folder, "torch", number, each)
-                    tick()
+                rates = _learner(folder, "torch", number, threads(effort))
+                for each, per_s in zip(threads(effort), rates, strict=True):
+                    found[f"{each} threads", number] = per_s
+                tick()
         for each in threads(effort):
             for number in workers(effort):
                 yield Row(
@@ -152,7 +153,7 @@ def locality_threads() -> Figure:
         baseline="torch's loader, threads in each worker",
         varies="baseline",
         rows=rows,
-        steps=lambda effort: len(workers(effort)) * (1 + len(threads(effort))),
+        steps=lambda effort: 2 * len(workers(effort)),
         notes=lambda effort: (
             "a second pass is measured: workers have started. The paper's most, on 44 cores for 4 "
             "learners: 800 pictures/s",
@@ -160,8 +161,8 @@ def locality_threads() -> Figure:
     )
 
 
-def _learner(folder: Path, loader: str, workers: int, threads: int) -> float:
-    """Return pictures per second of a pass, in a process of its own."""
+def _learner(folder: Path, loader: str, workers: int, threads: Sequence[int]) -> list[float]:
+    """Return pictures per second of a pass with each number of threads, in another process."""
     with tempfile.TemporaryDirectory(prefix="joader-learner-") as name:
         processes = Processes(Path(name))
         try:
@@ -169,18 +170,18 @@ def _learner(folder: Path, loader: str, workers: int, threads: int) -> float:
                 "learner",
                 [
                     *("-m", "joader.cli.live.learner", str(folder), loader),
-                    *(str(workers), str(threads)),
+                    *(str(workers), *map(str, threads)),
                 ],
                 JOADER_RUNTIME=name,
                 JOADER_IDLE_S="1",
                 JOADER_QUIET="1",
             )
             assert process.stdout is not None
-            line = process.stdout.readline()
+            said = process.stdout.read().split()
             process.wait()
             processes.check()
         finally:
             processes.close()
-    if not line:
-        raise WorldError("the learner ended before it had said anything")
-    return float(line)
+    if len(said) < len(threads):
+        raise WorldError("the learner ended before it had said all")
+    return [float(word) for word in said]
