@@ -24,7 +24,7 @@ from joader.simulator.runs import Tick
 LOCAL = 32  # rows of a node per step
 PAPER = {16: (76.67, 76.81), 32: (75.33, 75.12), 64: (68.69, 69.54)}  # nodes: regular, local
 NODES = (8, 16, 32)  # which stand for the paper's 16, 32, 64: batches double each time
-# For all batches. In proportion to them, as is usual for ImageNet, it was too much for this network:
+# For all batches. In proportion to them, as usual for ImageNet, it is too much for this network:
 # 83 % of the test pictures with a batch of 256, 73 % with 512, 29 % with 1,024, and ± 13 points.
 RATE = 0.2
 PASSES, WIDTH = 6, 32
