@@ -49,7 +49,7 @@ test-browser: $(STAMP) ## Look at the dashboard with a real browser (apt install
 soak: $(STAMP) ## Let random jobs come, die and resume for MINUTES=5, and see that no promise breaks
 	@PYTHONPATH=. $(BIN)/python -m tests.soak.soak --minutes $(MINUTES) $(ARGS)
 
-reproduce: $(STAMP) ## Rerun every figure of the papers in its quick form: two minutes
+reproduce: $(STAMP) ## Rerun every figure of the papers in its quick form: two to three minutes
 	@$(BIN)/joader reproduce --all --quick $(ARGS)
 
 check: $(STAMP) ## Lint, format, docstring coverage, strict types, import rules

@@ -12,6 +12,10 @@ from joader.daemon.main import run
 from joader.engine import Engine
 from joader.messages import Event, Instruction
 from joader.schedule.dispatch import Dispatch
+from joader.simulator.machine.clock import Clock
+from joader.simulator.machine.node import Node as SimulatedNode
+from joader.simulator.machine.worker import Hardware
+from joader.simulator.machine.workload import MachineSpec
 from joader.workers.pool import usual_growth
 from tests.processes.conftest import Node
 from tests.processes.jobs import wait_until
@@ -41,6 +45,12 @@ class Recorded:
 
 def _kept(value: Any) -> Any:
     return value if isinstance(value, int | float | str) else copy.copy(value)
+
+
+def simulated_engine(memory_bytes: int, seed: int) -> Engine:
+    """Return the engine of a machine that the simulator plays."""
+    hardware = Hardware(Clock(), MachineSpec(cores=2), {})
+    return SimulatedNode(hardware, memory_bytes, seed).engine
 
 
 def test_events_of_a_live_daemon_replay_to_the_same_instructions(node: Node) -> None:
@@ -75,9 +85,13 @@ def test_events_of_a_live_daemon_replay_to_the_same_instructions(node: Node) -> 
         loops[0].call_soon_threadsafe(daemons[0].stop.set)
         thread.join()
     assert sum(len(events) for events, _ in log) > 300
-    replay = Engine(daemons[0].arena.size_bytes, daemons[0].seed)
-    for events, instructions in log:
-        assert repr(replay.handle(*events)) == instructions
+    size_bytes, seed = daemons[0].arena.size_bytes, daemons[0].seed
+    for replay in (Engine(size_bytes, seed), simulated_engine(size_bytes, seed)):
+        for events, instructions in log:
+            assert repr(replay.handle(*events)) == instructions
+    # One that decides in another way would be noticed.
+    other = simulated_engine(size_bytes, seed + 1)
+    assert any(repr(other.handle(*events)) != instructions for events, instructions in log)
     on_paper = Dispatch(2, usual_growth(2))
     calls = dispatch[0].calls
     assert sum(name == "reported" for name, *_ in calls) > 30

@@ -2,11 +2,14 @@
 
 import ast
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
 import joader.simulator
+from joader.schedule.nodes.placement import Node, homes
 from joader.simulator.appendix import FIGURES
 from joader.simulator.every_figure import EVERY_FIGURE
 from joader.simulator.figures import Effort
@@ -57,3 +60,55 @@ def test_no_figure_has_a_model_of_joader_of_its_own(name: str) -> None:
     own = ast.parse((ROOM / "papers" / f"{name.replace('-', '_')}.py").read_text())
     classes = [node.name for node in ast.walk(own) if isinstance(node, ast.ClassDef)]
     assert not [one for one in classes if one.endswith(("Engine", "Cache", "Sampler", "Policy"))]
+
+
+# What has to decide in each figure: the rooms whose code must run while it is computed.
+RUNS = {
+    "joader": ("engine", "cache", "sampling"),
+    "adloader": ("schedule",),
+    "adloader-dynamic": ("engine", "schedule"),
+    "lobster": ("schedule",),
+    "lobster-hits": ("engine", "cache", "sampling", "schedule"),
+    "lobster-gpu-use": ("engine", "cache", "sampling", "schedule"),
+    "locality": ("schedule",),
+}
+SEEDS = iter(range(100, 10_000))  # none that another test has used: some results are kept by seed
+
+
+class _AllSeen(Exception):
+    """Nothing more has to be computed."""
+
+
+def rooms_that_run(work: Callable[[], object], wanted: Iterable[str] = ()) -> set[str]:
+    """Return the rooms of joader in which functions are called, until all wanted ones are."""
+    start = str(ROOM.parent) + "/"
+    found: set[str] = set()
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(start):
+            found.add(frame.f_code.co_filename[len(start) :].split("/")[0])
+            if wanted and found.issuperset(wanted):
+                raise _AllSeen
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        work()
+    except _AllSeen:
+        pass
+    finally:
+        sys.setprofile(before)
+    return found
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_decides_in_a_figure_is_the_code_that_serves_jobs(name: str) -> None:
+    wanted = RUNS.get(name, RUNS[name.partition("-")[0]])
+    figure, seed = EVERY_FIGURE[name], next(SEEDS)
+    rooms = rooms_that_run(lambda: list(figure.rows(seed, TINY, lambda: None)), wanted)
+    assert rooms.issuperset(wanted)
+
+
+def test_a_figure_that_decides_by_itself_would_be_noticed() -> None:
+    assert rooms_that_run(lambda: sorted(range(10))) == set()
+    assert rooms_that_run(lambda: homes([1, 2, 3], [Node("a"), Node("b")])) == {"schedule"}

@@ -149,6 +149,13 @@ def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser
     command.add_argument("--all", action="store_true", help="all figures of the papers")
     command.add_argument("--quick", action="store_true", help="smaller sets, one seed: seconds")
     command.add_argument("--seed", type=_seed, default=0, help="first seed (default 0)")
+    command.add_argument(
+        "--live", action="store_true", help="measure it here, with real jobs, if it has such a form"
+    )
+    command.add_argument("--data", metavar="FOLDER", help="CIFAR-10, for figures of accuracy")
+    command.add_argument(
+        "--from", dest="kept", metavar="FILE", help="draw what --json has kept, run nothing"
+    )
     _add_json(command)
     command.add_argument(
         "--plot",
@@ -276,18 +283,19 @@ def _datasets(options: argparse.Namespace) -> int:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    from joader.cli.reproduce import list_figures, reproduce, reproduce_all
+    from joader.cli.reproduce import Choice, list_figures, reproduce, reproduce_all
     from joader.cli.run import Outputs
     from joader.simulator.figures import FULL, QUICK
 
     effort = QUICK if options.quick else FULL
     if options.all:
-        if options.name or options.json or options.plot:
+        if options.name or options.json or options.plot or options.kept or options.live:
             raise BadArgument("--all only prints; to keep or draw a figure, give its NAME alone")
-        return reproduce_all(options.seed, effort)
+        return reproduce_all(options.seed, effort, options.data)
     if options.list or options.name is None:
         return list_figures()
-    return reproduce(options.name, options.seed, effort, Outputs(options.json, options.plot))
+    choice = Choice(options.name, options.live, options.data, options.kept)
+    return reproduce(choice, options.seed, effort, Outputs(options.json, options.plot))
 
 
 def _simulate(options: argparse.Namespace) -> int:

@@ -72,7 +72,10 @@ def _one(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="0.92")
     axes.set_axisbelow(True)
-    if "y" not in figure.log:
+    lowest = min((value for row in rows for value in (row.paper, row.ours) if value), default=0)
+    if lowest < 0:  # differences
+        axes.axhline(0, color="black", linewidth=0.8)
+    elif "y" not in figure.log:
         axes.set_ylim(bottom=0)
 
 
@@ -125,7 +128,8 @@ def _curves(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
     for (case, part), colour, mark in zip(by_case.items(), COLOURS, MARKS, strict=False):
         own: dict[str, Any] = {"color": colour, "marker": mark, "label": case}
         if figure.varies == "sets":  # two curves, one name: colour and mark, no line
-            axes.plot([], [], linestyle="none", **{**own, "label": f"{figure.case_label}: {case}"})
+            label = case if figure.panels else f"{figure.case_label}: {case}"
+            axes.plot([], [], linestyle="none", **{**own, "label": label})
             own["label"] = None
         if figure.varies != "baseline":
             axes.plot(*_points(part, "ours"), **{**OURS, **own})
@@ -140,6 +144,10 @@ def _curves(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
     # Nine digits: thousands are grouped, and what is not whole is not rounded.
     axes.xaxis.set_major_formatter("{x:,.9g}")
     axes.yaxis.set_major_formatter("{x:,.9g}")
+    if all(row.x == int(row.x) for row in rows):
+        from matplotlib.ticker import MaxNLocator
+
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     _logarithmic(axes, figure, rows)
     axes.legend(frameon=False, fontsize=8)
 
@@ -170,6 +178,13 @@ def _bars(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
     if level is not None and len(rows) > 1 and all(row.baseline == level for row in rows):
         line = {key: BASELINE[key] for key in ("color", "linestyle", "linewidth")}
         axes.axhline(level, **line, label=columns.pop("baseline"))
+    colours = dict(zip(columns, ("0.75", *COLOURS), strict=False))
+    # What has no value takes no room.
+    columns = {
+        column: name
+        for column, name in columns.items()
+        if any(getattr(row, column) is not None for row in rows)
+    }
     for place, (column, name) in enumerate(columns.items()):
         bars = [(at, getattr(row, column)) for at, row in enumerate(rows)]
         middle = (len(columns) - 1) / 2
@@ -177,7 +192,7 @@ def _bars(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
         found = [(at + (place - middle) * width, value) for at, value in bars if value is not None]
         if found:
             x, heights = zip(*found, strict=True)
-            drawn = axes.bar(x, heights, 0.93 * width, label=name, color=("0.75", *COLOURS)[place])
+            drawn = axes.bar(x, heights, 0.93 * width, label=name, color=colours[column])
             labels = [f"{height:,.0f}" if height >= 100 else f"{height:.3g}" for height in heights]
             axes.bar_label(drawn, labels, fontsize=7 if len(rows) <= 4 else 6)
     axes.set_xticks(range(len(rows)), [row.case for row in rows])

@@ -1,14 +1,27 @@
 """`joader reproduce`: run a figure, print it as a table, keep it as JSON, draw it."""
 
+import json
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from rich.table import Table
 
 from joader.cli.console import Console
+from joader.cli.live.live_figures import check_installed, live_figures, measured_figures
 from joader.cli.run import Outputs, Run, compute
 from joader.errors import BadArgument, MissingExtra
 from joader.simulator.every_figure import EVERY_FIGURE, OF_THE_PAPERS
-from joader.simulator.figures import Effort, Figure
+from joader.simulator.figures import Effort, Figure, Row
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which figure: simulated, or measured here; on which data; or as it was kept in a file."""
+
+    name: str
+    live: bool = False
+    data: str | None = None
+    kept: str | None = None
 
 
 def list_figures() -> int:
@@ -16,8 +29,10 @@ def list_figures() -> int:
     table = Table(box=None, pad_edge=False)
     for heading in ("name", "what", "source"):
         table.add_column(heading)
-    for figure in EVERY_FIGURE.values():
-        table.add_row(figure.name, figure.title, figure.source)
+    lively, measured = live_figures(), measured_figures()
+    for name, figure in {**EVERY_FIGURE, **measured}.items():
+        mark = " (measured)" if name in measured else " (or --live)" if name in lively else ""
+        table.add_row(name, figure.title + mark, figure.source)
     console = Console()
     console.print(table)
     usage = "joader reproduce NAME [--quick] [--json FILE] [--plot FILE]"
@@ -25,42 +40,85 @@ def list_figures() -> int:
     return 0
 
 
-def reproduce(name: str, seed: int, effort: Effort, outputs: Outputs) -> int:
+def reproduce(choice: Choice, seed: int, effort: Effort, outputs: Outputs) -> int:
     """Rerun one figure; wrong arguments are found before the work starts."""
-    figure = find(name)
+    figure = find(choice)
     outputs.check()
+    if choice.kept is not None:
+        run = kept_run(figure, choice.kept, effort)
+        _print(run, outputs)
+        return 0
+    if choice.live or choice.name in measured_figures():
+        check_installed()
     _show(figure, seed, effort, outputs)
     return 0
 
 
-def reproduce_all(seed: int, effort: Effort) -> int:
+def reproduce_all(seed: int, effort: Effort, data: str | None) -> int:
     """Rerun every figure of the papers, one after the other, and print each."""
     for figure in OF_THE_PAPERS.values():
         try:
             _show(figure, seed, effort, Outputs(None, ()))
         except MissingExtra as error:  # the others need nothing of it
             Outputs(None, ()).console().print_plain(f"{figure.name} is left out: {error}")
+    try:
+        check_installed()
+    except MissingExtra as missing:  # the others need neither torch nor pictures
+        Console(stderr=True).print_plain(f"left out: {', '.join(measured_figures())}; {missing}")
+        return 0
+    for figure in measured_figures(data).values():
+        _show(figure, seed, effort, Outputs(None, ()))
     return 0
 
 
 def _show(figure: Figure, seed: int, effort: Effort, outputs: Outputs) -> None:
-    run = compute(figure, effort, seed)
+    _print(compute(figure, effort, seed), outputs)
+
+
+def _print(run: Run, outputs: Outputs) -> None:
     console = outputs.console()
     console.print(as_table(run))
-    for note in figure.notes(effort):
+    for note in run.notes:
         console.print(note, markup=False, highlight=False)
     outputs.keep(run, console)
 
 
-def find(name: str) -> Figure:
+def find(choice: Choice) -> Figure:
     """Return the figure with this name, or raise an error that says how to list them."""
-    if name in EVERY_FIGURE:
-        return EVERY_FIGURE[name]
-    near = get_close_matches(name, EVERY_FIGURE, 1, 0.4)
+    name = choice.name
+    lively, measured = live_figures(), measured_figures(choice.data)
+    if choice.live and name in lively:
+        return lively[name]
+    if choice.live and name in EVERY_FIGURE:
+        raise BadArgument(f"{name} has no live form; those that have: {', '.join(lively)}")
+    known = {**EVERY_FIGURE, **measured}
+    if choice.data is not None and name in EVERY_FIGURE:
+        raise BadArgument(
+            f"{name} needs no --data; those that do: joader-accuracy, locality-accuracy"
+        )
+    if name in known:
+        return known[name]
+    near = get_close_matches(name, known, 1, 0.4)
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise BadArgument(
         f"there is no figure {name!r}; {hint}`joader reproduce --list` names them all"
     )
+
+
+def kept_run(figure: Figure, path: str, effort: Effort) -> Run:
+    """Return a run as `--json` has kept it, so that it can be drawn elsewhere."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            body = json.load(file)
+        rows = [Row(**row) for row in body["rows"]]
+        its, seed, seconds = body["name"], int(body["seed"]), float(body["seconds"])
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise BadArgument(
+            f"--from {path!r} is not a figure that was kept with --json: {error}"
+        ) from error
+    if its != figure.name:
+        raise BadArgument(f"--from {path!r} has figure {its!r}, not {figure.name!r}")
+    return Run(figure, effort, seed, seconds, rows, tuple(body.get("notes", ())))
 
 
 def as_table(run: Run) -> Table:

@@ -16,13 +16,14 @@ from joader.simulator.figures import Effort, Figure, Row
 
 @dataclass(frozen=True)
 class Run:
-    """A figure with its results: its rows, and how long they took."""
+    """A figure with its results: its rows, how long they took, and what was fitted to what."""
 
     figure: Figure
     effort: Effort
     seed: int
     seconds: float
     rows: Sequence[Row]
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ def compute(figure: Figure, effort: Effort, seed: int) -> Run:
     ) as progress:
         task = progress.add_task(figure.name, total=figure.steps(effort))
         rows = list(figure.rows(seed, effort, lambda: progress.advance(task)))
-    return Run(figure, effort, seed, round(time.perf_counter() - started, 3), rows)
+    seconds = round(time.perf_counter() - started, 3)
+    return Run(figure, effort, seed, seconds, rows, tuple(figure.notes(effort)))
 
 
 def as_json(run: Run) -> str:
@@ -78,6 +80,6 @@ def as_json(run: Run) -> str:
         "seconds": run.seconds,
         "rows": [asdict(row) for row in run.rows],
     }
-    if notes := run.figure.notes(run.effort):
-        body["notes"] = list(notes)
+    if run.notes:
+        body["notes"] = list(run.notes)
     return json.dumps(body, indent=1) + "\n"

@@ -13,10 +13,14 @@ from joader.simulator.papers import (
     joader_fig7b,
     joader_io,
     joader_table1,
+    lobster_ablation,
+    lobster_batchtimes,
+    lobster_breakdown,
     lobster_gpu_use,
     lobster_hits,
     lobster_imbalance,
     lobster_reuse,
+    lobster_speedup,
     locality_balance,
     locality_epochs,
     locality_imbalance,
@@ -37,10 +41,14 @@ JOADER = (
 ADLOADER = (adloader_static.FIGURE, adloader_dynamic.FIGURE, adloader_contention.FIGURE)
 MODELS = (adloader_table1.FIGURE, adloader_fig5.FIGURE)
 LOBSTER = (
+    lobster_breakdown.FIGURE,
     lobster_reuse.FIGURE,
+    lobster_speedup.FIGURE,
+    lobster_imbalance.FIGURE,
+    lobster_batchtimes.FIGURE,
     lobster_hits.FIGURE,
     lobster_gpu_use.FIGURE,
-    lobster_imbalance.FIGURE,
+    lobster_ablation.FIGURE,
 )
 LOCALITY = (
     locality_waiting.FIGURE,

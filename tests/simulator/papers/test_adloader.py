@@ -4,7 +4,13 @@ import pytest
 
 from joader.schedule.policies import Need, policy_of
 from joader.simulator.figures import QUICK, Figure, Row
-from joader.simulator.papers import adloader_contention, adloader_dynamic, adloader_static
+from joader.simulator.papers import (
+    adloader_bounds,
+    adloader_contention,
+    adloader_dynamic,
+    adloader_jobs,
+    adloader_static,
+)
 from joader.simulator.papers.adloader_machine import loading
 
 
@@ -39,9 +45,9 @@ def test_a_pool_without_pauses_is_done_before_waa() -> None:
 
 def test_waa_takes_as_long_for_eight_jobs_as_the_paper_says_and_a_pool_less() -> None:
     even = policy_of("even").shares
-    fixed = adloader_dynamic.times(adloader_dynamic.run(even, fixed=True))
-    waa = adloader_dynamic.times(adloader_dynamic.run(adloader_static.whole, paused=True))
-    fair = adloader_dynamic.times(adloader_dynamic.run(policy_of("fair").shares))
+    fixed = adloader_jobs.times(adloader_jobs.run(even, fixed=True))
+    waa = adloader_jobs.times(adloader_jobs.run(adloader_static.whole, paused=True))
+    fair = adloader_jobs.times(adloader_jobs.run(policy_of("fair").shares))
     assert fixed.makespan_s == pytest.approx(1200)
     # One of five readings of figure 8, which span 1,017 to 1,144 s (adloader_dynamic.py).
     assert waa.makespan_s == pytest.approx(1089, rel=0.03)
@@ -49,11 +55,26 @@ def test_waa_takes_as_long_for_eight_jobs_as_the_paper_says_and_a_pool_less() ->
     assert fair.latency_s <= 0.85 * fixed.latency_s
 
 
+def test_the_paper_s_baseline_is_an_even_split_up_to_what_each_job_asked_for() -> None:
+    """Section IV-A; fair shares with Table III's workers as demands are just that."""
+    workers = {app.name: float(app.workers) for app in adloader_jobs.APPS}
+    for part in adloader_jobs.run(policy_of("even").shares, fixed=True):
+        needs = [Need(demand=workers[name]) for name in part.workers]
+        assert policy_of("fair").shares(needs, 18) == list(part.workers.values())
+
+
+def test_no_order_of_jobs_is_fifteen_percent_better_than_an_even_split_of_all_workers() -> None:
+    even = adloader_jobs.times(adloader_jobs.run(policy_of("even").shares)).latency_s
+    best, most = adloader_bounds.best_order(), adloader_bounds.without_end()
+    assert 0.85 * even < best.latency_s < 0.91 * even
+    assert most.latency_s == pytest.approx(0.8 * even, rel=0.01)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["even", "fair"])
 def test_a_machine_with_engine_and_dispatch_takes_as_long_as_shares_over_time(policy: str) -> None:
     machine = adloader_dynamic.on_a_machine(policy, 64, 0)
-    shares = adloader_dynamic.times(adloader_dynamic.run(policy_of(policy).shares))
+    shares = adloader_jobs.times(adloader_jobs.run(policy_of(policy).shares))
     assert machine.makespan_s == pytest.approx(shares.makespan_s, rel=0.02)
     assert machine.latency_s == pytest.approx(shares.latency_s, rel=0.03)
 

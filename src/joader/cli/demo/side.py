@@ -130,15 +130,17 @@ def run(side: Side, plan: Plan, folder: Path, on_look: Callable[[], None]) -> No
         ]
         for listener in listeners:
             listener.start()
-        _wait(lambda: all(job.ready for job in side.jobs), processes, on_look, _START_S)
-        daemon = _daemon(processes, folder, on_look) if side.name == "joader" else None
+        wait(lambda: all(job.ready for job in side.jobs), processes, on_look, _START_S)
+        daemon = (
+            start_daemon(processes, folder, _MEMORY, on_look) if side.name == "joader" else None
+        )
         before = cpu_seconds(daemon.pid) if daemon else 0.0
         for process, job in zip(started, side.jobs, strict=True):
             assert process.stdin is not None
             job.started = time.perf_counter()
             process.stdin.write("go\n")
             process.stdin.flush()
-        _wait(lambda: not any(each.is_alive() for each in listeners), processes, on_look)
+        wait(lambda: not any(each.is_alive() for each in listeners), processes, on_look)
         for process in started:
             process.wait()
         processes.check()
@@ -168,14 +170,16 @@ def _listen(process: Process, job: Job) -> None:
         job.hear(line)
 
 
-def _daemon(processes: Processes, folder: Path, on_look: Callable[[], None]) -> Process:
-    """Start the demo's own daemon, so that the user's is left alone."""
+def start_daemon(
+    processes: Processes, folder: Path, memory: str, on_look: Callable[[], None] = lambda: None
+) -> Process:
+    """Start a daemon of its own in this folder, so that the user's is left alone."""
     path = folder / "daemon.sock"
     process = processes.start(
         "daemon",
         [
             *("-m", "joader.daemon.main", f"--socket={path}"),
-            *(f"--memory={_MEMORY}", f"--idle={_IDLE_S}"),
+            *(f"--memory={memory}", f"--idle={_IDLE_S}"),
         ],
     )
 
@@ -185,11 +189,11 @@ def _daemon(processes: Processes, folder: Path, on_look: Callable[[], None]) -> 
             sock.close()
         return sock is not None
 
-    _wait(listens, processes, on_look, _START_S)
+    wait(listens, processes, on_look, _START_S)
     return process
 
 
-def _wait(
+def wait(
     condition: Callable[[], Any],
     processes: Processes,
     on_look: Callable[[], None],
