@@ -79,6 +79,11 @@ def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     up.add_argument(
         "--log-format", choices=("text", "json"), help="of the daemon's log (default: text)"
     )
+    up.add_argument(
+        "--cluster",
+        metavar="HOST:PORT",
+        help="share with other machines; where the first of them listens, or auto",
+    )
     up.add_argument("--no-dashboard", action="store_true", help="serve no page about it")
     up.set_defaults(run=_up)
     down = commands.add_parser("down", help="stop the daemon")
@@ -222,6 +227,7 @@ def _up(options: argparse.Namespace) -> int:
             policy=options.policy,
             detach=options.detach,
             dashboard=not options.no_dashboard,
+            cluster=options.cluster,
         )
     )
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from joader.cluster.address import Address
 from joader.config import DaemonConfig, cpu_part, size_in_bytes
 from joader.daemon.daemon import Daemon
 from joader.daemon.door import Door
@@ -38,6 +39,7 @@ def main() -> None:
     parser.add_argument("--policy", default="fair")
     parser.add_argument("--job", type=int, default=0, help="the process that wants it")
     parser.add_argument("--log-format", choices=FORMATS)
+    parser.add_argument("--cluster", metavar="HOST:PORT", help="where the cluster's leader is")
     options = parser.parse_args()
     try:
         _be_daemon(options)
@@ -64,12 +66,14 @@ def _be_daemon(options: argparse.Namespace) -> None:
     )
     _check(config)
     set_up(options.log_format or default_format())
-    log.setLevel(logging.INFO)
+    for name in ("joader.daemon", "joader.cluster"):
+        logging.getLogger(name).setLevel(logging.INFO)
     # Samples come and go by the thousand, and make no rings: looking for those was 8 % of all time.
     gc.freeze()
     gc.set_threshold(_GARBAGE)
     with asyncio.Runner(loop_factory=paced_loop) as runner:
-        runner.run(serve(options.socket, config))
+        cluster = Address.read(options.cluster) if options.cluster else None
+        runner.run(serve(options.socket, config, cluster))
 
 
 def _check(config: DaemonConfig) -> None:
@@ -88,9 +92,11 @@ def _size(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-async def serve(path: Path, config: DaemonConfig) -> None:
+async def serve(path: Path, config: DaemonConfig, cluster: Address | None = None) -> None:
     """Be the daemon until a signal, a client or idleness ends it."""
     daemon = Daemon(config)
+    if cluster is not None:
+        await daemon.join_cluster(cluster)  # before anybody is let in: it may be refused
     door = Door(path)
     log.info(
         "daemon %d listens at %s, memory %.1f MiB, workers %d",

@@ -74,6 +74,7 @@ from joader.messages.reading import (
     Announce,
     Begin,
     Deliver,
+    Hear,
     Join,
     Know,
     Leave,
@@ -126,6 +127,7 @@ Event = (
     | Compared
     | Release
     | Leave
+    | Hear
 )
 Instruction = Prepare | Finish | Compare | Place | Drop | Deliver | Announce | Refuse | Forget
 
@@ -161,6 +163,7 @@ __all__ = [
     "FromNursery",
     "FromWorker",
     "HandBack",
+    "Hear",
     "Hello",
     "Inspect",
     "Instruction",
