@@ -32,7 +32,7 @@ log = logging.getLogger("joader.cluster")
 DEFAULT_PORT = 27117
 AGAIN_S = 1.0
 # At the start the leader may come up a little later than we do.
-FIRST_S = 8.0
+FIRST_S = 6.0
 _MOST_BYTES = 1 << 22
 
 

@@ -24,6 +24,7 @@ from joader.messages.nodes import Ask, Node, Parcel
 from joader.wire import frame
 
 _MOST_HEADER_BYTES = 1 << 24
+_MOST_SAMPLE_BYTES = 1 << 32
 
 
 class Slot(NamedTuple):
@@ -156,7 +157,7 @@ class ByteLink:
                 if size <= slot.size and slot.offset >= 0:
                     _fill(sock, arena[slot.offset : slot.offset + size])
                 else:
-                    if size > arena.nbytes:
+                    if size > _MOST_SAMPLE_BYTES:
                         raise ValueError(f"a sample of {size} bytes")
                     apart[place] = bytearray(size)
                     _fill(sock, memoryview(apart[place]))

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 CLUSTER_PROTOCOL = 1
 # How long each of the first words may take; a wrong address or key is told within 10 s.
-GREETING_S = 4.0
+GREETING_S = 3.0
 _MOST_BYTES = 1 << 16
 PYTHON = ".".join(map(str, sys.version_info[:2]))
 

@@ -132,8 +132,7 @@ class Fetching:
         """
         here = dict(enumerate(order.rows))
         for place, link in enumerate(links):
-            # The first rows of a recipe have no slots yet: nobody knows how large they are.
-            if link is None or order.offsets[place] < 0:
+            if link is None:
                 continue
             node = link.node.name
             word = self.trust.next(recipe, node, row_limit)
@@ -210,6 +209,8 @@ class Fetching:
             if Layout.from_bytes(layout).size_bytes != size:
                 back.append(one)
                 link.close()  # it is not one of ours
+            elif size > self.arena.size_bytes:
+                back.append(one)  # another node has more memory; here it fails, and says why
             elif place in arrival.apart:
                 self._apart[one.sample] = arrival.apart[place], layout
                 self.tell(Sized((one.sample,), (size,)))
