@@ -87,7 +87,8 @@ for epoch in range(OPTIONS.get("epochs", 1)):
                 want = np.frombuffer(open(path, "rb").read()[row * 100 : row * 100 + 100], np.uint8)
             else:
                 want = expected(row)
-            assert np.array_equal(np.asarray(array), want.astype(np.uint16) * 2 if own else want), row
+            want = want.astype(np.uint16) * 2 if own else want
+            assert np.array_equal(np.asarray(array), want), row
             seen.append(int(row))
         time.sleep(OPTIONS.get("rest_s", 0.0))
         since = time.monotonic()

@@ -123,8 +123,7 @@ def test_ids_and_bytes_survive_whatever_happens(nodes: Nodes, seed: int) -> None
     names = ["a", "b", "c"]
     nodes.up(*names, memory=luck.choice(["2MiB", "64MiB"]))
     jobs = [
-        nodes.job(luck.choice(names), rows=800, epochs=2, own=luck.random() < 0.3)
-        for _ in range(3)
+        nodes.job(luck.choice(names), rows=800, epochs=2, own=luck.random() < 0.3) for _ in range(3)
     ]
     nodes.go(*jobs)
     for step in range(3):

@@ -26,6 +26,7 @@ def test_a_row_is_prepared_on_one_node_and_read_on_both(nodes: Nodes) -> None:
     assert sorted(sent) == sorted(fetched)
 
 
+@pytest.mark.slow
 def test_own_parts_are_made_of_rows_that_came_from_another_node(nodes: Nodes) -> None:
     nodes.up("a", "b")
     jobs = [nodes.job(name, rows=600, own=True) for name in ("a", "b")]
@@ -35,6 +36,7 @@ def test_own_parts_are_made_of_rows_that_came_from_another_node(nodes: Nodes) ->
     assert nodes.status("a")["cluster"]["fetched"] > 50
 
 
+@pytest.mark.slow
 def test_small_memory_loses_nothing(nodes: Nodes) -> None:
     nodes.up("a", "b", memory="1MiB")
     jobs = [nodes.job(name, rows=900, epochs=2) for name in ("a", "b")]
@@ -50,10 +52,12 @@ def test_a_path_that_leads_to_another_file_is_never_shared(nodes: Nodes, tmp_pat
     # It differs in every row: the last byte of each is another.
     other.write_bytes((bytes(range(99)) + b"\xff") * 400)
     nodes.up("a", "b")
-    mount = f"mount --bind {other} {data} && exec \"$@\""
+    mount = f'mount --bind {other} {data} && exec "$@"'
     jobs = [
         nodes.job("a", rows=400, file=str(data), epochs=2),
-        nodes.job("b", "unshare", "-m", "sh", "-c", mount, "sh", rows=400, file=str(data), epochs=2),
+        nodes.job(
+            "b", "unshare", "-m", "sh", "-c", mount, "sh", rows=400, file=str(data), epochs=2
+        ),
     ]
     nodes.go(*jobs)
     for job in jobs:
@@ -63,6 +67,7 @@ def test_a_path_that_leads_to_another_file_is_never_shared(nodes: Nodes, tmp_pat
         assert "its files differ" in nodes.log(name)
 
 
+@pytest.mark.slow
 def test_status_shows_the_nodes(nodes: Nodes) -> None:
     nodes.up("a", "b")
     wait_until(lambda: nodes.members("a") == ["a", "b"])

@@ -56,7 +56,10 @@ class ByteServer:
 
     def send(self, load: Load) -> None:
         """Have a parcel sent, after those before it."""
-        self._loads.put(load)
+        if self._closed:
+            self._loop.call_soon(load.sent)  # nobody looks at the queue any more
+        else:
+            self._loads.put(load)
 
     def close(self) -> None:
         """End the connection."""
