@@ -24,6 +24,8 @@ from joader.messages.nodes import Ask, Node, Parcel
 from joader.wire import frame
 
 _MOST_HEADER_BYTES = 1 << 24
+# Of one call; the kernel takes 1,024.
+_MOST_BUFFERS = 512
 _MOST_SAMPLE_BYTES = 1 << 32
 
 
@@ -149,27 +151,33 @@ class ByteLink:
         if slots is None or len(parcel.sizes) != len(slots):
             raise ValueError("an answer to something that was not asked")
         apart: dict[int, bytearray] = {}
+        into: list[memoryview] = []
         began = self._loop.time()
         if not parcel.digests:
             for place, (slot, size) in enumerate(zip(slots, parcel.sizes, strict=True)):
-                if size < 0:
+                if size <= 0:
                     continue
                 if size <= slot.size and slot.offset >= 0:
-                    _fill(sock, arena[slot.offset : slot.offset + size])
+                    into.append(arena[slot.offset : slot.offset + size])
                 else:
                     if size > _MOST_SAMPLE_BYTES:
                         raise ValueError(f"a sample of {size} bytes")
                     apart[place] = bytearray(size)
-                    _fill(sock, memoryview(apart[place]))
+                    into.append(memoryview(apart[place]))
+            _fill(sock, *into)
         arrival = Arrival(parcel, apart, self._loop.time() - began)
         self._tell(lambda: self._on_arrival(self, arrival))
 
 
-def _fill(sock: socket.socket, into: memoryview) -> None:
-    """Receive exactly as much as fits."""
-    at = 0
-    while at < into.nbytes:
-        count = sock.recv_into(into[at:], into.nbytes - at, socket.MSG_WAITALL)
+def _fill(sock: socket.socket, *into: memoryview) -> None:
+    """Receive exactly as much as fits, one buffer after the other, many in a call."""
+    left, at = list(into), 0
+    while at < len(left):
+        count, *_ = sock.recvmsg_into(left[at : at + _MOST_BUFFERS])
         if not count:
             raise ConnectionError("it closed the connection")
-        at += count
+        while at < len(left) and count >= left[at].nbytes:
+            count -= left[at].nbytes
+            at += 1
+        if count:
+            left[at] = left[at][count:]
