@@ -9,7 +9,8 @@ import pytest
 
 from joader.cluster import address as address_module
 from joader.cluster import leader as leader_module
-from joader.cluster.address import Address, ByAddress
+from joader.cluster.address import ByAddress
+from joader.cluster.leader_address import Address
 from joader.errors import JoaderError, NoDaemon, Refusal
 from joader.messages.nodes import Members, Node
 

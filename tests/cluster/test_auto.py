@@ -2,8 +2,8 @@
 
 import pytest
 
-from joader.cluster.address import DEFAULT_PORT, Address
 from joader.cluster.auto import auto_address, first_host
+from joader.cluster.leader_address import DEFAULT_PORT, Address
 from joader.errors import BadArgument
 
 

@@ -84,6 +84,13 @@ def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         metavar="HOST:PORT",
         help="share with other machines; where the first of them listens, or auto",
     )
+    up.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        nargs="?",
+        const="auto",
+        help="have a daemon on every node of a Ray cluster (default: the one that runs here)",
+    )
     up.add_argument("--no-dashboard", action="store_true", help="serve no page about it")
     up.set_defaults(run=_up)
     down = commands.add_parser("down", help="stop the daemon")
@@ -228,6 +235,7 @@ def _up(options: argparse.Namespace) -> int:
             detach=options.detach,
             dashboard=not options.no_dashboard,
             cluster=options.cluster,
+            ray=options.ray,
         )
     )
 

@@ -16,8 +16,9 @@ from joader.cli.console import Console, write
 from joader.cli.other_daemon import OtherDaemon, other_daemon
 from joader.cli.words import counted, part, printable, size
 from joader.client.watcher import Watcher
-from joader.cluster.address import Address, key_for
 from joader.cluster.auto import auto_address
+from joader.cluster.leader_address import Address
+from joader.cluster.this_node import key_for
 from joader.config import cpu_part, size_in_bytes, socket_path
 from joader.daemon.lifecycle import connected, log_path, start
 from joader.daemon.start_lock import start_lock
@@ -42,10 +43,13 @@ class Up:
     detach: bool = False
     dashboard: bool = True
     cluster: str | None = None
+    ray: str | None = None
 
 
 def up(options: Up) -> int:
     """Start the daemon, in the background or here."""
+    if options.ray:
+        return _up_on_ray(options, options.ray)
     path = socket_path()
     arguments = ["--idle=0"]
     if options.memory:
@@ -83,6 +87,17 @@ def up(options: Up) -> int:
     write(f"joader: listening at {path}; Ctrl-C stops it\n", sys.stdout)
     sys.argv = ["joader.daemon", f"--socket={path}", *arguments]
     main()
+    return 0
+
+
+def _up_on_ray(options: Up, address: str) -> int:
+    if options.cluster:
+        raise BadArgument("--ray and --cluster name two ways to find other machines; use one")
+    from joader.cluster.ray import start as start_on_ray
+
+    names = start_on_ray(options.memory, None if address == "auto" else address)
+    counted_nodes = counted(len(names), "node")
+    write(f"joader: a daemon on {counted_nodes}: {', '.join(sorted(names))}\n", sys.stdout)
     return 0
 
 

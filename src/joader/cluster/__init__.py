@@ -9,3 +9,16 @@ torchrun), `ray`. Nothing is decided here: where rows live and where bytes come 
 Every node has the same daemon as a single machine. A leader that is gone costs nobody a row: nodes
 go on with what they know, and alone where they cannot reach each other.
 """
+
+from typing import Any
+
+__all__ = ["start", "stop"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what needs Ray only when it is asked for."""
+    if name in __all__:
+        from joader.cluster import ray
+
+        return getattr(ray, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

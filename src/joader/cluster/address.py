@@ -9,114 +9,44 @@ daemon to look takes over.
 import asyncio
 import ipaddress
 import logging
-import os
-import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from msgspec import structs
 
 from joader.cluster.contract import Observer
 from joader.cluster.greeting import knock
-from joader.cluster.interface import interface_address
-from joader.cluster.key import key as cluster_key
 from joader.cluster.leader import BEAT_S, SILENT_S, Leader
+from joader.cluster.leader_address import Address
 from joader.cluster.listener import Listener, listening
-from joader.errors import BadArgument, BadMessage, JoaderError, NoDaemon, Refusal
+from joader.errors import BadMessage, JoaderError, NoDaemon, Refusal
 from joader.messages import Refuse
 from joader.messages.nodes import Beat, Members, Node, Said, Say
 from joader.wire import Mail, Stream
 
 log = logging.getLogger("joader.cluster")
 
-DEFAULT_PORT = 27117
 AGAIN_S = 1.0
 # At the start the leader may come up a little later than we do.
 FIRST_S = 6.0
 _MOST_BYTES = 1 << 22
 
 
-@dataclass(frozen=True)
-class Address:
-    """Where the leader listens."""
-
-    host: str
-    port: int
-
-    @classmethod
-    def read(cls, text: str) -> "Address":
-        """Read HOST:PORT; without a port it is DEFAULT_PORT."""
-        host, _, port = text.rpartition(":") if ":" in text else (text, "", str(DEFAULT_PORT))
-        if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-            raise BadArgument(
-                f"--cluster={text} is not an address; write HOST:PORT of the node that leads, for "
-                f"example node1:{DEFAULT_PORT}, or auto under Slurm or torchrun"
-            )
-        return cls(host, int(port))
-
-    def resolved(self) -> "Address":
-        """Return the address with a number for its name; BadArgument if nobody has that name."""
-        try:
-            found = socket.getaddrinfo(self.host, self.port, socket.AF_INET, socket.SOCK_STREAM)
-        except OSError as error:
-            raise BadArgument(
-                f"--cluster={self.host}:{self.port}: no machine is named {self.host!r} here "
-                f"({error}); use the name or number of the node that leads"
-            ) from error
-        return replace(self, host=str(found[0][4][0]))
-
-    def __str__(self) -> str:
-        """Return it as people write it."""
-        return f"{self.host}:{self.port}"
-
-
-def own_host(leader: Address) -> str:
-    """Return the address under which others reach this node: of JOADER_INTERFACE, or as routed."""
-    named = os.environ.get("JOADER_INTERFACE", "")
-    if named:
-        return interface_address(named)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect((leader.host, leader.port))  # nothing is sent
-        except OSError as error:
-            raise NoDaemon(f"no network leads to {leader}: {error}") from error
-        return str(probe.getsockname()[0])
-
-
-def this_node(address: Address, cores: int) -> tuple[Node, socket.socket]:
-    """Return what this machine is called in a cluster, and a socket where others get bytes."""
-    host = own_host(address.resolved())
-    port = os.environ.get("JOADER_CLUSTER_PORT", "0")
-    if not port.isdecimal() or int(port) > 65535:
-        raise BadArgument(f"JOADER_CLUSTER_PORT={port} is not a port; use 0 to 65535")
-    try:
-        sock = listening(host, int(port))
-    except OSError as error:
-        raise BadArgument(
-            f"cannot listen at {host}:{port} for other nodes: {error}; set JOADER_INTERFACE or "
-            "JOADER_CLUSTER_PORT"
-        ) from error
-    name = os.environ.get("JOADER_NODE") or socket.gethostname()
-    life = 1 + int.from_bytes(os.urandom(6), "big")
-    return Node(name, host, int(sock.getsockname()[1]), cores, life), sock
-
-
-def key_for(address: Address) -> bytes:
-    """Return the cluster's key; made here if this machine leads and there is none."""
-    resolved = address.resolved()
-    try:
-        listening(resolved.host, 0).close()
-        ours = True
-    except OSError:
-        ours = False
-    return cluster_key(create=ours)
-
-
 class ByAddress:
     """The company of all who know one address."""
 
-    def __init__(self, address: Address, key: bytes, node: Node, observer: Observer) -> None:
-        """Be this node of it; nothing happens before `join`."""
+    def __init__(
+        self,
+        address: Address,
+        key: bytes,
+        node: Node,
+        observer: Observer,
+        may_lead: bool = True,
+    ) -> None:
+        """Be this node of it; nothing happens before `join`.
+
+        `may_lead`: nobody else sees to it that somebody does.
+        """
+        self._may_lead = may_lead
         self._named, self._address = address, address.resolved()
         self._key, self._node, self._observer = key, node, observer
         self._leader: Leader | None = None
@@ -152,6 +82,13 @@ class ByAddress:
                     ) from error
             await asyncio.sleep(0.25)
         self._task = asyncio.ensure_future(self._keep())
+
+    def move(self, address: Address) -> None:
+        """Look for the leader at another address from now on."""
+        if address != self._named:
+            self._named, self._address = address, address.resolved()
+            if self._desk is not None:
+                self._desk.close()
 
     def say(self, values: Mapping[str, bytes]) -> None:
         """Tell all others these values, now and when the leader is met again."""
@@ -199,7 +136,7 @@ class ByAddress:
                 log.debug("the leader is not met yet: %s", error)
 
     async def _meet(self) -> None:
-        if self._leader is None:
+        if self._may_lead and self._leader is None:
             self._try_to_lead()
         loop = asyncio.get_running_loop()
         address = (self._address.host, self._address.port)

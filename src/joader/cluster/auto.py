@@ -7,7 +7,7 @@ machine of that leads, at a port of ours. JOADER_CLUSTER_LEADER overrides both.
 import re
 from collections.abc import Mapping
 
-from joader.cluster.address import DEFAULT_PORT, Address
+from joader.cluster.leader_address import DEFAULT_PORT, Address
 from joader.errors import BadArgument
 
 _LEADER = "JOADER_CLUSTER_LEADER"

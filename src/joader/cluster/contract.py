@@ -8,6 +8,7 @@ the company goes on as it was last known, and says so once.
 from collections.abc import Mapping
 from typing import Protocol
 
+from joader.cluster.leader_address import Address
 from joader.messages.nodes import Members
 
 
@@ -31,6 +32,9 @@ class Company(Protocol):
     @property
     def reached(self) -> bool:
         """Whether the leader is reached now."""
+
+    def move(self, address: Address) -> None:
+        """Look for the leader elsewhere: whoever keeps one says where it is now."""
 
     def say(self, values: Mapping[str, bytes]) -> None:
         """Tell all others these values, now and when they come; an empty one is taken back."""

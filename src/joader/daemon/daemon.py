@@ -15,16 +15,17 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from joader.cluster.address import Address
+from joader.cluster.leader_address import Address
 from joader.config import DaemonConfig
 from joader.daemon import log_format, reports
+from joader.daemon.alone import Alone
 from joader.daemon.door import Door, most_clients
 from joader.daemon.drain import Drain
 from joader.daemon.fetching import Fetching
 from joader.daemon.guests import Guest, Guests
 from joader.daemon.history import STEP_S, History
 from joader.daemon.layouts import Layouts
-from joader.daemon.neighbors import Alone, Neighbors, joined
+from joader.daemon.neighbors import Neighbors, joined
 from joader.daemon.reception import Reception
 from joader.daemon.registration import Registration
 from joader.daemon.session import MOST_OWED, Session
@@ -43,7 +44,6 @@ from joader.messages import (
     Compare,
     Compared,
     Deliver,
-    Differs,
     Drop,
     Event,
     Explained,
@@ -51,6 +51,7 @@ from joader.messages import (
     Forget,
     Instruction,
     Know,
+    Meet,
     Place,
     Prepare,
     Prepared,
@@ -102,6 +103,7 @@ class Daemon:
         self._layouts = Layouts()
         self.registration = Registration(self.engine, self.pool, self._tell)
         self.neighbors: Alone | Neighbors = Alone()
+        self._meetings = asyncio.Lock()
         self.draining = Drain(self.engine, self.pool, self.sessions, self.stop)
         self.reception = Reception(
             self.arena,
@@ -128,12 +130,12 @@ class Daemon:
         await self.pool.close()
         self.arena.close()
 
-    async def join_cluster(self, address: Address) -> None:
+    async def join_cluster(self, address: Address, key: bytes = b"") -> None:
         """Join the cluster that is led at an address, or raise why not."""
         fetching = Fetching(self.pool, self.arena, self.config.workers, self._from_node)
         guests = Guests(self.registration, self._tell, self.arena, self._layouts)
         self.neighbors = await joined(
-            address, self.engine, self.registration, fetching=fetching, guests=guests
+            address, self.engine, self.registration, fetching=fetching, guests=guests, key=key
         )
 
     def drain(self, door: Door) -> None:
@@ -159,6 +161,8 @@ class Daemon:
                 case Change():
                     self.pool.change(policy=message.policy, job=message.job, weight=message.weight)
                     session.send(Status(to_json(self.statistics())))
+                case Meet():
+                    self._meeting = asyncio.ensure_future(self._meet(session, message))
                 case AskRun():
                     run = self.history.run(self.statistics(), message.since)
                     session.send(Run(to_json(run)))
@@ -181,6 +185,18 @@ class Daemon:
                 extra=log_format.event("bad_message", job=session.job, pid=session.pid),
             )
             session.refuse("the daemon failed on a message: a bug, please report it with its log")
+
+    async def _meet(self, session: Session, message: Meet) -> None:
+        try:
+            address = Address.read(message.address)
+            async with self._meetings:  # one after the other: a daemon is in one cluster
+                if isinstance(self.neighbors, Neighbors):
+                    self.neighbors.move(address)
+                else:
+                    await self.join_cluster(address, message.key.encode())
+            session.send(Status(to_json(self.statistics())))
+        except JoaderError as error:
+            session.refuse(str(error))
 
     def _from_job(self, session: Session, job: int, message: Any) -> None:
         match message:
@@ -232,7 +248,7 @@ class Daemon:
                 case Sized() if max(event.sizes) > self.arena.size_bytes:
                     self.pool.drop(event.samples)
                 case Compared() if not event.same:
-                    self._differs(event)
+                    self.registration.differs(event)
                     return
             self.neighbors.reported_here(event)
             self._tell(event)
@@ -244,18 +260,6 @@ class Daemon:
         if isinstance(event, Prepared):
             self._layouts.note(event.samples, event.layout_of_each)
         self._tell(event)
-
-    def _differs(self, event: Compared) -> None:
-        """Tell a job that it does not prepare as others do; it then shares nothing."""
-        session = self.sessions.get(event.job)
-        if session is not None:
-            row = self.engine.row_of(event.job, event.sample)
-            log.warning(
-                "job %d (%s): row %d differs from what others prepared",
-                *(event.job, session.name, row),
-                extra=log_format.event("rows_differ", job=event.job, name=session.name, row=row),
-            )
-            session.send(Differs(row))
 
     # Instructions out.
 

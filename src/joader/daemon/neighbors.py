@@ -17,11 +17,13 @@ from typing import Any
 
 import msgspec
 
-from joader.cluster.address import Address, ByAddress, key_for, this_node
+from joader.cluster.address import ByAddress
 from joader.cluster.byte_link import Arrival, ByteLink
 from joader.cluster.byte_server import ByteServer
 from joader.cluster.contract import Company
+from joader.cluster.leader_address import Address
 from joader.cluster.listener import Listener
+from joader.cluster.this_node import key_for, this_node
 from joader.daemon.fetching import Fetching
 from joader.daemon.guests import Guest, Guests
 from joader.daemon.registration import Registration
@@ -41,38 +43,6 @@ _FEW = 8
 AGAIN_S = 1.0
 _ABLE, _CLOCK, _TRAFFIC = "able", "clock ", "traffic"
 _Clocks = tuple[int, tuple[tuple[int, int, int, int], ...]]
-
-
-class Alone:
-    """No other nodes: all is done here."""
-
-    async def leave(self) -> None:
-        """Do nothing."""
-
-    def take(self, order: Prepare, code: str) -> Prepare | None:
-        """Return all of it."""
-        return order
-
-    def place(self, message: Place) -> Place | None:
-        """Return all of it."""
-        return message
-
-    def drop(self, samples: Iterable[int]) -> None:
-        """Do nothing."""
-
-    def flush(self) -> None:
-        """Do nothing."""
-
-    def reported_here(self, event: Event) -> None:
-        """Do nothing."""
-
-    def whereabouts(self, sample: int) -> str:
-        """Say nothing."""
-        return ""
-
-    def statistics(self) -> ClusterStatistics | None:
-        """Return that there is none."""
-        return None
 
 
 class Neighbors:
@@ -108,13 +78,22 @@ class Neighbors:
 
     # Coming and going.
 
-    async def join(self, address: Address, sock: socket.socket) -> None:
+    async def join(self, address: Address, sock: socket.socket, may_lead: bool) -> None:
         """Join the cluster at an address, or raise why not; others get bytes at `sock`."""
         self._listener = Listener(sock, self._key, self._let_in)
-        company = ByAddress(address, self._key, self.node, self)
-        await company.join()
+        company = ByAddress(address, self._key, self.node, self, may_lead)
+        try:
+            await company.join()
+        except BaseException:
+            self._listener.close()
+            raise
         self.company = company
         self._tick()
+
+    def move(self, address: Address) -> None:
+        """Look for the leader elsewhere."""
+        if self.company is not None:
+            self.company.move(address)
 
     async def leave(self) -> None:
         """Go: others are told at once, and nothing is written to the arena any more."""
@@ -378,18 +357,22 @@ async def joined(
     *,
     fetching: Fetching,
     guests: Guests,
+    key: bytes = b"",
 ) -> Neighbors:
-    """Join the cluster that is led at an address, or raise why not."""
+    """Join the cluster that is led at an address, or raise why not.
+
+    With a key, whoever gave it keeps a leader at that address; else this node leads if it can.
+    """
     node, sock = this_node(address, fetching.cores)
     neighbors = Neighbors(
         node,
-        key_for(address),
+        key or key_for(address),
         engine=engine,
         registration=registration,
         fetching=fetching,
         guests=guests,
     )
-    await neighbors.join(address, sock)
+    await neighbors.join(address, sock, may_lead=not key)
     registration.stream_of, registration.on_join = neighbors.stream, neighbors.joined
     return neighbors
 

@@ -14,12 +14,23 @@ from dataclasses import asdict
 
 from msgspec.structs import replace
 
-from joader.daemon.log_format import event
+from joader.daemon.log_format import event as log_event
 from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.engine.pieces import Pieces
 from joader.errors import BadMessage
-from joader.messages import Compare, Event, Inspect, Join, Leave, Prepare, Register, Registered
+from joader.messages import (
+    Compare,
+    Compared,
+    Differs,
+    Event,
+    Inspect,
+    Join,
+    Leave,
+    Prepare,
+    Register,
+    Registered,
+)
 from joader.schedule.actions import Lent
 from joader.schedule.orders import part_of
 from joader.schedule.weight import checked_weight
@@ -82,7 +93,7 @@ class Registration:
         log.info(
             "job %d joins: %s, process %d",
             *(job, session.name, session.pid),
-            extra=event(
+            extra=log_event(
                 "job_joined",
                 job=job,
                 name=session.name,
@@ -117,6 +128,18 @@ class Registration:
             raise BadMessage(f"no job {job} is served now")
         return session
 
+    def differs(self, event: Compared) -> None:
+        """Tell a job that it does not prepare as others do; it then shares nothing."""
+        session = self.sessions.get(event.job)
+        if session is not None:
+            row = self._engine.row_of(event.job, event.sample)
+            log.warning(
+                "job %d (%s): row %d differs from what others prepared",
+                *(event.job, session.name, row),
+                extra=log_event("rows_differ", job=event.job, name=session.name, row=row),
+            )
+            session.send(Differs(row))
+
     # What the workers here can prepare for other nodes.
 
     def hosts(self) -> dict[str, Session]:
@@ -137,7 +160,7 @@ class Registration:
         log.info(
             "job %d leaves: %d delivered, %d prepared",
             *(job, got.delivered, got.prepared),
-            extra=event("job_left", job=job, **asdict(got)),
+            extra=log_event("job_left", job=job, **asdict(got)),
         )
         self.past += got
 

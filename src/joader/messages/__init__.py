@@ -66,6 +66,7 @@ from joader.messages.questions import (
     Change,
     Differs,
     Explained,
+    Meet,
     Run,
     Status,
     Why,
@@ -102,7 +103,7 @@ from joader.messages.work import (
     Sized,
 )
 
-Asks = AskStatus | AskRun | AskExplain | Change
+Asks = AskStatus | AskRun | AskExplain | Change | Meet
 Answers = Status | Run | Explained
 FromClient = Register | Begin | Know | Want | Release | AskWhy | Asks | Stop
 ToClient = Registered | Announce | Deliver | Differs | Refuse | Why | Answers
@@ -173,6 +174,7 @@ __all__ = [
     "Late",
     "Leave",
     "Lost",
+    "Meet",
     "Message",
     "Natural",
     "NotBegun",
