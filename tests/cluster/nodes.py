@@ -129,6 +129,7 @@ class Nodes:
     def __init__(self, folder: Path, apart: bool = False) -> None:
         self.folder = folder
         self.apart = apart
+        self.rejoins = False  # daemons that jobs start join, too
         self.daemons: dict[str, subprocess.Popen[bytes]] = {}
         self.jobs: list[NodeJob] = []
         self._networks: dict[str, str] = {}
@@ -194,6 +195,7 @@ class Nodes:
             "JOADER_RUNTIME": str(self.run(name)),
             "JOADER_NODE": name,
             "JOADER_CLUSTER_KEY": KEY,
+            **({"JOADER_CLUSTER": self.address} if self.rejoins else {}),
             "JOADER_QUIET": "1",
             "JOADER_IDLE_S": "1",
         }

@@ -40,6 +40,20 @@ def test_a_node_that_is_killed_costs_no_row(nodes: Nodes) -> None:
 
 
 @pytest.mark.slow
+def test_a_daemon_that_a_job_starts_after_a_crash_joins_again(nodes: Nodes) -> None:
+    nodes.rejoins = True
+    nodes.up("a", "b")
+    jobs = {name: nodes.job(name, rows=1500, rest_s=0.02) for name in ("a", "b")}
+    nodes.go(*jobs.values())
+    half_read(nodes, 600)
+    nodes.kill("b")
+    wait_until(lambda: nodes.members("a") == ["a"])
+    wait_until(lambda: nodes.members("a") == ["a", "b"])
+    for job in jobs.values():
+        job.result()
+
+
+@pytest.mark.slow
 def test_a_node_that_is_stopped_is_not_waited_for(nodes: Nodes) -> None:
     nodes.up("a", "b")
     jobs = {name: nodes.job(name, rows=1500) for name in ("a", "b")}

@@ -134,9 +134,7 @@ class Daemon:
         """Join the cluster that is led at an address, or raise why not."""
         fetching = Fetching(self.pool, self.arena, self.config.workers, self._from_node)
         guests = Guests(self.registration, self._tell, self.arena, self._layouts)
-        self.neighbors = await joined(
-            address, self.engine, self.registration, fetching=fetching, guests=guests, key=key
-        )
+        self.neighbors = await joined(address, self.engine, fetching, guests, key)
 
     def drain(self, door: Door) -> None:
         """End when all batches asked for are delivered and copied."""

@@ -87,7 +87,7 @@ class Guests:
         layouts: Layouts,
     ) -> None:
         """Start without any."""
-        self._registration, self._tell = registration, tell
+        self.registration, self._tell = registration, tell
         self._arena, self._layouts = arena, layouts
         self._guests: dict[tuple[ByteServer, str], Guest] = {}  # by recipe, on any machine
         self._refused: dict[str, float] = {}  # recipes, and until when
@@ -120,7 +120,7 @@ class Guests:
 
         def release() -> None:
             # The engine may have let it go already: the guest has left, or was refused.
-            if samples.size and self._registration.sessions.get(job) is guest:
+            if samples.size and self.registration.sessions.get(job) is guest:
                 self._tell(Release(job, samples))
 
         if waiting.answered:
@@ -180,12 +180,12 @@ class Guests:
         for waiting in guest.waiting:
             self._give_up(waiting)
         guest.waiting.clear()
-        self._registration.leave(guest)
+        self.registration.leave(guest)
 
     def _new_guest(self, server: ByteServer, recipe: str) -> Guest | None:
         """Let a node join as a reader of a recipe that a job here reads; None if none does."""
         loop = asyncio.get_running_loop()
-        host = self._registration.host_of(recipe)
+        host = self.registration.host_of(recipe)
         if host is None or host.register is None or self._refused.get(recipe, 0.0) > loop.time():
             return None
         message = host.register
@@ -203,7 +203,7 @@ class Guests:
             stream=message.join.stream,
         )
         try:
-            self._registration.register(
+            self.registration.register(
                 guest,
                 Register(
                     join,

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from joader.cluster.auto import auto_address
 from joader.cluster.leader_address import Address
 from joader.config import DaemonConfig, cpu_part, size_in_bytes
 from joader.daemon.daemon import Daemon
@@ -72,8 +73,15 @@ def _be_daemon(options: argparse.Namespace) -> None:
     gc.freeze()
     gc.set_threshold(_GARBAGE)
     with asyncio.Runner(loop_factory=paced_loop) as runner:
-        cluster = Address.read(options.cluster) if options.cluster else None
-        runner.run(serve(options.socket, config, cluster))
+        runner.run(serve(options.socket, config, _leader(options.cluster)))
+
+
+def _leader(given: str | None) -> Address | None:
+    """Return where the cluster's leader is, as given, or as JOADER_CLUSTER says."""
+    text = given or os.environ.get("JOADER_CLUSTER", "")
+    if not text:
+        return None
+    return auto_address(os.environ) if text == "auto" else Address.read(text)
 
 
 def _check(config: DaemonConfig) -> None:
@@ -96,7 +104,7 @@ async def serve(path: Path, config: DaemonConfig, cluster: Address | None = None
     """Be the daemon until a signal, a client or idleness ends it."""
     daemon = Daemon(config)
     if cluster is not None:
-        await daemon.join_cluster(cluster)  # before anybody is let in: it may be refused
+        await _join(daemon, cluster)  # before anybody is let in: it may be refused
     door = Door(path)
     log.info(
         "daemon %d listens at %s, memory %.1f MiB, workers %d",
@@ -120,6 +128,16 @@ async def serve(path: Path, config: DaemonConfig, cluster: Address | None = None
     await run(door, daemon)
     write_summary(daemon.history.run(daemon.statistics()), path.parent)
     log.info("daemon %d ends", os.getpid(), extra=event("daemon_ended", pid=os.getpid()))
+
+
+async def _join(daemon: Daemon, cluster: Address) -> None:
+    try:
+        await daemon.join_cluster(cluster)
+    except JoaderError as error:
+        if not daemon.config.started_by:
+            raise
+        # A job waits for this daemon, and does not depend on others.
+        log.warning("this daemon goes on alone: %s", error, extra=event("no_cluster"))
 
 
 async def run(door: Door, daemon: Daemon) -> None:

@@ -351,19 +351,14 @@ class Neighbors:
 
 
 async def joined(
-    address: Address,
-    engine: Engine,
-    registration: Registration,
-    *,
-    fetching: Fetching,
-    guests: Guests,
-    key: bytes = b"",
+    address: Address, engine: Engine, fetching: Fetching, guests: Guests, key: bytes = b""
 ) -> Neighbors:
     """Join the cluster that is led at an address, or raise why not.
 
     With a key, whoever gave it keeps a leader at that address; else this node leads if it can.
     """
     node, sock = this_node(address, fetching.cores)
+    registration = guests.registration
     neighbors = Neighbors(
         node,
         key or key_for(address),
