@@ -228,7 +228,8 @@ class Fetching:
         sizes = tuple([size for _, size, _ in ready])
         self.counts.rows += len(ready)
         self.counts.bytes += sum(sizes)
-        self.tell(Prepared(samples, sizes, tuple([layout for _, _, layout in ready])))
+        layouts = tuple([layout for _, _, layout in ready])
+        self.tell(Prepared(samples, sizes, layouts, copied=True))
         for one, _, layout in ready:
             self._from.pop(one.sample, None)
             self.pool.brought(one.sample, one.order.offsets[one.place], layout)
@@ -281,7 +282,7 @@ class Fetching:
             self.arena.slot(offset, len(data))[:] = np.frombuffer(data, np.uint8)
             self.counts.rows += 1
             self.counts.bytes += len(data)
-            self.tell(Prepared((sample,), (max(1, len(data)),), (layout,)))
+            self.tell(Prepared((sample,), (max(1, len(data)),), (layout,), copied=True))
             self.pool.brought(sample, offset, layout)
         return Place(*zip(*rest, strict=True)) if rest else None
 

@@ -28,7 +28,7 @@ from joader.daemon.fetching import Fetching
 from joader.daemon.guests import Guest, Guests
 from joader.daemon.registration import Registration
 from joader.engine import Engine
-from joader.messages import Event, Failed, Hear, Lost, Place, Prepare, Prepared
+from joader.messages import Event, Failed, Hear, LastCopies, Lost, Place, Prepare, Prepared
 from joader.messages.nodes import Ask, Knock, Members, Node
 from joader.schedule.nodes import placement
 from joader.statistics import ClusterStatistics, PeerStatistics
@@ -126,6 +126,7 @@ class Neighbors:
                 self._hear(recipe)
         self._not_before.pop(name, None)
         self._fetching.forget(name)
+        self._tell(LastCopies())
         link = self._links.get(name)
         if link is not None:
             link.close()

@@ -45,6 +45,7 @@ from joader.messages import (
     Job,
     Join,
     Know,
+    LastCopies,
     Late,
     Leave,
     Lost,
@@ -108,6 +109,7 @@ class Engine:
             Release: self._release,
             Leave: self._leave,
             Hear: self._recipes.hear,
+            LastCopies: lambda _: self._cache.table.copied.all.fill(0),
         }
 
     def handle(self, *events: Event) -> list[Instruction]:
@@ -323,7 +325,7 @@ class Engine:
     # What workers report.
 
     def _prepared(self, event: Prepared) -> None:
-        self._preparations.prepared(event.samples, event.size_of_each)
+        self._preparations.prepared(event.samples, event.size_of_each, event.copied)
 
     def _sized(self, event: Sized) -> None:
         for sample, size_bytes in zip(event.samples, event.sizes, strict=True):

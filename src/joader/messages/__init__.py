@@ -94,6 +94,7 @@ from joader.messages.work import (
     Forget,
     HandBack,
     Inspect,
+    LastCopies,
     Late,
     Lost,
     NotBegun,
@@ -129,6 +130,7 @@ Event = (
     | Release
     | Leave
     | Hear
+    | LastCopies
 )
 Instruction = Prepare | Finish | Compare | Place | Drop | Deliver | Announce | Refuse | Forget
 
@@ -171,6 +173,7 @@ __all__ = [
     "Job",
     "Join",
     "Know",
+    "LastCopies",
     "Late",
     "Leave",
     "Lost",
