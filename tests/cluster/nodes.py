@@ -239,6 +239,12 @@ class Nodes:
     def plug(self, name: str) -> None:
         _ip("-n", self._hub, "link", "set", f"to-{name}", "up")
 
+    def limit(self, name: str, rate: str) -> None:
+        """Let no more leave a node than this, for example 1mbit."""
+        limited = ["dev", "eth0", "root", "tbf", "rate", rate, "burst", "8kb", "latency", "400ms"]
+        command = ["tc", "-n", self._networks[name], "qdisc", "add", *limited]
+        subprocess.run(command, check=True, capture_output=True)
+
     def _plug_in(self, name: str) -> None:
         space, number = f"{self._hub}{name}", len(self._networks) + 1
         self._networks[name] = space

@@ -75,3 +75,20 @@ def test_status_shows_the_nodes(nodes: Nodes) -> None:
     assert cluster["leader"] == "a"
     assert cluster["leader_reached"]
     assert cluster["name"] == "b"
+
+
+@pytest.mark.slow
+def test_over_a_slow_cable_rows_are_prepared_that_would_take_longer_to_come(
+    nodes_apart: Nodes,
+) -> None:
+    nodes = nodes_apart
+    nodes.up("a", "b")
+    for name in ("a", "b"):
+        nodes.limit(name, "500kbit")  # 50 ms for a row that takes 2 ms to prepare
+    jobs = [nodes.job(name, rows=1500) for name in ("a", "b")]
+    nodes.go(*jobs)
+    for job in jobs:
+        job.result(90)
+    for name in ("a", "b"):
+        cluster = nodes.status(name)["cluster"]
+        assert cluster["too_dear"] > 2 * cluster["fetched"], cluster

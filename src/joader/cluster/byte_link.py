@@ -41,7 +41,6 @@ class Arrival(NamedTuple):
 
     parcel: Parcel
     apart: dict[int, bytearray]
-    read_s: float  # how long the bytes took, once the first was there
 
 
 class ByteLink:
@@ -152,7 +151,6 @@ class ByteLink:
             raise ValueError("an answer to something that was not asked")
         apart: dict[int, bytearray] = {}
         into: list[memoryview] = []
-        began = self._loop.time()
         if not parcel.digests:
             for place, (slot, size) in enumerate(zip(slots, parcel.sizes, strict=True)):
                 if size <= 0:
@@ -165,7 +163,7 @@ class ByteLink:
                     apart[place] = bytearray(size)
                     into.append(memoryview(apart[place]))
             _fill(sock, *into)
-        arrival = Arrival(parcel, apart, self._loop.time() - began)
+        arrival = Arrival(parcel, apart)
         self._tell(lambda: self._on_arrival(self, arrival))
 
 

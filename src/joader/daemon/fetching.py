@@ -94,8 +94,7 @@ class _Costs:
 class _Rate:
     bytes_per_s: float = 0.0
 
-    def note(self, size: int, seconds: float) -> None:
-        now = size / max(seconds, 1e-6)
+    def note(self, now: float) -> None:
         self.bytes_per_s += (_LATEST if self.bytes_per_s else 1.0) * (now - self.bytes_per_s)
 
 
@@ -180,7 +179,8 @@ class Fetching:
         """Tell whether bytes are here sooner than they are prepared, by what was measured."""
         costs, rate = self._costs.setdefault(code, _Costs()), self._rates.get(node)
         if rate is None or not costs.prepare_s:
-            return True  # the first tell
+            # The first tell. Not many before that: over a slow link all of them would be late.
+            return sum(whose == node for whose in self._from.values()) < MOST_ROWS
         size: dict[Form, int] = {"prepared": int(costs.size), "raw": 0}
         sources = [
             Source(node, "prepared", rate.bytes_per_s, _ROW_S),
@@ -216,9 +216,9 @@ class Fetching:
                 self.tell(Sized((one.sample,), (size,)))
             else:
                 ready.append((one, max(1, size), layout))
-        total = sum(size for _, size, _ in ready)
+        if parcel.bytes_per_s:
+            self._rates.setdefault(link.node.name, _Rate()).note(parcel.bytes_per_s)
         if ready:
-            self._rates.setdefault(link.node.name, _Rate()).note(total, arrival.read_s)
             self._came(ready)
         self.counts.not_sent += len(back)
         self._do_here(back)

@@ -115,3 +115,4 @@ class Parcel(Message, frozen=True):
     layouts: tuple[bytes, ...] = ()
     layout_of: tuple[Natural, ...] = ()
     digests: tuple[bytes, ...] = ()
+    bytes_per_s: float = 0.0  # what the link carries, as the sender's kernel measures; 0: not known
