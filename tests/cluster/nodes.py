@@ -60,6 +60,11 @@ class File:
             file.seek(row * 100)
             return np.frombuffer(file.read(100), np.uint8).copy(), row
 
+class Random(Rows):
+    def __getitem__(self, row):
+        values, row = super().__getitem__(row)
+        return np.append(values, np.random.default_rng().integers(0, 256, 16, np.uint8)), row
+
 def doubled(sample):
     values, row = sample
     return values.astype(np.uint16) * 2, row
@@ -68,16 +73,18 @@ def apart(samples):
     return [values for values, _ in samples], [row for _, row in samples]
 
 path = OPTIONS.get("file")
+declared = OPTIONS.get("deterministic", True)
+Rows = Random if OPTIONS.get("random") else Rows
 data = File(path, OPTIONS["rows"]) if path else Rows(OPTIONS["rows"], OPTIONS.get("slow_s", 0.002))
 own = bool(OPTIONS.get("own"))
 loader = joader.DataLoader(
-    data, batch_size=16, shuffle=True, deterministic=True, num_workers=1, collate_fn=apart,
+    data, batch_size=16, shuffle=True, deterministic=declared, num_workers=1, collate_fn=apart,
     transform=doubled if own else None, timeout=60,
 )
 print(json.dumps("ready"), flush=True)
 while not os.path.exists("go"):
     time.sleep(0.01)
-longest = 0.0
+longest, had = 0.0, set()
 for epoch in range(OPTIONS.get("epochs", 1)):
     seen, since = [], time.monotonic()
     for arrays, rows in loader:
@@ -88,6 +95,10 @@ for epoch in range(OPTIONS.get("epochs", 1)):
             else:
                 want = expected(row)
             want = want.astype(np.uint16) * 2 if own else want
+            if OPTIONS.get("random"):
+                array, end = array[:-16], bytes(np.asarray(array[-16:]))
+                assert (row, end) not in had, row  # no random sample comes twice
+                had.add((row, end))
             assert np.array_equal(np.asarray(array), want), row
             seen.append(int(row))
         time.sleep(OPTIONS.get("rest_s", 0.0))

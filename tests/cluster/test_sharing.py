@@ -92,3 +92,27 @@ def test_over_a_slow_cable_rows_are_prepared_that_would_take_longer_to_come(
     for name in ("a", "b"):
         cluster = nodes.status(name)["cluster"]
         assert cluster["too_dear"] > 2 * cluster["fetched"], cluster
+
+
+@pytest.mark.slow
+def test_a_dataset_that_does_not_say_it_is_deterministic_is_shared_if_it_is(nodes: Nodes) -> None:
+    nodes.up("a", "b")
+    jobs = [nodes.job(name, rows=900, epochs=2, deterministic=False) for name in ("a", "b")]
+    nodes.go(*jobs)
+    for job in jobs:
+        job.result()
+    assert nodes.status("a")["cluster"]["fetched"] > 200
+
+
+@pytest.mark.slow
+def test_random_samples_are_not_shared_and_none_comes_twice(nodes: Nodes) -> None:
+    nodes.up("a", "b")
+    jobs = [
+        nodes.job(name, rows=400, epochs=3, deterministic=False, random=True) for name in "aabb"
+    ]
+    nodes.go(*jobs)
+    for job in jobs:
+        job.result()
+    for name in ("a", "b"):
+        assert nodes.status(name)["cluster"]["fetched"] == 0
+        assert "or its code is random" in nodes.log(name)

@@ -341,7 +341,7 @@ class Fetching:
         if self.trust.differs(recipe, node) and not before:
             log.warning(
                 "node %s prepares row %d of a dataset otherwise than this one: its files differ, "
-                "or its libraries; nothing of that dataset is taken from it",
+                "its libraries, or its code is random; nothing of that dataset is taken from it",
                 *(node, row),
                 extra={"event": "nodes_differ", "node": node, "row": row},
             )

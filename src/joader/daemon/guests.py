@@ -2,7 +2,8 @@
 
 So equal requests are one, whoever they come from: a row that a job of this node has asked for is
 waited for, one that nobody has is prepared by the workers of the jobs that are here, and what is
-being sent is pinned. A guest has no pass, so nothing is kept for it alone, and no workers.
+being sent is pinned. A guest has no pass, so nothing is kept for it alone, and no workers. Of rows
+with random code it gets each preparation once, as a job does.
 
 Every Ask is answered by one Parcel. What is not there when the guest's patience ends is not sent,
 nor what cannot be prepared here: the guest then does it by itself, and has its own error.
@@ -10,11 +11,13 @@ nor what cannot be prepared here: the guest then does it by itself, and has its 
 
 import asyncio
 import logging
-from collections import deque
+import secrets
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from joader.cluster.byte_server import ByteServer, Load
 from joader.daemon.layouts import Layouts
@@ -57,7 +60,14 @@ class Guest(Session):
         """Be nobody's process: what is for it is dealt with by `Guests`."""
         super().__init__(0, lambda *_: None, lambda *_: None, Allowance(1 << 62))
         self.waiting: deque[_Waiting] = deque()
+        self.times: Counter[int] = Counter()  # how often rows with random code were asked for
         self._on_delivery, self._on_refuse = on_delivery, on_refuse
+
+    def times_of(self, rows: list[int]) -> NDArray[np.int64]:
+        """Return how often each row was asked for before: it is prepared anew each time."""
+        before = np.array([self.times[row] for row in rows], np.int64)
+        self.times.update(rows)
+        return before
 
     def deliver(self, delivery: Deliver) -> None:
         """Send what it has asked for."""
@@ -107,7 +117,8 @@ class Guests:
         waiting.patience = loop.call_later(min(ask.patience_s, 60.0), self._give_up, waiting)
         guest.waiting.append(waiting)
         guest.owed += 1
-        self._tell(Want(guest.job, ask.rows.size, loop.time(), positions=ask.rows))
+        times = guest.times_of(ask.rows.tolist()) if guest.fresh and not ask.digests else None
+        self._tell(Want(guest.job, ask.rows.size, loop.time(), ask.rows, times))
 
     def _deliver(self, guest: Guest, delivery: Deliver) -> None:
         """Send what is ready, and let go of it when it was sent."""
@@ -198,6 +209,7 @@ class Guests:
             message.join.row_limit,
             MOST_ROWS,
             order="told",
+            fresh=message.join.fresh,
             elsewhere=True,
             reads_for=f"node {server.node.name}",
             stream=message.join.stream,
@@ -214,7 +226,8 @@ class Guests:
                 ),
             )
             assert guest.job is not None
-            self._tell(Begin(guest.job))
+            # Random numbers start from it: those of no other pass do.
+            self._tell(Begin(guest.job, key=secrets.randbits(63)))
         except JoaderError as error:
             guest.refuse(str(error))
             return None

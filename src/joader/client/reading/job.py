@@ -146,11 +146,8 @@ class Job:
         )
 
     def _everywhere(self, recipe: str) -> str:
-        """Return what the recipe is called on any machine; nothing if it is this job's alone.
-
-        Samples with random code are not sent to other machines: who has had which is known here.
-        """
-        if self.private or self.fresh:
+        """Return what the recipe is called on any machine; nothing if it is this job's alone."""
+        if self.private:
             return ""
         where = f" in {place_anywhere()}" if self.place else ""
         return f"{recipe}{where} of {self.row_limit}"

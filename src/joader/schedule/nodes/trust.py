@@ -3,7 +3,8 @@
 A recipe has one name on all machines (code, state and paths are equal), but nobody knows whether
 the files behind the paths are. So the first rows of a recipe that another node could send are
 prepared here, too, and compared by what they are; FIRST equal ones make the node trusted with that
-recipe, and after that one in LATER is compared. One that differs ends it for good.
+recipe, and after that one in LATER is compared. One that differs ends it for good. So a dataset
+whose code is random is not taken from other nodes; one that only might be, as it does not say, is.
 
 Values in, values out: who compares is told row by row.
 """
