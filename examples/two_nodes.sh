@@ -25,13 +25,20 @@ finish() {
 }
 trap finish EXIT
 
+# Nodes first compare 64 pictures with each other, so a few hundred would show nothing.
+export EXAMPLE_IMAGES="${EXAMPLE_IMAGES:-4000}"
+photos=${1:-$work/photos}
+if [ ! -d "$photos" ]; then
+    echo "making $EXAMPLE_IMAGES pictures"
+    (cd "$here" && "$python" -c 'import example_images; example_images.folder()' "$photos")
+fi
 for node in node1 node2; do
     mkdir -m 700 "$work/$node"
     on $node joader up -d --no-dashboard --memory 256MiB --cluster 127.0.0.1:$port
 done
 jobs=
 for node in node1 node2 node1 node2; do
-    on $node "$python" "$here/single_job.py" "$@" &
+    on $node "$python" "$here/single_job.py" "$photos" &
     jobs="$jobs $!"
 done
 for job in $jobs; do wait "$job"; done
