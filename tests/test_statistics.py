@@ -77,13 +77,21 @@ def test_json_has_the_keys_that_scripts_rely_on() -> None:
         *("needed_by_many_bytes", "needed_by_one_bytes", "needed_by_none_bytes"),
     ]
     assert list(shown["totals"]) == [
-        *("delivered", "prepared", "hits", "shared", "wasted", "saved_s")
+        *("delivered", "prepared", "hits", "shared", "wasted", "saved_s", "saved")
     ]
     assert list(shown["jobs"][0]) == [
         *("id", "name", "table", "pid", "rank", "world_size", "epoch", "position"),
         *("delivered", "prepared", "hits", "shared", "schedule", "dataset", "rows"),
-        *("shares_with", "taken_from", "wait_s", "row_s", "own_row_s", "saved_s"),
-        *("samples_per_s", "waiting", "time_left_s", "worker_share", "why", "flow"),
+        *("shares_with", "taken_from", "wait_s", "row_s", "own_row_s", "saved_s", "saved"),
+        *(
+            "wait_per_sample_s",
+            "samples_per_s",
+            "waiting",
+            "time_left_s",
+            "worker_share",
+            "why",
+            "flow",
+        ),
     ]
 
 

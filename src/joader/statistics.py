@@ -111,6 +111,8 @@ class JobStatistics:
     row_s: float = 0.0  # what a row takes a worker, of late; 0: not known yet
     own_row_s: float = 0.0  # what its own part of a row takes
     saved_s: float = 0.0  # worker time that its hits would have taken
+    saved: float | None = None  # which part of its work; None: it has got nothing yet
+    wait_per_sample_s: float = 0.0
     samples_per_s: float = 0.0  # of late, as the next three
     waiting: float = 0.0  # part of the time, 0 to 1
     time_left_s: float | None = None  # of its pass; None: it does not move
@@ -129,6 +131,7 @@ class TotalStatistics:
     shared: int = 0
     wasted: int = 0  # prepared ahead, and evicted before any job got it
     saved_s: float = 0.0  # worker time that hits would have taken
+    saved: float | None = None  # which part of the work; None: nothing was delivered yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

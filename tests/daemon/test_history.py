@@ -78,10 +78,12 @@ def test_hits_save_what_a_row_took_at_that_time() -> None:
     )
     seen = history.seen(3.0, node(3.0, read(JOB, 20, 0, row_s=0.3)))
     assert seen.jobs[0].saved_s == pytest.approx(10 * 0.1 + 10 * 0.3)
+    assert seen.jobs[0].saved == seen.jobs[0].hits / 20 == 1.0
     history.left(read(JOB, 30, 0, row_s=0.3))
     assert history.seen(4.0, node(4.0)).totals.saved_s == pytest.approx(7.0)
     (gone,) = history.run(node(4.0)).past
     assert (gone.delivered, gone.saved_s) == (30, pytest.approx(7.0))
+    assert gone.saved == 1.0
 
 
 def test_a_moment_looks_back_five_seconds_so_that_single_batches_are_no_spikes() -> None:

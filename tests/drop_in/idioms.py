@@ -117,6 +117,16 @@ IDIOMS = (
     Idiom("loops", NO_SPAWN),
     Idiom("orders", NO_SPAWN),
     Idiom("manual_seed"),
+    Idiom("random_loaders", FORK, runs=(Run(("0", "60")),)),
+    Idiom(
+        "random_loaders_together",
+        FORK,
+        script="random_loaders",
+        runs=(Run(("60", "600")), Run(("60", "600"))),
+        together=True,
+        slow=True,
+        timeout_s=900,
+    ),
     # What is seen of workers
     Idiom("errors", NO_SPAWN),
     Idiom("printing", apart=True, any_order=True),

@@ -27,6 +27,7 @@ from joader.client.dataset import tables
 from joader.client.dataset.obstacle import obstacle_to_sharing
 from joader.client.order.epochs import Epochs
 from joader.client.order.ordering import Ordering, decided
+from joader.client.order.sampler_order import beginning
 from joader.client.order.source import Told
 from joader.client.reading.batch_maker import BatchMaker
 from joader.client.reading.collate import Collation
@@ -275,6 +276,7 @@ class DataLoader:
             batch_sampler=getattr(self, "batch_sampler", None),
             generator=self.generator,
             replaced=self.__dict__.get("batch_sampler") is not self._shown_batches,
+            beginning=beginning(self.num_workers, self.persistent_workers and self._latest),
         )
 
     @property
@@ -313,16 +315,15 @@ class DataLoader:
             self._inside_reason = "the sampler gives keys that are not row numbers"
             self._load_inside()
             return iter(self)
-        if not ordering.told:  # samplers draw for themselves
-            torch_api.advance(self.generator, draws=ordering.name != "given")
+        ordering.advance()
         reading = Reading(self, self._current, sight, self._counts)
         largest = source.largest() if isinstance(source, Told) else 0
         connection = self._current.free_connection(self._latest_pass) or reading.connect(largest)
         if before is not None:
             before.close()
         self._epochs.begin(source)
-        # Without workers nobody prepares anything meanwhile.
-        ahead = ordering.ahead if sight.job.lending else 1
+        in_flight = self.num_workers * (self.prefetch_factor or 0)
+        ahead = ordering.ahead(in_flight if sight.job.lending else 0)
         latest = Pass(reading, connection, source, ahead)
         self._latest = weakref.ref(latest)  # a pass that was broken off must go when it is dropped
         return latest

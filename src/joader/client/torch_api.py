@@ -80,14 +80,15 @@ def pinned(batch: Any) -> Any:
     return pin_memory(batch)
 
 
-def advance(generator: Any, *, draws: bool) -> None:
+def advance(generator: Any, *, seeds: bool, draws: bool) -> None:
     """Draw from the global generator as torch's loader does when a pass begins.
 
-    It draws a seed for its workers, and one more for a shuffled order: what a script draws after
-    that is then the same with both loaders.
+    It draws a seed for its workers, if they are new, and one more for a shuffled order: what a
+    script draws after that is then the same with both loaders.
     """
     torch = loaded()
     if torch is not None:
-        torch.empty((), dtype=torch.int64).random_(generator=generator)
+        if seeds:
+            torch.empty((), dtype=torch.int64).random_(generator=generator)
         if draws and generator is None:
             torch.empty((), dtype=torch.int64).random_()

@@ -17,6 +17,7 @@ from joader.statistics import (
     MomentStatistics,
     NodeStatistics,
     RunStatistics,
+    saved,
 )
 
 STEP_S = 1.0
@@ -72,7 +73,7 @@ class History:
     def left(self, job: JobStatistics) -> None:
         """Keep the last figures of a job that leaves."""
         self._note_saved(job, self._before[-1].jobs.get(job.id) if self._before else None)
-        self._past.append(replace(job, saved_s=self._saved_s.pop(job.id, 0.0)))
+        self._past.append(replace(job, saved_s=self._saved_s.pop(job.id, 0.0), saved=saved(job)))
 
     def seen(self, now: float, node: NodeStatistics) -> NodeStatistics:
         """Return figures as counted, with those that follow from what came before."""
@@ -81,7 +82,9 @@ class History:
             node,
             uptime_s=round(now - self._began, 3),
             jobs=tuple(self._seen(job, late.jobs.get(job.id)) for job in node.jobs),
-            totals=replace(node.totals, saved_s=round(self._saved_in_all_s, 3)),
+            totals=replace(
+                node.totals, saved_s=round(self._saved_in_all_s, 3), saved=saved(node.totals)
+            ),
             delivered_per_s=late.delivered_per_s,
             prepared_per_s=late.prepared_per_s,
             cpu_cores=late.cpu_cores,
@@ -108,6 +111,8 @@ class History:
         return replace(
             job,
             saved_s=round(self._saved_s.get(job.id, 0.0), 3),
+            saved=saved(job),
+            wait_per_sample_s=job.wait_s / job.delivered if job.delivered else 0.0,
             samples_per_s=late.samples_per_s,
             waiting=late.waiting,
             worker_share=late.worker_share,

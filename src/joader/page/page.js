@@ -59,12 +59,11 @@ function show() {
 }
 
 function showSaved({ totals }) {
-  if (!totals.delivered) return;
-  const part = totals.hits / totals.delivered;
-  $("saved").textContent = percent(part);
+  if (totals.saved === null) return;
+  $("saved").textContent = percent(totals.saved);
   $("saved-words").textContent = `${number(totals.delivered)} samples delivered, ${number(totals.prepared)} prepared. ` +
     `That saved ${duration(totals.saved_s)} of worker time.`;
-  document.title = `${percent(part)} saved – joader`;
+  document.title = `${percent(totals.saved)} saved – joader`;
 }
 
 function showTiles(node) {
@@ -107,7 +106,7 @@ function row(job) {
   swatch.style.background = color(job.id);
   const toggle = element("button", { type: "button", class: "name", "aria-expanded": String(open.has(job.id)), "data-job": job.id, onclick: () => { if (!open.delete(job.id)) open.add(job.id); show(); } }, label(job));
   const part = job.rows ? Math.min(1, job.position / job.rows) : 0;
-  const saves = job.delivered ? job.hits / job.delivered : 0;
+  const saves = job.saved || 0;
   const called = names();
   const others = job.shares_with.map((id) => called.get(id) || `job ${id}`);
   const cells = [
@@ -194,7 +193,7 @@ function showMatrix(jobs) {
 function showStages(jobs) {
   if (!jobs.length) { $("stages").replaceChildren(); return; }
   const ms = (seconds) => (seconds ? `${(seconds * 1000).toFixed(2)} ms` : "–");
-  const each = jobs.map((job) => [job, job.row_s, job.own_row_s, job.delivered ? job.wait_s / job.delivered : 0]);
+  const each = jobs.map((job) => [job, job.row_s, job.own_row_s, job.wait_per_sample_s]);
   const most = Math.max(1e-9, ...each.flatMap(([, ...values]) => values));
   const head = element("tr", {}, ...["Job", "prepare", "own part", "wait"].map((title) => element("th", { scope: "col" }, title)));
   const rows = each.map(([job, ...values]) => element("tr", {}, element("th", { scope: "row", class: "l" }, label(job)), ...values.map((value, at) => {

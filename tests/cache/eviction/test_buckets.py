@@ -39,6 +39,11 @@ class World:
         self.buckets.discard_each([sample])
         self.table.remove(sample)
 
+    def let_pass(self, count):
+        """Ask so often that all are looked at again with the next call."""
+        for _ in range(buckets._LASTS - self.buckets._calls % buckets._LASTS - 1):
+            self.buckets.victims(count)
+
     def order(self, held, cost=None, sign=-1):
         """Sort by cost, and equals by admission."""
         cost, admitted = cost or self.cost, self.table.admitted.cells
@@ -53,19 +58,27 @@ class BucketsAgainstADict(RuleBasedStateMachine):
         self.world = World(oldest_first)
         self.sign = 1 if oldest_first else -1
         self.seen = {}  # None: to be looked at before anything leaves
+        self.up_to_date, self.calls = set(), 0
         self.pinned = []
 
     def look(self, samples):
-        """Note current costs; tell whether any was another one."""
-        changed = [s for s in samples if self.seen[s] != self.world.cost[s]]
+        """Note current costs, if that is due; tell whether any was another one."""
+        due = [s for s in samples if s not in self.up_to_date or self.seen[s] is None]
+        self.up_to_date.update(due)
+        changed = [s for s in due if self.seen[s] != self.world.cost[s]]
         self.seen.update((s, self.world.cost[s]) for s in changed)
         return bool(changed)
 
     def expected(self, count):
+        self.calls += 1
+        if self.calls % buckets._LASTS == 0:
+            self.up_to_date.clear()
         self.look([s for s, rank in self.seen.items() if rank is None])
         for _ in range(buckets._LOOKS):
             ordered = self.world.order(self.seen, self.seen, self.sign)
-            if not self.look(ordered[:count]):
+            if self.up_to_date.issuperset(ordered[:count]):
+                break
+            if not self.look(ordered[: max(count, buckets._AHEAD)]):
                 break
             self.look(ordered[: buckets._AROUND])
         return ordered[:count]
@@ -134,6 +147,7 @@ def test_ranks_that_rose_unsaid_are_seen_before_anybody_leaves(some, count, data
     world = World()
     samples = [world.admit(cost) for cost in some]
     assert world.buckets.victims(count) == world.order(samples)[:count]
+    world.let_pass(count)
     # Each look finds one of them at least, and the last look has to find none.
     for sample in data.draw(st.permutations(samples))[: buckets._LOOKS - 1]:
         world.cost[sample] += data.draw(costs)
@@ -144,6 +158,7 @@ def test_many_ranks_that_rose_unsaid_are_looked_at_a_few_times_only():
     world = World()
     samples = [world.admit(0) for _ in range(10 * buckets._LOOKS * buckets._AROUND)]
     world.buckets.victims(1)
+    world.let_pass(1)
     world.cost.update(dict.fromkeys(samples, 1))
     world.ranked.clear()
     assert world.buckets.victims(1)[0] in samples
@@ -154,9 +169,30 @@ def test_ranks_that_rose_unsaid_are_all_looked_at_when_one_is_seen():
     world = World()
     old = [world.admit(1) for _ in range(buckets._AROUND // 2)]
     world.buckets.victims(1)
+    world.let_pass(1)
     world.cost.update(dict.fromkeys(old, 9))
     new = world.admit(5)
     assert world.buckets.victims(1) == [new]
+
+
+def test_ranks_that_rose_unsaid_are_seen_after_a_while_at_the_latest():
+    world = World()
+    low, high = world.admit(1), world.admit(2)
+    assert world.buckets.victims(1) == [low]
+    world.cost[low] = 3
+    found = [world.buckets.victims(1) for _ in range(buckets._LASTS)]
+    assert found[-1] == [high]
+
+
+def test_ranks_are_looked_at_seldom_while_they_stay():
+    world = World()
+    for number in range(1000):
+        world.admit(number)
+    world.buckets.victims(1)
+    world.ranked.clear()
+    for _ in range(10 * buckets._LASTS):
+        world.remove(*world.buckets.victims(1))
+    assert len(world.ranked) <= 10 * (1 + buckets._LASTS / buckets._AHEAD)
 
 
 def test_a_rank_that_fell_is_seen_once_somebody_says_so():

@@ -35,7 +35,7 @@ def test_expected_use_sees_of_itself_that_the_first_to_leave_is_asked_for_more_o
     one, two = stage.admit(1), stage.admit(2)
     assert stage.policy.victims(1) == [two]
     stage.demand.rate("b", 64.0)  # nobody tells the policy: that is a call per job and tick
-    assert stage.policy.victims(1) == [one]
+    assert [stage.policy.victims(1) for _ in range(100)][-1] == [one]
 
 
 def test_expected_use_has_samples_leave_that_nobody_needs_then_the_rest_by_their_use():

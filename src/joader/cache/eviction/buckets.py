@@ -22,6 +22,10 @@ _SLACK = 64
 _LOOKS = 8
 # How many are ranked anew together then.
 _AROUND = 128
+# How many are looked at for those that leave next, too, and how many times something leaves before
+# they are looked at again: a look costs much, and ranks change slowly.
+_AHEAD = 16
+_LASTS = 32
 _EMPTY = 1 << 62  # more than any rank, also of samples whose next use is known
 _NUMBER_BITS = 32
 
@@ -44,6 +48,8 @@ class Buckets:
         # By rank: newest admission first, each with its sample. Keys of samples that have gone, or
         # have another rank, are skipped when they come up.
         self._heaps: dict[int, list[int]] = {}
+        self._up_to_date: set[int] = set()  # looked at, or ranked, a short while ago
+        self._calls = 0
 
     def add_each(self, samples: Sequence[int]) -> None:
         """Note that samples could leave from now on."""
@@ -72,21 +78,28 @@ class Buckets:
 
     def victims(self, count: int) -> list[int]:
         """Return the samples of the least rank."""
-        just_ranked = self._rank_new()
+        self._calls += 1
+        if self._calls % _LASTS == 0:
+            self._up_to_date.clear()
+        self._rank_new()
         for _ in range(_LOOKS):
             first = self._first(count)
-            if not self._outdated([sample for sample in first if sample not in just_ranked]):
+            if self._up_to_date.issuperset(first):
+                break
+            if not self._outdated(self._first(max(count, _AHEAD))):
                 break
             # Where one is outdated, so are most of those beside it.
             self._outdated(self._first(_AROUND))
-            just_ranked |= self._rank_new()
+            self._rank_new()
         return first
 
     def _outdated(self, samples: list[int]) -> bool:
         """Have those ranked anew whose rank has changed meanwhile; tell whether there are any."""
+        samples = [sample for sample in samples if sample not in self._up_to_date]
         if not samples:
             return False
         ranks = self._ranks(self._known, samples)
+        self._up_to_date.update(samples)
         changed = [s for s, rank in zip(samples, ranks, strict=True) if rank != self._rank[s]]
         self.change_each(changed)
         return bool(changed)
@@ -114,10 +127,10 @@ class Buckets:
                 break
         return found
 
-    def _rank_new(self) -> set[int]:
-        """Rank those that have none, and return them."""
+    def _rank_new(self) -> None:
+        """Rank those that have none."""
         if not self._unranked:
-            return set()
+            return
         samples = list(self._unranked)
         self._unranked.clear()
         admitted = self._known.table.admitted.cells
@@ -133,7 +146,7 @@ class Buckets:
                 heappush(heap, key)
                 if len(heap) > 2 * self._count[rank] + _SLACK:
                     self._rebuild(rank)
-        return set(samples)
+        self._up_to_date.update(samples)
 
     def _rebuild(self, rank: int) -> None:
         admitted = self._known.table.admitted.cells

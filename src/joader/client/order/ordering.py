@@ -9,17 +9,17 @@ Not here: which pass comes next, and where it goes on (epochs.py).
 from dataclasses import dataclass, replace
 from typing import Any
 
+from joader.client import torch_api
 from joader.client.arguments import Arguments
 from joader.client.dataset.unwrap import unwrap
 from joader.client.order.progress import Progress
-from joader.client.order.sampler_order import ToldOrder
+from joader.client.order.sampler_order import Beginning, ToldOrder
 from joader.client.order.samplers import shown
 from joader.client.order.source import Drawn, Source, Told
 from joader.client.ranks import Rank, find_rank
 
-# Batches asked for at a time: one in hand and one in preparation. Of a sampler's order more, as the
-# daemon knows nothing of it but what was asked for.
-AHEAD, TOLD_AHEAD = 2, 4
+# Batches asked for at a time: one in hand and one in preparation.
+AHEAD = 2
 # With batch_size=None samples are asked for one by one, so many at a time.
 SINGLES = 16
 
@@ -40,9 +40,16 @@ class Ordering:
     batch_sampler: Any = None
     generator: Any = None
     replaced: bool = False  # a subclass has put a batch sampler in the place of ours
+    beginning: Beginning = Beginning.SEED  # of the next pass
 
     def now(
-        self, *, sampler: Any, batch_sampler: Any, generator: Any, replaced: bool
+        self,
+        *,
+        sampler: Any,
+        batch_sampler: Any,
+        generator: Any,
+        replaced: bool,
+        beginning: Beginning = Beginning.SEED,
     ) -> "Ordering":
         """Return it with what the loader shows now."""
         return replace(
@@ -51,6 +58,7 @@ class Ordering:
             batch_sampler=batch_sampler,
             generator=generator,
             replaced=replaced,
+            beginning=beginning,
         )
 
     @property
@@ -78,12 +86,21 @@ class Ordering:
         """Whether samples come one by one."""
         return self.batch_size is None and self.batch_sampler is None
 
-    @property
-    def ahead(self) -> int:
-        """How many batches are asked for at a time."""
-        if self.singly:
-            return 2 * SINGLES
-        return TOLD_AHEAD if self.told else AHEAD
+    def ahead(self, in_flight: int) -> int:
+        """Return how many batches are asked for at a time; 0: each when it is waited for.
+
+        `in_flight`: how many torch's loader would have. 0: nobody prepares anything meanwhile. A
+        sampler is read as far ahead as there, and no further: what it draws, and from what, may
+        depend on that.
+        """
+        if self.told or not in_flight:
+            return in_flight if self.told else 1
+        return 2 * SINGLES if self.singly else AHEAD
+
+    def advance(self) -> None:
+        """Draw what torch's loader would when a pass begins; samplers draw for themselves."""
+        if not self.told:
+            torch_api.advance(self.generator, seeds=self.beginning > 0, draws=self.name != "given")
 
     def most_at_once(self, length: int) -> int:
         """Return how many of so many rows are prepared at a time, as far as is known."""
@@ -124,6 +141,7 @@ class Ordering:
             drop_last=self.drop_last,
             generator=self.generator,
             length=length,
+            beginning=self.beginning,
         )
 
     def source(self, progress: Progress, new_key: int, saved: dict[str, Any] | None) -> Source:

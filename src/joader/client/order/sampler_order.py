@@ -6,6 +6,9 @@ draws from where its generator was, and what was yielded is left out. torch's sa
 generator draw from the global one, which is set back for as long as that takes.
 A sampler that has a `state_dict` of its own is asked for it after every batch instead.
 
+How torch's loader begins a pass is part of where it began (`Beginning`): what it draws before its
+samplers do, and how often it calls their `__iter__`, depends on its workers.
+
 A position may come again in a pass. How often it came before is told with it, so that its random
 numbers are others each time, and the same whichever batch it is in.
 """
@@ -14,6 +17,7 @@ import base64
 import copy
 from array import array
 from collections.abc import Iterable, Iterator
+from enum import IntEnum
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -22,6 +26,21 @@ from joader.client.order.samplers import Batches, checked
 from joader.errors import BadArgument
 
 _KINDS = {"unit": str, "count": int, "generator": str}
+
+
+class Beginning(IntEnum):
+    """What torch's loader does when a pass begins, beside iter() of its sampler."""
+
+    NOTHING = 0  # its workers are those of the pass before
+    SEED = 1  # draws a seed
+    SEED_AND_AGAIN = 2  # draws a seed for new workers, and calls iter() once more
+
+
+def beginning(workers: int, go_on: object) -> Beginning:
+    """Return what torch's loader does with so many workers; `go_on`: they have read a pass."""
+    if not workers:
+        return Beginning.SEED
+    return Beginning.NOTHING if go_on else Beginning.SEED_AND_AGAIN
 
 
 class ToldBatch(NamedTuple):
@@ -43,6 +62,7 @@ class ToldOrder:
         drop_last: bool,
         generator: Any,
         length: int,
+        beginning: Beginning = Beginning.SEED,
     ) -> None:
         """Read batches of `batch_sampler`, or positions of `sampler` in batches of this size."""
         self._batches = batch_sampler
@@ -51,6 +71,7 @@ class ToldOrder:
         self._drop_last = drop_last
         self._generator = generator
         self._length = length
+        self._beginning = beginning
 
     @property
     def unit(self) -> str:
@@ -66,17 +87,20 @@ class ToldOrder:
         """Return where a pass would begin now."""
         state = self._state()
         text = "" if state is not None else _saved(self._source_of_numbers())
-        return {"unit": self.unit, "count": 0, "generator": text, "state": state}
+        began = int(self._beginning)
+        return {"unit": self.unit, "count": 0, "generator": text, "state": state, "began": began}
 
     def check(self, saved: Any) -> None:
         """Raise BadArgument if a pass cannot go on from what was saved."""
-        if not isinstance(saved, dict) or saved.keys() != {*_KINDS, "state"}:
+        if not isinstance(saved, dict) or saved.keys() - {"began"} != {*_KINDS, "state"}:
             raise BadArgument(
                 f"the state's sampler is {saved!r}; it holds {', '.join(_KINDS)} and state"
             )
         for name, kind in _KINDS.items():
             if type(saved[name]) is not kind or (kind is int and not 0 <= saved[name] < 2**63):
                 raise BadArgument(f"the state's sampler has {name}={saved[name]!r}")
+        if saved.get("began", 1) not in list(Beginning):
+            raise BadArgument(f"the state's sampler has began={saved['began']!r}; it is 0, 1 or 2")
         if saved["unit"] != self.unit:
             raise BadArgument(
                 f"the state counts {saved['unit']} and this loader's sampler gives {self.unit}; "
@@ -109,7 +133,7 @@ class ToldOrder:
         """Begin to read, or go on from what was saved; all is drawn when a batch is asked for."""
         times = array("I", bytes(4 * self._length))
         if saved is None:
-            return (self._told(batch, times) for batch in self._opened(0, times))
+            return (self._told(batch, times) for batch in self._opened(0, times, self._beginning))
         stateful = self._stateful()
         if stateful is not None:
             stateful.load_state_dict(copy.deepcopy(saved["state"]))
@@ -120,39 +144,43 @@ class ToldOrder:
         """Draw what was drawn before once more, and leave out what was yielded."""
         numbers, torch = self._source_of_numbers(), torch_api.loaded()
         state = _decoded(saved["generator"])
+        count, began = saved["count"], saved.get("began", Beginning.SEED)  # older states have none
         if not state or numbers is None or torch is None:
-            yield from (self._told(batch, times) for batch in self._opened(saved["count"], times))
+            yield from (self._told(batch, times) for batch in self._opened(count, times, began))
             return
         # Samplers draw when their first batch is asked for. For that long the global generator is
         # set back; then it goes on as if nobody had drawn from it.
         now = torch.get_rng_state()
         numbers.set_state(torch.tensor(list(state), dtype=torch.uint8))
         try:
-            batches = self._opened(saved["count"], times)
+            batches = self._opened(count, times, began)
             first = list(islice(batches, 1))
         finally:
             if numbers is torch.default_generator:
                 torch.set_rng_state(now)
         yield from (self._told(batch, times) for batch in chain(first, batches))
 
-    def _opened(self, skip: int, times: "array[int]") -> Iterator[list[int]]:
+    def _opened(self, skip: int, times: "array[int]", beginning: int) -> Iterator[list[int]]:
         """Begin to read the samplers: return the positions of each batch after the first `skip`.
 
-        torch's loader draws a seed for its workers when a pass begins. It is drawn here too, so
-        that the numbers that samplers draw after it are those they would draw there.
+        All is drawn in the order in which torch's loader would draw it.
         """
-        given: Iterator[Iterable[Any]]
-        if self._batches is not None:
-            given = iter(self._batches)
-        elif self._batch_size is None:
-            given = ([position] for position in self._sampler)
-        else:
-            given = self._cut(skip, times)
-            skip = 0
+        given = self._iterated(skip, times)
         torch = torch_api.loaded()
-        if torch is not None:
+        if torch is not None and beginning != Beginning.NOTHING:
             torch.empty((), dtype=torch.int64).random_(generator=self._generator)
-        return self._after(skip, given, times)
+        if beginning == Beginning.SEED_AND_AGAIN:
+            given = self._iterated(skip, times)
+        cut = self._batches is None and self._batch_size is not None
+        return self._after(0 if cut else skip, given, times)
+
+    def _iterated(self, skip: int, times: "array[int]") -> Iterator[Iterable[Any]]:
+        """Return what the samplers give; `__iter__` of those that torch's loader asks has run."""
+        if self._batches is not None:
+            return iter(self._batches)
+        if self._batch_size is None:
+            return ([position] for position in self._sampler)
+        return self._cut(skip, times)
 
     def _after(
         self, skip: int, given: Iterator[Iterable[Any]], times: "array[int]"

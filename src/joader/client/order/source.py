@@ -211,7 +211,9 @@ class Told:
 
     @property
     def complete(self) -> bool:
-        """Whether everything was yielded."""
+        """Whether everything was yielded; the sampler is asked if nothing is known."""
+        if not self._waiting and self._error is None:
+            self._look()
         return not self._waiting
 
     @property
@@ -268,8 +270,6 @@ class Told:
         self._asked -= 1
         count = self._saved["count"] + (1 if self._unit == "batches" else len(positions))
         self._saved = {**self._saved, "count": count, "state": after}
-        if not self._waiting:
-            self._look()
 
     def state(self, identity: Identity, seed: int, order: str) -> dict[str, Any]:
         """Return how much was yielded, and where the sampler had begun."""

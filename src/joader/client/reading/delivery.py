@@ -40,14 +40,16 @@ class Delivery:
     def __init__(
         self, loader: Reading, connection: Connection | Alone, source: Source, ahead: int
     ) -> None:
-        """Ask for `ahead` batches at a time, once it has begun."""
+        """Ask for `ahead` batches at a time, once it has begun; 0: for each when it is due."""
         self.connection = connection
         self._loader = loader
         self._source = source
         self._ahead = ahead
         self._number = 0  # of the pass on its connection, once it has begun
         self._losses = 0
+        self._asked = 0  # batches, and not yielded
         self._noted_at = 0.0  # when a batch was yielded last; 0: none was
+        self._step_s = self._wait_s = 0.0  # of the batch before; step 0: was said, or is not known
         self._patience = Patience()
         self._workers: InWorkers | None = None  # torch's, which read if there is no daemon
         self._read: dict[int, Any] = {}  # samples of the latest batch, from them
@@ -82,7 +84,10 @@ class Delivery:
         self._source.note(batch)
         try:
             self.connection.send(Release(MY_JOB, batch.samples))
-            self._ask(step_s, wait_s)
+            self._step_s, self._wait_s = step_s, wait_s
+            self._asked -= 1
+            if self._ahead:
+                self._ask()
         except ConnectionLost as error:  # the batch is whole; the next one comes from another
             self._note_loss(error)
 
@@ -98,6 +103,8 @@ class Delivery:
                 if self.connection.lost:
                     self._go_on_elsewhere()
                     deadline = time.monotonic() + self._loader.timeout_s  # it may have to start
+                if not self._asked:
+                    self._ask()
                 news = self.connection.batch(max(0.0, deadline - time.monotonic()))
                 if isinstance(news, Announce):
                     self._learn(news)
@@ -125,13 +132,14 @@ class Delivery:
         """
         self.connection.close()
         self.connection = self._loader.connect_without_workers()
-        self._ahead = 1  # nobody prepares ahead
+        self._ahead = min(self._ahead, 1)  # nobody prepares ahead
         self._begin()
 
     def _begin(self) -> None:
         """Tell the daemon what is left, and ask for the first batches."""
         self.connection.passes += 1
         self._number = self.connection.passes
+        self._asked = 0
         begin = self._source.begin(self._number, self.connection.draws_as)
         self.connection.send(replace(begin, renew=self._loader.renews))
         if isinstance(self.connection, Alone):
@@ -142,7 +150,7 @@ class Delivery:
             for _ in range(self._ahead):
                 self._ask()
 
-    def _ask(self, step_s: float = 0.0, wait_s: float = 0.0) -> None:
+    def _ask(self) -> None:
         if self._workers is not None:
             return  # torch takes from `_requests` as far ahead as it likes
         request = self._source.ask()
@@ -150,14 +158,18 @@ class Delivery:
             return
         if request.count > self.connection.batch_size:
             # A batch sampler may give a batch larger than any before it, and the job registered
-            # with the largest that was known. So register anew; `_begin` asks for this one again.
+            # with the largest that was known. So register anew, and ask for this one again.
             self.connection.close()
             self.connection = self._loader.connect(request.count)
             self._begin()
+            if not self._ahead:
+                self._ask()
         else:
             told = replace(request, waited_s=self._loader.waited_s)
-            if step_s:
-                told = replace(told, step_s=step_s, wait_s=wait_s)
+            if self._step_s:
+                told = replace(told, step_s=self._step_s, wait_s=self._wait_s)
+                self._step_s = 0.0
+            self._asked += 1
             self.connection.send(told)
 
     def _learn(self, news: Announce) -> None:

@@ -32,7 +32,7 @@ class Pass:
     def __init__(
         self, loader: Reading, connection: Connection | Alone, source: Source, ahead: int
     ) -> None:
-        """Begin, asking for `ahead` batches at a time.
+        """Begin, asking for `ahead` batches at a time; 0: for each when it is waited for.
 
         Ranks begin with the first batch: a rank that only calls iter() takes part in no pass.
         """
@@ -131,8 +131,9 @@ class Pass:
 
     def _check(self) -> None:
         """Raise if there is no next batch; begin the pass if it has not begun."""
+        complete = self.source.complete  # first: the sampler may be asked, and fail
         self.source.raise_error()
-        if self.source.complete and self._unread is None:
+        if complete and self._unread is None:
             self._give_connection_back()
             raise StopIteration
         if self._over or not self.connection.usable_here:
