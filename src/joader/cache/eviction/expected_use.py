@@ -37,18 +37,19 @@ def _expected(known: Known, samples: list[int]) -> list[int]:
     demand, plans = known.demand, known.demand.plans
     if len(samples) <= FEW:
         homes = [known.table.home.cells[sample] for sample in samples]
-        ranks = [_rank(demand.rate_of(home)) for home in homes]
+        copied = known.table.copied.cells
+        ranks = [
+            _rank(demand.rate_of(home), copied[sample])
+            for home, sample in zip(homes, samples, strict=True)
+        ]
     else:
         array = known.table.home.all[samples]
         rates = demand.rates(array)
         steps = np.floor(STEPS * np.log2(np.maximum(rates, _NEVER)))
         some = np.minimum(steps, _MOST).astype(np.int64) - _LEAST + 1
+        some += _LAST_COPY * (known.table.copied.all[samples] == 0)
         some[rates == 0] = 0
         homes, ranks = array.tolist(), some.tolist()
-    copied = known.table.copied.cells
-    for place, sample in enumerate(samples):
-        if ranks[place] and not copied[sample]:
-            ranks[place] += _LAST_COPY
     if plans:
         for place, home in enumerate(homes):
             if (tick := plans.get(home)) is not None:
@@ -56,7 +57,8 @@ def _expected(known: Known, samples: list[int]) -> list[int]:
     return ranks
 
 
-def _rank(rate: float) -> int:
+def _rank(rate: float, copied: int) -> int:
     if not rate:
         return 0
-    return min(floor(STEPS * log2(max(rate, _NEVER))), _MOST) - _LEAST + 1
+    rank = min(floor(STEPS * log2(max(rate, _NEVER))), _MOST) - _LEAST + 1
+    return rank if copied else rank + _LAST_COPY
