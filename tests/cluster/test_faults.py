@@ -3,12 +3,15 @@
 Every job checks all ids and all bytes that it gets, so a test only has to let it end.
 """
 
+import os
 import random
 import signal
+import time
+from pathlib import Path
 
 import pytest
 
-from tests.cluster.nodes import Nodes
+from tests.cluster.nodes import Nodes, namespaces_work
 from tests.processes.jobs import wait_until
 
 # No batch may wait longer for a node that is lost: three seconds until it counts as silent, and
@@ -130,31 +133,49 @@ def test_nodes_that_are_cut_off_go_on_and_meet_again(nodes_apart: Nodes) -> None
         assert longest_s(job.result(90)) < LONGEST_S
 
 
+# So many are played; `CLUSTER_SCENARIOS=50 make test-cluster` plays more.
+SEEDS = range(int(os.environ.get("CLUSTER_SCENARIOS", "4")))
+EVENTS = ("kill", "leave", "stop", "pull", "start")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
-def test_ids_and_bytes_survive_whatever_happens(nodes: Nodes, seed: int) -> None:
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ids_and_bytes_survive_whatever_happens(tmp_path: Path, seed: int) -> None:
     luck = random.Random(seed)
-    names = ["a", "b", "c"]
-    nodes.up(*names, memory=luck.choice(["2MiB", "64MiB"]))
-    jobs = [
-        nodes.job(luck.choice(names), rows=800, epochs=2, own=luck.random() < 0.3) for _ in range(3)
-    ]
-    nodes.go(*jobs)
-    for step in range(3):
-        half_read(nodes, 200 * (step + 1))
-        name = luck.choice(names)
-        match luck.choice(["kill", "leave", "stop", "start"]):
-            case "kill" if name in nodes.daemons:
-                nodes.kill(name)
-            case "leave" if name in nodes.daemons:
-                nodes.kill(name, signal.SIGTERM)
-            case "stop" if name in nodes.daemons:
-                nodes.daemons[name].send_signal(signal.SIGSTOP)
-                wait_until(lambda: luck.random() < 0.05, 30)  # about 0.4 s
-                nodes.daemons[name].send_signal(signal.SIGCONT)
-            case _ if name not in nodes.daemons and not nodes.listens(name):
-                # A job may start one first; then this one ends, and says so.
-                nodes.up(name, wait=False)
-                wait_until(lambda name=name: nodes.listens(name))
-    for job in jobs:
-        job.result(120)
+    apart = namespaces_work() and luck.random() < 0.5
+    nodes, names = Nodes(tmp_path, apart), ["a", "b", "c"]
+    nodes.rejoins = luck.random() < 0.5
+    try:
+        nodes.up(*names, memory=luck.choice(["2MiB", "64MiB"]))
+        jobs = [
+            nodes.job(luck.choice(names), rows=800, epochs=2, own=luck.random() < 0.3)
+            for _ in range(3)
+        ]
+        nodes.go(*jobs)
+        for step in range(3):
+            half_read(nodes, 200 * (step + 1))
+            _let_happen(nodes, luck, luck.choice(names))
+        for job in jobs:
+            job.result(120)
+    finally:
+        nodes.down()
+
+
+def _let_happen(nodes: Nodes, luck: random.Random, name: str) -> None:
+    match luck.choice(EVENTS):
+        case "kill" if name in nodes.daemons:
+            nodes.kill(name)
+        case "leave" if name in nodes.daemons:
+            nodes.kill(name, signal.SIGTERM)
+        case "stop" if name in nodes.daemons:
+            nodes.daemons[name].send_signal(signal.SIGSTOP)
+            time.sleep(luck.random() * 5)
+            nodes.daemons[name].send_signal(signal.SIGCONT)
+        case "pull" if nodes.apart:
+            nodes.pull(name)
+            time.sleep(luck.random() * 5)
+            nodes.plug(name)
+        case _ if name not in nodes.daemons and not nodes.listens(name):
+            # A job may start one first; then this one ends, and says so.
+            nodes.up(name, wait=False)
+            wait_until(lambda: nodes.listens(name))

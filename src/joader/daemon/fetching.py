@@ -112,6 +112,7 @@ class Fetching:
     _outbox: dict[tuple[ByteLink, str, bool], list[_Wanted]] = field(default_factory=dict)
     # Samples that did not fit their slots, with their layouts, until they are placed.
     _apart: dict[int, tuple[bytearray, bytes]] = field(default_factory=dict)
+    _placed: list[tuple[int, int, int, bytes]] = field(default_factory=list)  # and not told yet
     _from: dict[int, str] = field(default_factory=dict)  # the node that a sample comes from
     # Of rows that are compared, by node, recipe and row: what the first of both sides says.
     _halves: dict[tuple[str, str, int], bytes] = field(default_factory=dict)
@@ -156,7 +157,8 @@ class Fetching:
         self._code_of.update(dict.fromkeys(order.samples, code))
 
     def flush(self) -> None:
-        """Ask for what was taken in this turn, many rows at a time."""
+        """Ask for what was taken in this turn, many rows at a time, and tell what was placed."""
+        self._tell_placed()
         now = asyncio.get_running_loop().time()
         outbox, self._outbox = self._outbox, {}
         for (link, recipe, digests), wanted in outbox.items():
@@ -280,11 +282,17 @@ class Fetching:
             data, layout = self._apart.pop(sample)
             self._from.pop(sample, None)
             self.arena.slot(offset, len(data))[:] = np.frombuffer(data, np.uint8)
-            self.counts.rows += 1
-            self.counts.bytes += len(data)
-            self.tell(Prepared((sample,), (max(1, len(data)),), (layout,), copied=True))
-            self.pool.brought(sample, offset, layout)
+            self._placed.append((sample, offset, max(1, len(data)), layout))
         return Place(*zip(*rest, strict=True)) if rest else None
+
+    def _tell_placed(self) -> None:
+        # Not at once: own parts that were said in the same turn take these for not ready yet.
+        placed, self._placed = self._placed, []
+        for sample, offset, size, layout in placed:
+            self.counts.rows += 1
+            self.counts.bytes += size
+            self.tell(Prepared((sample,), (size,), (layout,), copied=True))
+            self.pool.brought(sample, offset, layout)
 
     def drop(self, samples: Iterable[int]) -> None:
         """Forget what nobody wants any more."""
