@@ -46,7 +46,7 @@ def test_a_node_that_is_killed_costs_no_row(nodes: Nodes) -> None:
 def test_a_daemon_that_a_job_starts_after_a_crash_joins_again(nodes: Nodes) -> None:
     nodes.rejoins = True
     nodes.up("a", "b")
-    jobs = {name: nodes.job(name, rows=1500, rest_s=0.02) for name in ("a", "b")}
+    jobs = {name: nodes.job(name, rows=1500, epochs=3, rest_s=0.05) for name in ("a", "b")}
     nodes.go(*jobs.values())
     half_read(nodes, 600)
     nodes.kill("b")
@@ -178,4 +178,4 @@ def _let_happen(nodes: Nodes, luck: random.Random, name: str) -> None:
         case _ if name not in nodes.daemons and not nodes.listens(name):
             # A job may start one first; then this one ends, and says so.
             nodes.up(name, wait=False)
-            wait_until(lambda: nodes.listens(name))
+            wait_until(lambda: nodes.listens(name) or nodes.has_ended(name))

@@ -48,6 +48,8 @@ def main() -> None:
         sys.exit(f"joader: {error}")
 
 
+# How often a daemon that a job started looks for the leader of its cluster.
+_JOIN_AGAIN_S = 2.0
 # Objects that may come before rings of them are looked for.
 _GARBAGE = 50_000
 
@@ -103,8 +105,11 @@ def _size(text: str) -> int:
 async def serve(path: Path, config: DaemonConfig, cluster: Address | None = None) -> None:
     """Be the daemon until a signal, a client or idleness ends it."""
     daemon = Daemon(config)
-    if cluster is not None:
-        await _join(daemon, cluster)  # before anybody is let in: it may be refused
+    joining: asyncio.Future[None] | None = None
+    if cluster is not None and config.started_by:
+        joining = asyncio.ensure_future(_join_sometime(daemon, cluster))  # a job waits for us
+    elif cluster is not None:
+        await daemon.join_cluster(cluster)  # before anybody is let in: it may be refused
     door = Door(path)
     log.info(
         "daemon %d listens at %s, memory %.1f MiB, workers %d",
@@ -126,18 +131,23 @@ async def serve(path: Path, config: DaemonConfig, cluster: Address | None = None
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, daemon.drain, door)
     await run(door, daemon)
+    if joining is not None:
+        joining.cancel()
     write_summary(daemon.history.run(daemon.statistics()), path.parent)
     log.info("daemon %d ends", os.getpid(), extra=event("daemon_ended", pid=os.getpid()))
 
 
-async def _join(daemon: Daemon, cluster: Address) -> None:
-    try:
-        await daemon.join_cluster(cluster)
-    except JoaderError as error:
-        if not daemon.config.started_by:
-            raise
-        # A job waits for this daemon, and does not depend on others.
-        log.warning("this daemon goes on alone: %s", error, extra=event("no_cluster"))
+async def _join_sometime(daemon: Daemon, cluster: Address) -> None:
+    """Join a cluster as soon as its leader is there; until then the daemon is alone."""
+    said = False
+    while True:
+        try:
+            return await daemon.join_cluster(cluster)
+        except JoaderError as error:
+            if not said:
+                log.warning("alone for now: %s", error, extra=event("no_cluster"))
+            said = True
+        await asyncio.sleep(_JOIN_AGAIN_S)
 
 
 async def run(door: Door, daemon: Daemon) -> None:
