@@ -1,6 +1,7 @@
 """Real daemons and jobs on several nodes: ids and bytes, and how often a row is prepared."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,11 +54,10 @@ def test_a_path_that_leads_to_another_file_is_never_shared(nodes: Nodes, tmp_pat
     other.write_bytes((bytes(range(99)) + b"\xff") * 400)
     nodes.up("a", "b")
     mount = f'mount --bind {other} {data} && exec "$@"'
+    read: dict[str, Any] = {"rows": 400, "file": str(data), "epochs": 4, "rest_s": 0.03}
     jobs = [
-        nodes.job("a", rows=400, file=str(data), epochs=2),
-        nodes.job(
-            "b", "unshare", "-m", "sh", "-c", mount, "sh", rows=400, file=str(data), epochs=2
-        ),
+        nodes.job("a", **read),
+        nodes.job("b", "unshare", "-m", "sh", "-c", mount, "sh", **read),
     ]
     nodes.go(*jobs)
     for job in jobs:
