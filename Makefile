@@ -3,6 +3,8 @@
 VENV  := .venv
 BIN   := $(VENV)/bin
 # The name holds this folder's path: a checkout that was moved or copied makes its own environment again.
+# Ray is large, and brings packages that others do not need.
+CLUSTER := .venv-cluster
 STAMP := $(VENV)/.ready-$(shell pwd | cksum | cut -d ' ' -f 1)
 
 # The first suitable Python; looked for only when the environment is made. `make setup PYTHON=...` overrides it.
@@ -23,7 +25,7 @@ MINUTES ?= 5
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-frameworks test-browser soak reproduce check bench clean
+.PHONY: help setup demo test test-all test-frameworks test-browser test-cluster soak reproduce check bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -45,6 +47,9 @@ test-frameworks: $(STAMP) ## Install Lightning, Accelerate, Jupyter and others, 
 
 test-browser: $(STAMP) ## Look at the dashboard with a real browser (apt install chromium); skipped without one
 	@$(BIN)/pytest -m browser tests/browser $(ARGS)
+
+test-cluster: $(CLUSTER)/.ready ## Several daemons and machines, with Ray, in an environment of its own
+	@$(CLUSTER)/bin/pytest tests/cluster tests/sampling/test_clocks.py $(ARGS)
 
 soak: $(STAMP) ## Let random jobs come, die and resume for MINUTES=5, and see that no promise breaks
 	@PYTHONPATH=. $(BIN)/python -m tests.soak.soak --minutes $(MINUTES) $(ARGS)
@@ -69,6 +74,12 @@ bench: $(STAMP) ## Run every benchmarks/bench_*.py
 clean: ## Remove the environment, caches and build results
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(CLUSTER)/.ready: pyproject.toml
+	@$(PYTHON) -m venv $(CLUSTER) || $(PYTHON) -m virtualenv $(CLUSTER)
+	@$(CLUSTER)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[ray]' 'pytest>=8.2' \
+		'pytest-xdist>=3.6' 'hypothesis>=6.100' 'scipy>=1.12'
+	@touch $@
 
 $(STAMP): pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { \

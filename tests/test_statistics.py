@@ -70,7 +70,7 @@ def test_json_has_the_keys_that_scripts_rely_on() -> None:
     assert list(shown) == [
         *("version", "pid", "memory", "jobs", "totals", "workers", "worker_processes"),
         *("started_by", "cgroup", "crews", "schedule", "time", "uptime_s", "cores"),
-        *("delivered_per_s", "prepared_per_s", "cpu_cores", "flow"),
+        *("delivered_per_s", "prepared_per_s", "cpu_cores", "flow", "cluster"),
     ]
     assert list(shown["memory"]) == [
         *("used_bytes", "pinned_bytes", "budget_bytes"),

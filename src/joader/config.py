@@ -3,6 +3,7 @@
 JOADER_ADDRESS   the daemon's socket (a path), instead of the user's own
 JOADER_RUNTIME   the folder for socket, lock and log, instead of the user's runtime folder
 JOADER_IDLE_S    seconds without a job after which a daemon that a job started ends; 0: never
+JOADER_CLUSTER   where a cluster's leader is (HOST:PORT, or auto), for daemons that jobs start, too
 JOADER_LOG_FORMAT  of a daemon's log: "text" or "json", a line of JSON per event
 JOADER_QUIET     1: no line at the end of a job about what it saved
 JOADER_CACHE     the folder for rebuildable files (indexes, what is known of recipes), instead of

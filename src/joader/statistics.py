@@ -192,6 +192,44 @@ class PoolStatistics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PeerStatistics:
+    """One node of a cluster, with what it says of itself."""
+
+    name: str
+    host: str
+    port: int
+    cores: int
+    here: bool = False  # it is this one
+    linked: bool = False  # rows come from it
+    recipes: int = 0  # that its workers can prepare
+    prepared: int = 0  # rows, by its workers
+    fetched: int = 0  # rows that came from others
+    fetched_bytes: int = 0
+    sent: int = 0  # rows that went to others
+    sent_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterStatistics:
+    """Who is there, and what went between this node and the others."""
+
+    name: str = ""
+    leader: str = ""
+    leader_reached: bool = False
+    version: int = 0  # of the membership
+    nodes: tuple[PeerStatistics, ...] = ()
+    prepared: int = 0  # rows, by workers of this node, for whomever
+    fetched: int = 0
+    fetched_bytes: int = 0
+    sent: int = 0
+    sent_bytes: int = 0
+    not_sent: int = 0  # homes did not have them in time, so they were prepared here
+    lost: int = 0  # on their way, with a connection, and prepared here
+    compared: int = 0  # rows that two nodes have prepared to see that they agree
+    too_dear: int = 0  # rows whose bytes would take longer than preparing them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeStatistics:
     """All there is to say about a daemon; without arguments, that there is none."""
 
@@ -213,6 +251,7 @@ class NodeStatistics:
     prepared_per_s: float = 0.0
     cpu_cores: float = 0.0  # that workers keep busy
     flow: FlowStatistics = FlowStatistics()
+    cluster: ClusterStatistics | None = None  # None: it is in none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from joader.engine.plan import Drawn, plan_of
 from joader.engine.recipe_rows import JobRows
 from joader.messages import Begin, Join
 from joader.sampling import DependentSampler, SequentialSampler, StreamSampler
+from joader.sampling.generation import Clock
 
 ROWS = 60
 LIFE = 7
@@ -141,3 +142,52 @@ def test_reach_is_told_to_streams_alone() -> None:
     assert isinstance(streams, StreamSampler)
     of.set_reach(9)
     assert streams.reach == 9
+
+
+# Streams that all nodes of a cluster follow.
+
+
+def in_cluster(opened: int = 0) -> Orders:
+    return Orders(sampler_of, seed=3, stream=99, opened=opened)
+
+
+def test_nodes_with_one_stream_have_one_order_whatever_their_seeds() -> None:
+    orders_read = []
+    for seed in (1, 2):
+        of = Orders(sampler_of, seed, stream=99)
+        one = plan(of, 1, "a process")
+        one.begin(Begin(1), LIFE)
+        orders_read.append(read(one, ROWS))
+    assert orders_read[0] == orders_read[1]
+
+
+def test_who_drew_on_another_node_draws_alone_until_a_newer_generation_is_there() -> None:
+    of = in_cluster()
+    of.hear([Clock(0, 4, 10, ROWS)])
+    moved = plan(of, 1, "a process")
+    moved.begin(Begin(1, life=LIFE + 1), LIFE)  # of another engine
+    assert not isinstance(moved.sampler, StreamSampler)
+    moved.end()
+    moved.begin(Begin(1, life=LIFE), LIFE)  # its next pass, still of generations it may know
+    assert not isinstance(moved.sampler, StreamSampler)
+    moved.end()
+    of.hear([Clock(0, 5, 1, ROWS)])
+    moved.begin(Begin(1, life=LIFE), LIFE)
+    assert isinstance(moved.sampler, StreamSampler)
+
+
+def test_on_a_single_machine_another_life_is_no_reason_to_draw_alone() -> None:
+    one = plan(orders(), 1, "a process")
+    one.begin(Begin(1, life=LIFE + 1), LIFE)
+    assert isinstance(one.sampler, StreamSampler)
+
+
+def test_a_newcomer_begins_where_others_are_on_their_nodes() -> None:
+    of, there = in_cluster(), in_cluster()
+    other = plan(there, 1, "another process")
+    other.begin(Begin(1), LIFE)
+    read(other, 30)
+    of.hear(there.clocks())
+    one = plan(of, 1, "a process")
+    one.begin(Begin(1), LIFE)
+    assert read(one, 10) == read(other, 10)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from joader.engine.recipes import MOST_KEPT
+from joader.engine.recipes import MOST_KEPT, Recipes
 from joader.errors import BadArgument
-from joader.messages import Forget, Join, Leave
+from joader.messages import Forget, Hear, Join, Leave
 from tests.engine.world import World
 
 ROWS = 40
@@ -184,3 +184,31 @@ def test_leaving_while_samples_are_held_leaves_no_lease() -> None:
     on.forget_job(1)
     on.tell(Leave(1))
     assert on.engine.pinned_bytes == 0
+
+
+def test_the_orders_of_a_cluster_go_on_when_a_recipe_is_closed_and_opened_again() -> None:
+    recipes = Recipes(seed=1)
+    first = recipes.open("photos", 50, stream=9)
+    sampler = first.orders.sampler("shared")
+    sampler.add("job", range(50))
+    order = sampler.draw({"job": 50})["job"].tolist()
+    sampler.remove("job")
+    recipes.close(first)
+    again = recipes.open("photos", 50, stream=9).orders.sampler("shared")
+    again.add("job", range(50))
+    assert again.draw({"job": 50})["job"].tolist() != order
+
+
+def test_only_streams_of_a_cluster_have_clocks_that_others_hear() -> None:
+    recipes = Recipes(seed=1)
+    recipes.open("alone", 50)
+    shared = recipes.open("photos", 50, stream=9)
+    assert recipes.clocks() == {"photos": (9, [])}
+    sampler = shared.orders.sampler("shared")
+    sampler.add("job", range(50))
+    sampler.draw({"job": 20})
+    assert recipes.clocks() == {"photos": (9, [(0, 1, 20, 50)])}
+    recipes.hear(Hear("photos", 8, ((0, 7, 1, 50),)))  # of other orders: another life of a leader
+    assert shared.orders.latest == 1
+    recipes.hear(Hear("photos", 9, ((0, 7, 1, 50),)))
+    assert shared.orders.latest == 7

@@ -93,3 +93,11 @@ def test_five_folds_share(run: Run) -> None:
     assert said.count(" of 12 right") == 5
     prepared = sum(int(found) for found in re.findall(r"prepared=(\d+)", said))
     assert prepared < 5 * 2 * 48 * 0.75  # far less than all that was delivered
+
+
+def test_four_jobs_on_two_nodes_share(run: Run) -> None:
+    said = run("sh", str(EXAMPLES / "two_nodes.sh"))
+    assert said.count("epoch 1: loss") == 4
+    assert "node node1 of 2" in said
+    came = re.search(r"([\d,]+) rows .* came from other nodes", said)
+    assert came

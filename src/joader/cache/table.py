@@ -43,10 +43,11 @@ class Table:
         self.pins = Column("i", size)
         self.admitted = Column("q", size)  # which reservation gave it its bytes
         self.serial = Column("q", size)  # never used again, as numbers are
+        self.copied = Column("b", size)  # 1: another node keeps it, and sends it again
         self.claimed = Column("q", size, NOBODY)  # the job for which its preparation counts
         self._columns = [
             *(self.state, self.own, self.home, self.offset, self.size),
-            *(self.pins, self.admitted, self.serial, self.claimed),
+            *(self.pins, self.admitted, self.serial, self.claimed, self.copied),
         ]
         self._vacant = list(range(size - 1, -1, -1))
         self._made = 0
@@ -88,7 +89,7 @@ class Table:
             if not self.extras.get(home, True):
                 del self.extras[home]
         self.state.cells[sample] = FREE
-        self.own.cells[sample] = 0
+        self.own.cells[sample] = self.copied.cells[sample] = 0
         self.pins.cells[sample] = 0
         self.claimed.cells[sample] = NOBODY
         self._vacant.append(sample)

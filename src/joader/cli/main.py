@@ -81,6 +81,18 @@ def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     up.add_argument(
         "--log-format", choices=("text", "json"), help="of the daemon's log (default: text)"
     )
+    up.add_argument(
+        "--cluster",
+        metavar="HOST:PORT",
+        help="share with other machines; where the first of them listens, or auto",
+    )
+    up.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        nargs="?",
+        const="auto",
+        help="have a daemon on every node of a Ray cluster (default: the one that runs here)",
+    )
     up.add_argument("--no-dashboard", action="store_true", help="serve no page about it")
     up.set_defaults(run=_up)
     down = commands.add_parser("down", help="stop the daemon")
@@ -231,6 +243,8 @@ def _up(options: argparse.Namespace) -> int:
             policy=options.policy,
             detach=options.detach,
             dashboard=not options.no_dashboard,
+            cluster=options.cluster,
+            ray=options.ray,
         )
     )
 

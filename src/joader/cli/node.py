@@ -16,12 +16,15 @@ from joader.cli.console import Console, write
 from joader.cli.other_daemon import OtherDaemon, other_daemon
 from joader.cli.words import counted, part, printable, size
 from joader.client.watcher import Watcher
+from joader.cluster.auto import auto_address
+from joader.cluster.leader_address import Address
+from joader.cluster.this_node import key_for
 from joader.config import cpu_part, size_in_bytes, socket_path
 from joader.daemon.lifecycle import connected, log_path, start
 from joader.daemon.start_lock import start_lock
 from joader.errors import BadArgument, JoaderError, MissingExtra, NoDaemon, Overdue, Refusal
 from joader.schedule.policies import policy_of
-from joader.statistics import JobStatistics, NodeStatistics, saved
+from joader.statistics import ClusterStatistics, JobStatistics, NodeStatistics, saved
 from joader.wire import readable
 
 _DOWN_S = 20.0
@@ -39,10 +42,14 @@ class Up:
     log_format: str | None = None
     detach: bool = False
     dashboard: bool = True
+    cluster: str | None = None
+    ray: str | None = None
 
 
 def up(options: Up) -> int:
     """Start the daemon, in the background or here."""
+    if options.ray:
+        return _up_on_ray(options, options.ray)
     path = socket_path()
     arguments = ["--idle=0"]
     if options.memory:
@@ -56,6 +63,12 @@ def up(options: Up) -> int:
         arguments.append(f"--policy={policy_of(options.policy).name}")
     if options.log_format:
         arguments.append(f"--log-format={options.log_format}")
+    if options.cluster:
+        auto = options.cluster == "auto"
+        leader = auto_address(os.environ) if auto else Address.read(options.cluster)
+        leader.resolved()
+        key_for(leader)
+        arguments.append(f"--cluster={leader}")
     with start_lock(path):
         running = connected(path)
         if running is not None:
@@ -74,6 +87,17 @@ def up(options: Up) -> int:
     write(f"joader: listening at {path}; Ctrl-C stops it\n", sys.stdout)
     sys.argv = ["joader.daemon", f"--socket={path}", *arguments]
     main()
+    return 0
+
+
+def _up_on_ray(options: Up, address: str) -> int:
+    if options.cluster:
+        raise BadArgument("--ray and --cluster name two ways to find other machines; use one")
+    from joader.cluster.ray import start as start_on_ray
+
+    names = start_on_ray(options.memory, None if address == "auto" else address)
+    counted_nodes = counted(len(names), "node")
+    write(f"joader: a daemon on {counted_nodes}: {', '.join(sorted(names))}\n", sys.stdout)
     return 0
 
 
@@ -156,6 +180,9 @@ def status(as_json: bool) -> int:
         return 0
     console = Console()
     console.print(_summary(node, path), markup=False, highlight=False, soft_wrap=True)
+    if node.cluster is not None:
+        console.print(_cluster_summary(node.cluster), markup=False, highlight=False, soft_wrap=True)
+        console.print(_nodes(node.cluster))
     if node.jobs:
         console.print(_jobs(node.jobs))
     return 0
@@ -184,6 +211,38 @@ def _summary(node: NodeStatistics, path: Path) -> str:
             f"{saves:.0%} of the work was saved"
         )
     return "\n".join(lines)
+
+
+def _cluster_summary(cluster: ClusterStatistics) -> str:
+    reached = "" if cluster.leader_reached else ", which is not reached now"
+    apart = cluster.not_sent + cluster.lost
+    lines = [
+        f"node {printable(cluster.name)} of {len(cluster.nodes)}, led by "
+        f"{printable(cluster.leader)}{reached}",
+        f"{cluster.fetched:,} rows ({size(cluster.fetched_bytes)}) came from other nodes, "
+        f"{cluster.sent:,} ({size(cluster.sent_bytes)}) went to them",
+    ]
+    if apart or cluster.too_dear:
+        lines.append(
+            f"prepared here instead: {apart:,} that did not come, {cluster.too_dear:,} whose bytes "
+            "would take longer"
+        )
+    return "\n".join(lines)
+
+
+def _nodes(cluster: ClusterStatistics) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in ("node", "address", "cores", "prepared", "fetched", "sent", ""):
+        table.add_column(column, justify="left" if column in ("node", "address") else "right")
+    for one in cluster.nodes:
+        place = "this one" if one.here else "linked" if one.linked else "not linked"
+        figures = (one.cores, one.prepared, one.fetched, one.sent)
+        table.add_row(
+            *(Text(printable(text)) for text in (one.name, f"{one.host}:{one.port}")),
+            *(f"{figure:,}" for figure in figures),
+            place,
+        )
+    return table
 
 
 def _jobs(jobs: Sequence[JobStatistics]) -> Table:

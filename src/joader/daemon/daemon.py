@@ -10,21 +10,26 @@ import asyncio
 import json
 import logging
 import os
-import threading
 from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
 
+from joader.cluster.leader_address import Address
 from joader.config import DaemonConfig
 from joader.daemon import experience_file, log_format, reports
+from joader.daemon.alone import Alone
 from joader.daemon.door import Door, most_clients
 from joader.daemon.drain import Drain
+from joader.daemon.fetching import Fetching
+from joader.daemon.guests import Guest, Guests
 from joader.daemon.history import STEP_S, History
 from joader.daemon.layouts import Layouts
+from joader.daemon.neighbors import Neighbors, joined
 from joader.daemon.reception import Reception
 from joader.daemon.registration import Registration
 from joader.daemon.session import MOST_OWED, Session
+from joader.daemon.touching import touch_ahead
 from joader.engine import Engine
 from joader.errors import BadMessage, JoaderError
 from joader.memory import Arena
@@ -39,7 +44,6 @@ from joader.messages import (
     Compare,
     Compared,
     Deliver,
-    Differs,
     Drop,
     Event,
     Explained,
@@ -47,6 +51,7 @@ from joader.messages import (
     Forget,
     Instruction,
     Know,
+    Meet,
     Place,
     Prepare,
     Prepared,
@@ -67,8 +72,6 @@ Record = Callable[[list[Event], list[Instruction]], None]
 
 log = logging.getLogger("joader.daemon")
 
-# How far touched memory is ahead of what is used.
-_TOUCH_STEP_BYTES = 256 * 2**20
 # What clients send takes as much memory as the budget at most, but this is always allowed.
 _LEAST_ALLOWANCE_BYTES = 256 * 2**20
 
@@ -100,6 +103,8 @@ class Daemon:
         self._broken = False
         self._layouts = Layouts()
         self.registration = Registration(self.engine, self.pool, self._tell)
+        self.neighbors: Alone | Neighbors = Alone()
+        self._meetings = asyncio.Lock()
         self.draining = Drain(self.engine, self.pool, self.sessions, self.stop)
         self.reception = Reception(
             self.arena,
@@ -110,7 +115,7 @@ class Daemon:
         )
         self.history = History(asyncio.get_running_loop().time())
         self._note_moment()
-        threading.Thread(target=self._touch_ahead, daemon=True).start()
+        touch_ahead(self.arena, self.engine, self.stop)
 
     @property
     def sessions(self) -> dict[int, Session]:
@@ -123,6 +128,7 @@ class Daemon:
         for session in list(self.sessions.values()):
             session.refuse("the daemon was told to end, whoever reads (`joader down --force`)")
         self.keep_experience()
+        await self.neighbors.leave()
         await self.pool.close()
         self.arena.close()
 
@@ -131,6 +137,12 @@ class Daemon:
         learning = self.pool.dispatch.learning
         learning.learn()
         experience_file.save(learning.experience)
+
+    async def join_cluster(self, address: Address, key: bytes = b"") -> None:
+        """Join the cluster that is led at an address, or raise why not."""
+        fetching = Fetching(self.pool, self.arena, self.config.workers, self._from_node)
+        guests = Guests(self.registration, self._tell, self.arena, self._layouts)
+        self.neighbors = await joined(address, self.engine, fetching, guests, key)
 
     def drain(self, door: Door) -> None:
         """End when all batches asked for are delivered and copied."""
@@ -155,6 +167,8 @@ class Daemon:
                 case Change():
                     self.pool.change(policy=message.policy, job=message.job, weight=message.weight)
                     session.send(Status(to_json(self.statistics())))
+                case Meet():
+                    self._meeting = asyncio.ensure_future(self._meet(session, message))
                 case AskRun():
                     run = self.history.run(self.statistics(), message.since)
                     session.send(Run(to_json(run)))
@@ -177,6 +191,18 @@ class Daemon:
                 extra=log_format.event("bad_message", job=session.job, pid=session.pid),
             )
             session.refuse("the daemon failed on a message: a bug, please report it with its log")
+
+    async def _meet(self, session: Session, message: Meet) -> None:
+        try:
+            address = Address.read(message.address)
+            async with self._meetings:  # one after the other: a daemon is in one cluster
+                if isinstance(self.neighbors, Neighbors):
+                    self.neighbors.move(address)
+                else:
+                    await self.join_cluster(address, message.key.encode())
+            session.send(Status(to_json(self.statistics())))
+        except JoaderError as error:
+            session.refuse(str(error))
 
     def _from_job(self, session: Session, job: int, message: Any) -> None:
         match message:
@@ -204,8 +230,8 @@ class Daemon:
             case Release():
                 self._tell(replace(message, job=job))
             case AskWhy():
-                pieces = self.registration.pieces
-                session.send(reports.why(self.engine, self.pool, pieces, session))
+                pieces, elsewhere = self.registration.pieces, self.neighbors.whereabouts
+                session.send(reports.why(self.engine, self.pool, pieces, session, elsewhere))
             case _:
                 raise BadMessage(f"{type(message).__name__} is not for a daemon")
 
@@ -228,23 +254,18 @@ class Daemon:
                 case Sized() if max(event.sizes) > self.arena.size_bytes:
                     self.pool.drop(event.samples)
                 case Compared() if not event.same:
-                    self._differs(event)
+                    self.registration.differs(event)
                     return
+            self.neighbors.reported_here(event)
             self._tell(event)
         except Exception:  # with what the engine believes now, samples would be mixed up
             self._end_in_disorder()
 
-    def _differs(self, event: Compared) -> None:
-        """Tell a job that it does not prepare as others do; it then shares nothing."""
-        session = self.sessions.get(event.job)
-        if session is not None:
-            row = self.engine.row_of(event.job, event.sample)
-            log.warning(
-                "job %d (%s): row %d differs from what others prepared",
-                *(event.job, session.name, row),
-                extra=log_format.event("rows_differ", job=event.job, name=session.name, row=row),
-            )
-            session.send(Differs(row))
+    def _from_node(self, event: Event) -> None:
+        """Take in what another node has sent, or said of how far it is."""
+        if isinstance(event, Prepared):
+            self._layouts.note(event.samples, event.layout_of_each)
+        self._tell(event)
 
     # Instructions out.
 
@@ -295,7 +316,8 @@ class Daemon:
             match instruction:
                 case Prepare():
                     for order, code in self.registration.by_code(instruction):
-                        self.pool.prepare(order, code)
+                        if (here := self.neighbors.take(order, code)) is not None:
+                            self.pool.prepare(here, code)
                 case Finish():
                     # Of a source that is still in preparation it is empty; its worker knows it.
                     layouts = tuple(map(self._layouts.of, instruction.sources))
@@ -303,9 +325,11 @@ class Daemon:
                 case Compare():
                     self._compare(instruction)
                 case Place():
-                    self.pool.place(instruction)
+                    if (place := self.neighbors.place(instruction)) is not None:
+                        self.pool.place(place)
                 case Drop():
                     self.pool.drop(instruction.samples)
+                    self.neighbors.drop(instruction.samples)
                 case Deliver():
                     self._deliver(instruction)
                 case Announce():
@@ -315,6 +339,7 @@ class Daemon:
                     self._refuse(instruction)
                 case Forget():
                     self._layouts.forget(instruction.samples)
+        self.neighbors.flush()
         self.pool.feed()  # once for all: workers get many rows in one message
         # Not before: what is said after a job's last batch may still be for that job.
         if self.draining.begun:
@@ -343,6 +368,9 @@ class Daemon:
 
     def _deliver(self, delivery: Deliver) -> None:
         session = self.sessions[delivery.job]
+        if isinstance(session, Guest):
+            session.deliver(delivery)
+            return
         layouts, new, forget = self._layouts.told(delivery.samples.tolist(), session.known_layouts)
         session.delivered += len(delivery.positions) - len(delivery.failed)
         session.owed -= 1
@@ -368,6 +396,7 @@ class Daemon:
             self.sessions.values(),
             past=self.registration.past,
             config=self.config,
+            cluster=self.neighbors.statistics(),
         )
 
     def _note_moment(self) -> None:
@@ -378,15 +407,3 @@ class Daemon:
         loop.call_later(STEP_S, self._note_moment)
         pool = self.pool.statistics()
         self.history.note(loop.time(), self._counted(pool), pool.cpu_s)
-
-    def _touch_ahead(self) -> None:
-        """Have the kernel allocate the arena in steps, ahead of what is used."""
-        # The first use of a page costs; here it costs nobody's batch. Not all at once: memory that
-        # is never needed stays free for others.
-        touched = 0
-        while touched < self.arena.size_bytes and not self.stop.is_set():
-            wanted = self.engine.reached_bytes + _TOUCH_STEP_BYTES
-            if touched < wanted:
-                touched = self.arena.touch(min(wanted, self.arena.size_bytes))
-            else:
-                threading.Event().wait(0.05)

@@ -11,6 +11,8 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from joader.cluster.auto import auto_address
+from joader.cluster.leader_address import Address
 from joader.config import DaemonConfig, cpu_part, size_in_bytes
 from joader.daemon.daemon import Daemon
 from joader.daemon.door import Door
@@ -38,6 +40,7 @@ def main() -> None:
     parser.add_argument("--policy", default="fair")
     parser.add_argument("--job", type=int, default=0, help="the process that wants it")
     parser.add_argument("--log-format", choices=FORMATS)
+    parser.add_argument("--cluster", metavar="HOST:PORT", help="where the cluster's leader is")
     options = parser.parse_args()
     try:
         _be_daemon(options)
@@ -47,6 +50,8 @@ def main() -> None:
 
 # How often what was learned is kept while jobs run: a daemon that is killed loses no more.
 _KEEP_S = 60.0
+# How often a daemon that a job started looks for the leader of its cluster.
+_JOIN_AGAIN_S = 2.0
 # Objects that may come before rings of them are looked for.
 _GARBAGE = 50_000
 
@@ -66,12 +71,21 @@ def _be_daemon(options: argparse.Namespace) -> None:
     )
     _check(config)
     set_up(options.log_format or default_format())
-    log.setLevel(logging.INFO)
+    for name in ("joader.daemon", "joader.cluster"):
+        logging.getLogger(name).setLevel(logging.INFO)
     # Samples come and go by the thousand, and make no rings: looking for those was 8 % of all time.
     gc.freeze()
     gc.set_threshold(_GARBAGE)
     with asyncio.Runner(loop_factory=paced_loop) as runner:
-        runner.run(serve(options.socket, config))
+        runner.run(serve(options.socket, config, _leader(options.cluster)))
+
+
+def _leader(given: str | None) -> Address | None:
+    """Return where the cluster's leader is, as given, or as JOADER_CLUSTER says."""
+    text = given or os.environ.get("JOADER_CLUSTER", "")
+    if not text:
+        return None
+    return auto_address(os.environ) if text == "auto" else Address.read(text)
 
 
 def _check(config: DaemonConfig) -> None:
@@ -90,9 +104,14 @@ def _size(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-async def serve(path: Path, config: DaemonConfig) -> None:
+async def serve(path: Path, config: DaemonConfig, cluster: Address | None = None) -> None:
     """Be the daemon until a signal, a client or idleness ends it."""
     daemon = Daemon(config)
+    joining: asyncio.Future[None] | None = None
+    if cluster is not None and config.started_by:
+        joining = asyncio.ensure_future(_join_sometime(daemon, cluster))  # a job waits for us
+    elif cluster is not None:
+        await daemon.join_cluster(cluster)  # before anybody is let in: it may be refused
     door = Door(path)
     log.info(
         "daemon %d listens at %s, memory %.1f MiB, workers %d",
@@ -114,8 +133,23 @@ async def serve(path: Path, config: DaemonConfig) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, daemon.drain, door)
     await run(door, daemon)
+    if joining is not None:
+        joining.cancel()
     write_summary(daemon.history.run(daemon.statistics()), path.parent)
     log.info("daemon %d ends", os.getpid(), extra=event("daemon_ended", pid=os.getpid()))
+
+
+async def _join_sometime(daemon: Daemon, cluster: Address) -> None:
+    """Join a cluster as soon as its leader is there; until then the daemon is alone."""
+    said = False
+    while True:
+        try:
+            return await daemon.join_cluster(cluster)
+        except JoaderError as error:
+            if not said:
+                log.warning("alone for now: %s", error, extra=event("no_cluster"))
+            said = True
+        await asyncio.sleep(_JOIN_AGAIN_S)
 
 
 async def run(door: Door, daemon: Daemon) -> None:

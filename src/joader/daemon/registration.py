@@ -14,12 +14,23 @@ from dataclasses import asdict
 
 from msgspec.structs import replace
 
-from joader.daemon.log_format import event
+from joader.daemon.log_format import event as log_event
 from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.engine.pieces import Pieces
 from joader.errors import BadMessage
-from joader.messages import Compare, Event, Inspect, Join, Leave, Prepare, Register, Registered
+from joader.messages import (
+    Compare,
+    Compared,
+    Differs,
+    Event,
+    Inspect,
+    Join,
+    Leave,
+    Prepare,
+    Register,
+    Registered,
+)
 from joader.schedule.actions import Lent
 from joader.schedule.orders import part_of
 from joader.schedule.weight import checked_weight
@@ -44,6 +55,9 @@ class Registration:
         self._pool = pool
         self._tell = tell
         self._jobs_made = 0
+        # Of a cluster: where orders start on all nodes, and who is told of jobs that come.
+        self.stream_of: Callable[[str], int] = lambda recipe: 0
+        self.on_join: Callable[[str], None] = lambda recipe: None
 
     # Jobs come and go.
 
@@ -54,6 +68,11 @@ class Registration:
         session.keep(message.join.rows.nbytes + len(message.about))
         self._jobs_made += 1
         job = session.job = self._jobs_made
+        stream = 0
+        if message.everywhere and message.ticket and not message.pieces:
+            stream = self.stream_of(message.everywhere)
+        if stream:
+            message = replace(message, join=replace(message.join, stream=stream))
         session.registered(message)
         self.sessions[job] = session  # before the engine is told: it may refuse the job at once
         try:
@@ -68,11 +87,13 @@ class Registration:
             self.remove(job)  # it never joined
             self._leave_pieces(session)
             raise
+        if session.everywhere:
+            self.on_join(session.everywhere)
         session.send(Registered(job, self._engine.life))
         log.info(
             "job %d joins: %s, process %d",
             *(job, session.name, session.pid),
-            extra=event(
+            extra=log_event(
                 "job_joined",
                 job=job,
                 name=session.name,
@@ -86,7 +107,8 @@ class Registration:
         """Let go of all that a session's job had; of one that was removed, its pieces only."""
         job = session.job
         if job is not None and self.sessions.pop(job, None) is not None:
-            self._note_totals(job)
+            if not session.elsewhere:
+                self._note_totals(job)
             # The engine first: what the pool gives up now is then wanted by other jobs only.
             self._tell(Leave(job))
             self._pool.leave(job)
@@ -106,13 +128,39 @@ class Registration:
             raise BadMessage(f"no job {job} is served now")
         return session
 
+    def differs(self, event: Compared) -> None:
+        """Tell a job that it does not prepare as others do; it then shares nothing."""
+        session = self.sessions.get(event.job)
+        if session is not None:
+            row = self._engine.row_of(event.job, event.sample)
+            log.warning(
+                "job %d (%s): row %d differs from what others prepared",
+                *(event.job, session.name, row),
+                extra=log_event("rows_differ", job=event.job, name=session.name, row=row),
+            )
+            session.send(Differs(row))
+
+    # What the workers here can prepare for other nodes.
+
+    def hosts(self) -> dict[str, Session]:
+        """Return recipes as they are called on any machine, each with a job that brings workers."""
+        return {one.everywhere: one for one in self.sessions.values() if one.everywhere}
+
+    def host_of(self, everywhere: str) -> Session | None:
+        """Return a job that brings workers for a recipe, as it is called on any machine."""
+        return next((s for s in self.sessions.values() if s.everywhere == everywhere), None)
+
+    def host_of_code(self, code: str) -> Session | None:
+        """Return a job with this code that other nodes may have, too."""
+        return next((s for s in self.sessions.values() if s.recipe == code and s.everywhere), None)
+
     def _note_totals(self, job: int) -> None:
         """Keep the figures of a job that leaves: the engine forgets them with it."""
         got = self._engine.statistics().jobs[job]
         log.info(
             "job %d leaves: %d delivered, %d prepared",
             *(job, got.delivered, got.prepared),
-            extra=event("job_left", job=job, **asdict(got)),
+            extra=log_event("job_left", job=job, **asdict(got)),
         )
         self.past += got
 
@@ -139,7 +187,8 @@ class Registration:
 
     def _numbered(self, session: Session, message: Register) -> Join:
         """Return what the job reads as rows of its recipe, which may be others' too."""
-        join = replace(message.join, reads_itself=not message.ticket)
+        alone = not message.ticket and not message.join.elsewhere
+        join = replace(message.join, reads_itself=alone)
         if not message.pieces:
             return join
         # A recipe that the engine has closed must not get jobs again: its numbers are used anew.

@@ -6,7 +6,7 @@ Functions only: they read what engine, pool and sessions know at this moment, an
 import json
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -20,6 +20,7 @@ from joader.engine import Engine
 from joader.engine.pieces import Pieces
 from joader.messages import Why
 from joader.statistics import (
+    ClusterStatistics,
     CrewStatistics,
     EngineStatistics,
     FlowStatistics,
@@ -41,11 +42,13 @@ def node(
     sessions: Iterable[Session],
     past: ReadStatistics,
     config: DaemonConfig,
+    cluster: ClusterStatistics | None = None,
 ) -> NodeStatistics:
     """Put together all that is counted; `past`: what jobs got that have left."""
-    here = [session for session in sessions if session.job in engine.jobs]
+    known = [session for session in sessions if session.job in engine.jobs]
+    here = [session for session in known if not session.elsewhere]
     jobs = tuple(job(session, here, engine, pool) for session in here)
-    read = sum(engine.jobs.values(), past)
+    read = sum((engine.jobs[session.job or 0] for session in here), past)
     return NodeStatistics(
         pid=os.getpid(),
         memory=engine.memory,
@@ -60,6 +63,7 @@ def node(
         time=time.time(),
         cores=config.workers,
         flow=sum((one.flow for one in jobs), FlowStatistics()),
+        cluster=cluster,
     )
 
 
@@ -125,8 +129,14 @@ def _why_these_workers(crew: CrewStatistics | None, pool: PoolStatistics) -> str
     return f"{count}, {crew.queued + crew.in_hand:,} rows in work, {loan}"
 
 
-def why(engine: Engine, pool: Pool, pieces: Pieces, session: Session) -> Why:
-    """Say in words what a job's next batch waits for."""
+def why(
+    engine: Engine,
+    pool: Pool,
+    pieces: Pieces,
+    session: Session,
+    elsewhere: Callable[[int], str] = lambda sample: "",
+) -> Why:
+    """Say in words what a job's next batch waits for; `elsewhere`: if it is on another node."""
     job = session.job or 0
     ranks, all_here = engine.waits_for_ranks(job)
     if ranks:
@@ -138,7 +148,7 @@ def why(engine: Engine, pool: Pool, pieces: Pieces, session: Session) -> Why:
     if session.common:  # the message is to name the row as the job's own dataset does
         _, row = pieces.locate(session.common, row, session.recipe) or ("", row)
     step = "the job's own part" if engine.is_own(sample) else "the dataset"
-    text = f"row {row} (in {step}) {pool.whereabouts(sample)}"
+    text = f"row {row} (in {step}) {elsewhere(sample) or pool.whereabouts(sample)}"
     return Why(text, more_s=pool.acts_in_s(sample) or 0.0)
 
 

@@ -19,6 +19,7 @@ import msgspec
 
 from joader.errors import BadMessage
 from joader.messages import FromClient, Refuse, Register
+from joader.messages.fields import NONE
 from joader.wire import MOST_BYTES, Allowance, Mail, Stream
 
 # Messages of one client in one turn of the loop.
@@ -61,6 +62,9 @@ class Session(asyncio.Protocol):
         self.rows = 0  # of a pass
         self.wait_s = 0.0  # that it has waited for batches, as it says
         self.dataset = ""  # as it calls it
+        self.elsewhere = False  # it is another node, not a client
+        self.everywhere = ""  # its recipe on any machine, if its workers can prepare for others
+        self.register: Register | None = None
         self.known_layouts: set[int] = set()
         self._on_message = on_message
         self._on_end = on_end
@@ -119,6 +123,10 @@ class Session(asyncio.Protocol):
         self.order, self.seed = join.order, join.seed
         self.rows = -(-join.rows.size // max(1, join.world_size))
         self.dataset = _dataset(message.about)
+        self.elsewhere = join.elsewhere
+        self.everywhere = message.everywhere if message.ticket else ""
+        rows = msgspec.structs.replace(join, rows=NONE)  # what was said of it, without what is long
+        self.register = msgspec.structs.replace(message, join=rows, about=b"")
 
     def note_wait(self, waited_s: float) -> None:
         """Note how long its loader has waited so far; nonsense is not passed on."""

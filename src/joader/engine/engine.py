@@ -39,11 +39,13 @@ from joader.messages import (
     Compared,
     Event,
     Failed,
+    Hear,
     Inspect,
     Instruction,
     Job,
     Join,
     Know,
+    LastCopies,
     Late,
     Leave,
     Lost,
@@ -53,6 +55,7 @@ from joader.messages import (
     Sized,
     Want,
 )
+from joader.sampling.generation import Clock
 from joader.statistics import EngineStatistics
 
 
@@ -105,6 +108,8 @@ class Engine:
             Compared: self._compared,
             Release: self._release,
             Leave: self._leave,
+            Hear: self._recipes.hear,
+            LastCopies: lambda _: self._cache.table.copied.all.fill(0),
         }
 
     def handle(self, *events: Event) -> list[Instruction]:
@@ -145,6 +150,10 @@ class Engine:
         """Return the row of a job's recipe that a sample is of."""
         return self._stock.table.home.cells[sample] - self._reader(job).recipe.base
 
+    def offset_of(self, sample: int) -> int:
+        """Return where the slot of a sample is."""
+        return int(self._stock.table.offset.cells[sample])
+
     def holds(self, job: Job) -> bool:
         """Tell whether a job has samples that it has not released."""
         return job in self._readers and self._readers[job].window.held_count > 0
@@ -170,6 +179,10 @@ class Engine:
         """Tell whether a recipe is open: jobs read it, or what they had prepared is still here."""
         return self._recipes.has(name)
 
+    def clocks(self) -> dict[str, tuple[int, list[Clock]]]:
+        """Return of each recipe of a cluster its stream, and how far that is read here."""
+        return self._recipes.clocks()
+
     @property
     def reached_bytes(self) -> int:
         """How far from its start memory was ever used."""
@@ -192,7 +205,7 @@ class Engine:
             raise JobExists(f"job {event.job} has joined already")
         check_join(event, self._limits, self._cache)
         rows = JobRows(event.rows, event.row_limit)
-        recipe = self._recipes.open(event.recipe, event.row_limit)
+        recipe = self._recipes.open(event.recipe, event.row_limit, event.stream)
         self._joins += 1
         reads_for = event.reads_for or event.team or f"join {self._joins}"
 
@@ -276,8 +289,8 @@ class Engine:
         self._recipes.set_reach(self._cache.capacity_bytes)
         behind = self._planner.behind(reader, self._drawers())
         numbers = reader.plan.begin(event, self.life, behind)
-        if reader.lead is not None:
-            numbers = numbers[:0]  # the lead needs them instead
+        if reader.lead is not None or reader.terms.elsewhere:
+            numbers = numbers[:0]  # the lead needs them instead, or nobody here does
         self._cache.begin(
             reader.job,
             reader.rows.samples(reader.recipe.base, numbers),
@@ -312,7 +325,7 @@ class Engine:
     # What workers report.
 
     def _prepared(self, event: Prepared) -> None:
-        self._preparations.prepared(event.samples, event.size_of_each)
+        self._preparations.prepared(event.samples, event.size_of_each, event.copied)
 
     def _sized(self, event: Sized) -> None:
         for sample, size_bytes in zip(event.samples, event.sizes, strict=True):

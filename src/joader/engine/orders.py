@@ -9,7 +9,7 @@ drawn apart: torch's would be independent, and a script that pairs them must not
 itself.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from joader.sampling import (
@@ -19,6 +19,7 @@ from joader.sampling import (
     SequentialSampler,
     StreamSampler,
 )
+from joader.sampling.generation import Clock
 
 SHARED, JOINT = "shared", "joint"
 MakeSampler = Callable[[str, int], Sampler]  # from an order and a seed
@@ -27,7 +28,7 @@ MakeSampler = Callable[[str, int], Sampler]  # from an order and a seed
 def sampler_of(order: str, seed: int) -> Sampler:
     """Return a sampler of an order that jobs share.
 
-    The seed is of one life of the daemon, so it is the nonce, too.
+    The seed is of one life of the daemon, or of a cluster, so it is the nonce, too.
     """
     return StreamSampler(seed, nonce=seed) if order == SHARED else DependentSampler(seed)
 
@@ -41,9 +42,15 @@ class Pass(Protocol):
 class Orders:
     """The samplers of one recipe."""
 
-    def __init__(self, make: MakeSampler, seed: int) -> None:
-        """Make samplers when somebody asks for them."""
+    def __init__(self, make: MakeSampler, seed: int, stream: int = 0, opened: int = 0) -> None:
+        """Make samplers when somebody asks for them.
+
+        `stream`: where the streams of this recipe start on all nodes of a cluster, of which so many
+        generations have been `opened` here before; 0: it is in none.
+        """
         self._make, self._seed = make, seed
+        self.stream, self._opened = stream, opened
+        self._barred: dict[str, int] = {}  # by name: the last generation it may not follow
         self._samplers: dict[str, Sampler] = {}
         self._passes: dict[str, Pass] = {}  # under way in streams, by whom they are read for
         self._apart = 0
@@ -53,8 +60,39 @@ class Orders:
         if order not in (SHARED, JOINT):
             return SequentialSampler()
         if order not in self._samplers:
-            self._samplers[order] = self._make(order, self._seed)
+            if order == SHARED and self.stream:
+                made: Sampler = StreamSampler(self.stream, self.stream, opened=self._opened)
+            else:
+                made = self._make(order, self._seed)
+            self._samplers[order] = made
         return self._samplers[order]
+
+    # Streams that other nodes follow, too.
+
+    @property
+    def latest(self) -> int:
+        """The latest generation of its streams that is known."""
+        streams = self._samplers.get(SHARED)
+        return streams.latest if isinstance(streams, StreamSampler) else self._opened
+
+    def clocks(self) -> list[Clock]:
+        """Return how far its streams are read here."""
+        streams = self._samplers.get(SHARED)
+        return streams.clocks() if isinstance(streams, StreamSampler) else []
+
+    def hear(self, clocks: Sequence[Clock]) -> None:
+        """Take in how far they are read on other nodes."""
+        streams = self.sampler(SHARED)
+        if isinstance(streams, StreamSampler):
+            streams.hear(clocks)
+
+    def bar(self, whom: str) -> None:
+        """Keep somebody out of all generations so far: it may have followed them elsewhere."""
+        self._barred[whom] = self.latest
+
+    def may_follow(self, whom: str) -> bool:
+        """Tell whether a pass in this name knows nothing of the generations that there are."""
+        return whom not in self._barred or self.latest > self._barred[whom]
 
     def enter(self, whom: str, one: Pass) -> bool:
         """Let a pass draw in the stream in somebody's name; False while another pass does."""

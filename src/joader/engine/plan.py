@@ -123,7 +123,10 @@ class Followed(Drawn):
 
     def _add(self, numbers: Array, event: Begin, life: int, behind: int) -> None:
         followed, rest = 0 < event.life == life, bool(event.done.size)
-        if self._orders.enter(self._whom, self):
+        if self._orders.stream and event.life not in (0, life):
+            # It may have followed these very orders on another node, or here before a restart.
+            self._orders.bar(self._whom)
+        if self._orders.may_follow(self._whom) and self._orders.enter(self._whom, self):
             self.sampler, self.name = self._orders.sampler(SHARED), self._whom
         else:
             self.sampler, self.name = self._orders.apart(), self._job

@@ -27,9 +27,11 @@ class Preparations:
         """Change this stock."""
         self._stock, self._room = stock, room
 
-    def prepared(self, samples: Sequence[int], sizes: Sequence[int]) -> None:
-        """Note that samples are here."""
+    def prepared(self, samples: Sequence[int], sizes: Sequence[int], copied: bool = False) -> None:
+        """Note that samples are here; `copied`: another node keeps them, too."""
         stock = self._stock
+        for sample in samples if copied else ():
+            stock.table.copied.cells[sample] = 1
         stock.cache.prepared_each(samples)
         slots, own = stock.table.size.cells, stock.table.own.cells
         for sample, size_bytes in zip(samples, sizes, strict=True):

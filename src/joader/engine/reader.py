@@ -25,6 +25,7 @@ class Terms:
     private: bool = False  # its fresh samples are its alone, as their randomness is its seed's
     own: bool = False  # it has a part of its own, done for it alone
     reads_itself: bool = False  # nothing is prepared for it; it never asks
+    elsewhere: bool = False  # it is a node that fetches, and needs nothing of what is to come
     reads_for: str = ""  # jobs that read for the same never get a fresh sample twice
 
     @classmethod
@@ -35,6 +36,7 @@ class Terms:
             private=join.fresh and join.order == "seeded",
             own=join.own,
             reads_itself=join.reads_itself,
+            elsewhere=join.elsewhere,
             reads_for=reads_for,
         )
 

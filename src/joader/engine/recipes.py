@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from joader.engine.orders import MakeSampler, Orders, sampler_of
 from joader.engine.sizes import Sizes
 from joader.errors import BadArgument
+from joader.messages import Hear
+from joader.sampling.generation import Clock
 
 # Row numbers of all recipes together, and so rows of a dataset.
 MOST_ROWS = 1 << 31
@@ -52,6 +54,7 @@ class Recipes:
         self._seed = seed
         self._make_sampler = make_sampler
         self._made = 0
+        self._opened: dict[int, int] = {}  # generations of streams that a cluster has, by stream
         self._open: dict[str, Recipe] = {}
         self._replaced: list[Recipe] = []  # by others of their names; workers prepare for them yet
 
@@ -59,8 +62,11 @@ class Recipes:
         """Return how many are open."""
         return len(self._open) + len(self._replaced)
 
-    def open(self, name: str, row_limit: int) -> Recipe:
-        """Return the recipe of this name, a new one if there is none."""
+    def open(self, name: str, row_limit: int, stream: int = 0) -> Recipe:
+        """Return the recipe of this name, a new one if there is none.
+
+        `stream`: where its streams start on all nodes of a cluster; one that is open keeps its own.
+        """
         recipe = self._open.get(name)
         if recipe is not None and not recipe.readers and recipe.row_limit != row_limit:
             self._replaced.append(self._open.pop(name))
@@ -68,7 +74,12 @@ class Recipes:
         if recipe is None:
             base = self._free_base(row_limit)
             self._made += 1
-            orders = Orders(self._make_sampler, self._seed + self._made)
+            orders = Orders(
+                self._make_sampler,
+                self._seed + self._made,
+                stream,
+                self._opened.get(stream, 0) if stream else 0,
+            )
             recipe = Recipe(name, row_limit, base, orders)
             self._open[name] = recipe
         elif recipe.row_limit != row_limit:
@@ -91,6 +102,17 @@ class Recipes:
                 rows = recipe.row_limit * capacity_bytes // max(all_bytes, 1)
                 recipe.orders.set_reach(min(rows, recipe.row_limit))
 
+    def clocks(self) -> dict[str, tuple[int, list[Clock]]]:
+        """Return of each recipe that nodes share its stream, and how far that is read here."""
+        shared = [recipe for recipe in self._open.values() if recipe.orders.stream]
+        return {one.name: (one.orders.stream, one.orders.clocks()) for one in shared}
+
+    def hear(self, event: Hear) -> None:
+        """Take in how far a recipe is read on other nodes; not if its streams are others there."""
+        recipe = self._open.get(event.recipe)
+        if recipe is not None and recipe.orders.stream == event.stream:
+            recipe.orders.hear([Clock(*each) for each in event.clocks])
+
     def has(self, name: str) -> bool:
         """Tell whether a recipe of this name is open."""
         return name in self._open
@@ -112,6 +134,9 @@ class Recipes:
 
     def close(self, recipe: Recipe) -> None:
         """Free the numbers of a recipe."""
+        if recipe.orders.stream:
+            # Its orders must not come again: what was read of them is forgotten with it.
+            self._opened[recipe.orders.stream] = recipe.orders.latest
         if recipe in self._replaced:
             self._replaced.remove(recipe)
         else:

@@ -66,6 +66,7 @@ from joader.messages.questions import (
     Change,
     Differs,
     Explained,
+    Meet,
     Run,
     Status,
     Why,
@@ -74,6 +75,7 @@ from joader.messages.reading import (
     Announce,
     Begin,
     Deliver,
+    Hear,
     Join,
     Know,
     Leave,
@@ -92,6 +94,7 @@ from joader.messages.work import (
     Forget,
     HandBack,
     Inspect,
+    LastCopies,
     Late,
     Lost,
     NotBegun,
@@ -101,7 +104,7 @@ from joader.messages.work import (
     Sized,
 )
 
-Asks = AskStatus | AskRun | AskExplain | Change
+Asks = AskStatus | AskRun | AskExplain | Change | Meet
 Answers = Status | Run | Explained
 FromClient = Register | Begin | Know | Want | Release | AskWhy | Asks | Stop
 ToClient = Registered | Announce | Deliver | Differs | Refuse | Why | Answers
@@ -126,6 +129,8 @@ Event = (
     | Compared
     | Release
     | Leave
+    | Hear
+    | LastCopies
 )
 Instruction = Prepare | Finish | Compare | Place | Drop | Deliver | Announce | Refuse | Forget
 
@@ -161,15 +166,18 @@ __all__ = [
     "FromNursery",
     "FromWorker",
     "HandBack",
+    "Hear",
     "Hello",
     "Inspect",
     "Instruction",
     "Job",
     "Join",
     "Know",
+    "LastCopies",
     "Late",
     "Leave",
     "Lost",
+    "Meet",
     "Message",
     "Natural",
     "NotBegun",

@@ -47,6 +47,16 @@ class Change(Message, frozen=True):
     weight: float = 0.0
 
 
+class Meet(Message, frozen=True):
+    """Have the daemon join a cluster, or look for its leader at another address.
+
+    Answered with Status, or Refuse. Whoever says so keeps the leader there.
+    """
+
+    address: Text
+    key: Text
+
+
 class AskRun(Message, frozen=True):
     """Ask for the figures and their history, as far as it is later than this second of the day.
 

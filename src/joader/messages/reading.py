@@ -43,6 +43,10 @@ class Join(Message, frozen=True):
     # after the other are one job in a stream.
     reads_for: Text = ""
     reads_itself: bool = False
+    # A node that fetches rows for its own jobs: it has no pass, so nothing is kept for it.
+    elsewhere: bool = False
+    # Where the orders of its recipe start on all nodes of a cluster; 0: it is in none.
+    stream: Word = 0
 
 
 class Register(Message, frozen=True):
@@ -63,6 +67,7 @@ class Register(Message, frozen=True):
     ground: Text = ""  # how rows are read and prepared, whatever the dataset consists of
     pieces: tuple[tuple[Text, Natural], ...] = ()  # of the dataset, with their rows
     about: bytes = b""  # what `joader explain` says of it, as JSON
+    everywhere: Text = ""  # what its recipe is called on any machine; empty: it is of this one
 
 
 class Registered(Message, frozen=True):
@@ -90,6 +95,14 @@ class Begin(Message, frozen=True):
     number: Natural = 0  # batches carry it: those of a pass that was broken off may still come
     life: Word = 0
     renew: bool = False  # workers of the pass before end, and with them what user code keeps there
+
+
+class Hear(Message, frozen=True):
+    """Jobs on other nodes are so far in the streams of a recipe: see `sampling.Clock`."""
+
+    recipe: Text
+    stream: Word
+    clocks: tuple[tuple[int, int, int, int], ...] = ()
 
 
 class Announce(Message, frozen=True):

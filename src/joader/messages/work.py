@@ -90,6 +90,7 @@ class Prepared(Message, frozen=True):
     seconds: float = 0.0
     computed_s: float = -1.0  # below 0: not known
     waited_s: float = -1.0
+    copied: bool = False  # another node has prepared them, and keeps them
 
     @property
     def size_of_each(self) -> Naturals:
@@ -106,6 +107,10 @@ def _of_each(values: tuple[T, ...], count: int) -> tuple[T, ...]:
     if len(values) != 1 and len(values) != count:
         raise BadMessage(f"{len(values)} values for {count} samples")
     return values * count if len(values) == 1 else values
+
+
+class LastCopies(Message, frozen=True):
+    """A node has gone: what it kept for others may be here alone now."""
 
 
 class Sized(Message, frozen=True):

@@ -13,6 +13,8 @@ from hashlib import blake2b
 from joader.version import __version__
 
 _REMOVED = "(removed)"
+# Parts that say nothing about the files of another machine.
+_OF_THIS_MACHINE = frozenset(["folder on disk", "root on disk", "mount namespace"])
 
 
 def place() -> str:
@@ -35,6 +37,16 @@ def place_in_words() -> dict[str, str]:
         "root on disk": _identity("/"),
         "mount namespace": _identity("/proc/self/ns/mnt"),
     }
+
+
+def place_anywhere() -> str:
+    """Name the place as far as another machine can have the same: by words, not by disks.
+
+    Whether its paths lead to the same files there is not known; that is compared by content.
+    """
+    words = place_in_words()
+    parts = json.dumps({name: words[name] for name in words if name not in _OF_THIS_MACHINE})
+    return blake2b(parts.encode(), digest_size=16).hexdigest()
 
 
 def _folder() -> str:

@@ -10,7 +10,7 @@ scans far ahead, and its pointer tells which rows it still needs (docs/order.md,
 show").
 """
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,6 +18,20 @@ from joader.sampling.bits import Bits, order_of
 from joader.sampling.rows import NO_ROWS, Rows
 
 Key = tuple[int, int, int, int]  # seed, nonce, group, number of the generation
+
+
+class Clock(NamedTuple):
+    """How far a generation has been read, as nodes tell each other: counts, never rows."""
+
+    group: int
+    generation: int
+    head: int
+    size: int
+
+    @property
+    def part(self) -> float:
+        """Which part of it."""
+        return self.head / max(self.size, 1)
 
 
 class Driver(Protocol):
@@ -48,6 +62,7 @@ class Generation:
         self.head = 0
         self.stride = 0  # the most places that one draw has moved a pass
         self.drivers: list[Driver] = []
+        self.driven_elsewhere = False  # on another node, whose clock is heard of
         self._places: Rows = NO_ROWS
 
     @property
@@ -66,6 +81,11 @@ class Generation:
     @property
     def driven(self) -> bool:
         """Whether some pass moves its clock."""
+        return self.driven_elsewhere or any(driver.left for driver in self.drivers)
+
+    @property
+    def driven_here(self) -> bool:
+        """Whether a pass of this process does."""
         return any(driver.left for driver in self.drivers)
 
     @property
@@ -79,6 +99,16 @@ class Generation:
             self._places = np.full(self.span, self.size, np.uint32)
             self._places[self.order] = np.arange(self.order.size, dtype=np.uint32)
         return self._places
+
+    def hear(self, clock: Clock | None) -> None:
+        """Take in how far others have read this generation on other nodes; None: nobody does.
+
+        In proportion, as they may have other rows. It counts draws as our own clock does, so the
+        order stays independent of rows.
+        """
+        self.driven_elsewhere = clock is not None
+        if clock is not None:
+            self.head = max(self.head, clock.head * self.size // max(clock.size, 1))
 
     def grow(self, present: Rows, span: int) -> Rows:
         """Insert numbers that came later; return for each old place, and the end, its new one."""

@@ -19,7 +19,7 @@ from joader.sampling.blind import FREE, KNOWN, UNREAD
 from joader.sampling.dependent import DependentSampler
 from joader.sampling.follower import Follower
 from joader.sampling.forecast import ahead, next_use, next_use_one, places_of
-from joader.sampling.generation import Generation
+from joader.sampling.generation import Clock, Generation
 from joader.sampling.row_index import RowIndex
 from joader.sampling.rows import NO_ROWS, OpenSet, Rows, RowSet
 from joader.sampling.sampler import Draws, Job, Speed
@@ -45,13 +45,17 @@ WHOLE = Start()
 class StreamGroup:
     """Some jobs on overlapping rows, and the generations they follow."""
 
-    def __init__(self, rows: RowSet, seed: int, nonce: int, number: int) -> None:
-        """Start without members; these rows are the first member's."""
+    def __init__(self, rows: RowSet, seed: int, nonce: int, number: int, opened: int = 0) -> None:
+        """Start without members; these rows are the first member's.
+
+        Generations are numbered on from `opened`.
+        """
         self.index = RowIndex(rows)
         self.members: dict[Job, Follower] = {}
         self.newest: Generation | None = None
         self._seed, self._key = seed, (nonce, number)
-        self._opened = 0
+        self._opened = self._forgotten = opened
+        self._heard: Clock | None = None  # the farthest of other nodes
         self._bits = Bits("streams", seed, nonce, number)
         self._joint: DependentSampler | None = None
         self._sets: dict[Job, tuple[RowSet, bool]] = {}  # of the members; True: a rest
@@ -60,6 +64,11 @@ class StreamGroup:
         self._gone: dict[Job, Follower] = {}  # left since the newest generation opened
         self._united: list[RowSet] = []  # the sets whose union is `_present`
         self._present: Rows = NO_ROWS
+
+    @property
+    def number(self) -> int:
+        """Which of its sampler's groups this is."""
+        return self._key[1]
 
     @property
     def jobs(self) -> int:
@@ -113,7 +122,9 @@ class StreamGroup:
             if follower.generation is not self.newest:
                 follower.marks = None  # it knows nothing of the newest; only its rows are needed
         if not self._sets:
-            self._gone.clear()  # the next pass begins in a new generation
+            if self.newest is None or not self.newest.driven_elsewhere:
+                self._gone.clear()  # the next pass begins in a new generation
+                self._forgotten = self._opened
             for known in [*self._samples][:-1]:
                 del self._samples[known]
 
@@ -210,6 +221,25 @@ class StreamGroup:
                 soonest = min(soonest, (away + speed.waits) / speed.per_s)
         return soonest
 
+    @property
+    def latest(self) -> int:
+        """The number of the latest generation that was opened here, or heard of."""
+        return max(self._opened, self._heard.generation if self._heard else 0)
+
+    def clock(self) -> Clock | None:
+        """Return how far the newest generation is read, if a job of this process reads it."""
+        newest = self.newest
+        if self._joint is not None or newest is None or not newest.driven_here:
+            return None
+        return Clock(self._key[1], newest.number, newest.head, newest.size)
+
+    def hear(self, clocks: Sequence[Clock]) -> None:
+        """Take in where the same group is on other nodes that read it; the farthest counts."""
+        self._heard = max(clocks, key=lambda clock: (clock.generation, clock.part), default=None)
+        if self.newest is not None:
+            mine = [clock for clock in clocks if clock.generation == self.newest.number]
+            self.newest.hear(max(mine, key=lambda clock: clock.part, default=None))
+
     def set_reach(self, reach: int) -> None:
         """Set how many rows memory holds, for a generation that opened when that was not known."""
         if self.newest is not None:
@@ -272,19 +302,30 @@ class StreamGroup:
 
     def _running(self, rows: RowSet, reach: int | None) -> Generation:
         """Return the generation in which a pass over these rows begins; open one if need be."""
-        newest = self.newest
-        if newest is None or newest.over or not newest.driven:
-            return self._open(rows, reach)
+        newest, heard = self.newest, self._heard
+        if heard is not None and heard.generation > self._opened:
+            # Others are in one that nobody here has seen: theirs if it is not nearly over.
+            newest = self._open(rows, reach, heard.generation)
+            newest.hear(heard)
+        # One that nobody drove for a while may be driven elsewhere now; who read it is forgotten.
+        forgotten = newest is not None and newest.number <= self._forgotten
+        if newest is None or forgotten or newest.over or not newest.driven:
+            return self._open(rows, reach, self.latest + 1)
         if not any(known is rows for known in self._united):
             self._admit(newest, rows)
         return newest
 
-    def _open(self, rows: RowSet, reach: int | None) -> Generation:
-        """Shuffle the rows of all who are here, or were when the last generation ran."""
+    def _open(self, rows: RowSet, reach: int | None, number: int) -> Generation:
+        """Shuffle the rows of all who are here, or were when the last generation ran.
+
+        The number is above all that were opened here before: what somebody has read of an order is
+        known only while its generation is kept, so none may come again.
+        """
+        assert number > self._opened
         others = (follower.rows for follower in self._followers() if follower.rows.size)
         self._unite([rows, *others])
         self._gone.clear()
-        self._opened += 1
+        self._opened = number
         if reach is None:
             reach = self._present.size // 20
         seeds = set(self._seeds.values())

@@ -10,7 +10,7 @@ The condition is on whoever calls: how many rows each job draws when, and when j
 must not depend on which rows were drawn. Time is counted in draws; there is no other clock.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joader.errors import BadArgument
+from joader.sampling.generation import Clock
 from joader.sampling.rows import OpenSet, RowSet
 from joader.sampling.sampler import (
     Counts,
@@ -62,14 +63,18 @@ class StreamSampler:
     number after None.
     """
 
-    def __init__(self, seed: int = 0, nonce: int = 0, reach: int | None = None) -> None:
-        """Start without jobs."""
+    def __init__(
+        self, seed: int = 0, nonce: int = 0, reach: int | None = None, opened: int = 0
+    ) -> None:
+        """Start without jobs; a sampler of this seed and nonce has `opened` generations before."""
+        self._opened = opened
         self._seed, self._nonce = checked_seed(seed), checked_seed(nonce)
         self._reach: int | None = None
         self._groups: list[StreamGroup] = []
         self.reach = reach
         self._jobs: dict[Job, _Member] = {}
         self._joined = self._formed = 0
+        self._elsewhere: list[Clock] = []
 
     @property
     def reach(self) -> int | None:
@@ -199,6 +204,26 @@ class StreamSampler:
         """Return the same for one row."""
         return min((group.next_use_one(row, speeds) for group in self._groups), default=inf)
 
+    @property
+    def latest(self) -> int:
+        """The number of the latest generation that was opened here, or heard of elsewhere."""
+        heard = (clock.generation for clock in self._elsewhere)
+        return max(self._opened, *heard, *(group.latest for group in self._groups), 0)
+
+    def clocks(self) -> list[Clock]:
+        """Return how far jobs of this process have read, for other nodes with the same seed."""
+        return [clock for group in self._groups if (clock := group.clock()) is not None]
+
+    def hear(self, clocks: Sequence[Clock]) -> None:
+        """Take in how far jobs on other nodes are, all of them: what was heard before is over.
+
+        Samplers of one seed and nonce have the same orders. Those whose jobs come in the same
+        generations, at about the same place, read the same rows at about the same time.
+        """
+        self._elsewhere = list(clocks)
+        for group in self._groups:
+            group.hear([clock for clock in clocks if clock.group == group.number])
+
     def _same(self, rows: RowSet) -> RowSet:
         """Return the equal set that is kept already, if there is one."""
         kept = [*(member.rows for member in self._jobs.values())]
@@ -220,7 +245,8 @@ class StreamSampler:
             if common > max(most, COMMON * smaller) and larger <= APART_TIMES * smaller:
                 best, most = group, common
         if best is None:
-            best = StreamGroup(member.rows, self._seed, self._nonce, self._formed)
+            best = StreamGroup(member.rows, self._seed, self._nonce, self._formed, self._opened)
+            best.hear([clock for clock in self._elsewhere if clock.group == self._formed])
             self._formed += 1
             self._groups.append(best)
         best.join(job, member.rows, self._reach, member.start, member.seed)

@@ -195,6 +195,11 @@ class Dispatch:
             if worker is not None:
                 worker.crew.note_room(worker)
 
+    def brought(self, sample: int, offset: int, layout: bytes) -> None:
+        """Note that a sample is in its slot that no worker has prepared: own parts may wait."""
+        if sample in self.staff.held:
+            self.staff.source_is_ready(sample, offset, layout)
+
     # Work out.
 
     def feed(self, now: float) -> None:

@@ -77,7 +77,7 @@ class Reports:
         if staff.held:
             for order, layout in zip(orders, layouts, strict=True):
                 if order.sample in staff.held:
-                    staff.source_is_ready(order, layout)
+                    staff.source_is_ready(order.sample, order.offset, layout)
 
     def _taken(
         self, worker: Worker, samples: Sequence[int], sizes: Sequence[int]

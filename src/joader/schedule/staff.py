@@ -175,10 +175,10 @@ class Staff:
             crew.queue.of(own).charge(1)
         return found
 
-    def source_is_ready(self, source: Row | Own, layout: bytes) -> None:
+    def source_is_ready(self, source: int, offset: int, layout: bytes) -> None:
         """Queue the own parts whose source is in its slot now."""
-        for crew, own in self.held.pop(source.sample, ()):
-            self.queue_own(crew, replace(own, source_offset=source.offset, layout=layout))
+        for crew, own in self.held.pop(source, ()):
+            self.queue_own(crew, replace(own, source_offset=offset, layout=layout))
 
     def held_by(self, crew: Crew) -> int:
         """Return how many own parts of a crew are held for their sources."""

@@ -40,6 +40,7 @@ from msgspec.structs import replace
 
 from joader.errors import ConnectionLost
 from joader.memory import Arena, Layout, Parcel, pack, read
+from joader.memory.contents import contents
 from joader.memory.layout import any_objects
 from joader.messages import (
     Compare,
@@ -327,7 +328,9 @@ class Worker:
         size = mine.layout.size_bytes
         bytes_here = np.zeros(max(1, size), np.uint8)
         mine.write(bytes_here)
-        same = np.array_equal(bytes_here[:size], self._arena.slot(order.offset, size))
+        there = contents(mine.layout, self._arena.slot(order.offset, size))
+        pairs = zip(contents(mine.layout, bytes_here[:size]), there, strict=True)
+        same = all(np.array_equal(here, other) for here, other in pairs)
         return Compared(order.job, order.sample, same or any_objects(mine.layout))
 
     def _finish(self, order: Own) -> Prepared | Sized:

@@ -126,6 +126,10 @@ class Pool:
         """Forget samples that nobody wants any more."""
         self.dispatch.drop(samples)
 
+    def brought(self, sample: int, offset: int, layout: bytes) -> None:
+        """Note that another node has brought a sample."""
+        self.dispatch.brought(sample, offset, layout)
+
     def feed(self) -> None:
         """Hand out what has come, and what there is room for now."""
         self._feeds_soon = False

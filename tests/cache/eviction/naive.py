@@ -32,10 +32,11 @@ class Stage:
         self.held = {}  # sample -> when it was let go
         self.admissions = self.steps = 0
 
-    def admit(self, home):
+    def admit(self, home, copied=False):
         self.admissions += 1
         sample = self.table.add(home)
         self.table.state.cells[sample] = READY
+        self.table.copied.cells[sample] = copied
         self.table.admitted.cells[sample] = self.admissions
         self.let_go(sample)
         return sample
@@ -101,9 +102,10 @@ class PolicyAgainstNaive(RuleBasedStateMachine):
 
         def use(sample):
             if home[sample] in self.plans:
-                return (2, -self.plans[home[sample]])
+                return (3, -self.plans[home[sample]])
             some = jobs_that_need(sample)
-            return (1, sum(self.rates[job] for job in some)) if some else (0, 0)
+            last = not self.stage.table.copied.cells[sample]
+            return (1 + last, sum(self.rates[job] for job in some)) if some else (0, 0)
 
         keys = {
             RefCount: lambda s: (len(jobs_that_need(s)), -admitted[s]),
@@ -113,10 +115,10 @@ class PolicyAgainstNaive(RuleBasedStateMachine):
         }
         return sorted(self.stage.held, key=keys[self.policy_class])
 
-    @rule(some=st.lists(homes, min_size=1, max_size=3))
-    def admit(self, some):
+    @rule(some=st.lists(homes, min_size=1, max_size=3), copied=st.booleans())
+    def admit(self, some, copied):
         for home in some:
-            self.stage.admit(home)
+            self.stage.admit(home, copied)
 
     @precondition(lambda self: self.stage.held)
     @rule(data=st.data())

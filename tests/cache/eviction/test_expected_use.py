@@ -82,3 +82,14 @@ def test_expected_use_remembers_a_plan_while_its_sample_is_pinned_or_absent():
     assert stage.order() == [two, one]
     stage.unplan(1)
     assert stage.order() == [one, two]
+
+
+def test_copies_of_what_another_node_keeps_leave_before_last_copies():
+    stage = Stage(ExpectedUse)
+    stage.begin("a", [2, 3, 4, 5])
+    stage.begin("b", [3])
+    nobody, copy, wanted_copy, last, soon = (
+        stage.admit(home, copied=home in (2, 3, 5)) for home in range(1, 6)
+    )
+    stage.plan(5, 9)  # read next: it stays, wherever else it is
+    assert stage.order() == [nobody, copy, wanted_copy, last, soon]

@@ -1,10 +1,11 @@
 """Expected use: the sample that will be asked for latest, as far as is known, leaves first.
 
-Samples that nobody needs leave before all others. *Unplanned* ones leave before all planned ones,
-the least expected first: they are asked for at the sum of speed_j / |unread_j| over the jobs j that
-need them. *Planned* ones, whose next use is known, leave in the order of their use, farthest first.
-Times to need fall into buckets, STEPS to a factor of two. Where another order of use is known, this
-is the one function to change.
+Samples that nobody needs leave before all others, then copies of what another node keeps: losing
+one costs a transfer, losing the last copy of a cluster a preparation. *Unplanned* ones leave before
+all planned ones, the least expected first: they are asked for at the sum of speed_j / |unread_j|
+over the jobs j that need them. *Planned* ones, whose next use is known, leave in the order of their
+use, farthest first. Times to need fall into buckets, STEPS to a factor of two. Where another order
+of use is known, this is the one function to change.
 """
 
 from math import floor, log2
@@ -18,6 +19,7 @@ STEPS = 8
 # Rates from once in 36,000 years to a million a second.
 _LEAST, _MOST = -40 * STEPS, 20 * STEPS
 _NEVER = 2.0**-40
+_LAST_COPY = _MOST - _LEAST + 2  # more than all copies have
 _PLANNED = 1 << 40  # less the tick: more than all others
 # Up to so many are ranked one by one: arrays cost more.
 FEW = 8
@@ -35,12 +37,17 @@ def _expected(known: Known, samples: list[int]) -> list[int]:
     demand, plans = known.demand, known.demand.plans
     if len(samples) <= FEW:
         homes = [known.table.home.cells[sample] for sample in samples]
-        ranks = [_rank(demand.rate_of(home)) for home in homes]
+        copied = known.table.copied.cells
+        ranks = [
+            _rank(demand.rate_of(home), copied[sample])
+            for home, sample in zip(homes, samples, strict=True)
+        ]
     else:
         array = known.table.home.all[samples]
         rates = demand.rates(array)
         steps = np.floor(STEPS * np.log2(np.maximum(rates, _NEVER)))
         some = np.minimum(steps, _MOST).astype(np.int64) - _LEAST + 1
+        some += _LAST_COPY * (known.table.copied.all[samples] == 0)
         some[rates == 0] = 0
         homes, ranks = array.tolist(), some.tolist()
     if plans:
@@ -50,7 +57,8 @@ def _expected(known: Known, samples: list[int]) -> list[int]:
     return ranks
 
 
-def _rank(rate: float) -> int:
+def _rank(rate: float, copied: int) -> int:
     if not rate:
         return 0
-    return min(floor(STEPS * log2(max(rate, _NEVER))), _MOST) - _LEAST + 1
+    rank = min(floor(STEPS * log2(max(rate, _NEVER))), _MOST) - _LEAST + 1
+    return rank if copied else rank + _LAST_COPY

@@ -18,6 +18,7 @@ from joader.daemon.machine import cores, home
 from joader.errors import ConnectionLost
 from joader.messages import MY_JOB, Join, Register
 from joader.recipe.parts import OwnPart, SharedPart
+from joader.recipe.place import place_anywhere
 
 CONNECT_TRIES = 3
 # The daemon answers within `timeout`, but this however short that is, or else counts as gone. One
@@ -141,4 +142,12 @@ class Job:
             ground=f"{self.ground.name}{suffix}" if self.ground.pieces else "",
             pieces=tuple(self.ground.pieces),
             about=self.about,
+            everywhere=self._everywhere(recipe),
         )
+
+    def _everywhere(self, recipe: str) -> str:
+        """Return what the recipe is called on any machine; nothing if it is this job's alone."""
+        if self.private:
+            return ""
+        where = f" in {place_anywhere()}" if self.place else ""
+        return f"{recipe}{where} of {self.row_limit}"

@@ -1,0 +1,136 @@
+"""The first words between two nodes, on a blocking socket: versions, then the key, both ways.
+
+Who was asked proves first that it has the key, so a node never tells its own proof to a stranger
+that has guessed an address. Everything said so far is part of each proof. After that the connection
+is trusted: it is neither encrypted nor signed (docs/cluster.md says what that means).
+"""
+
+import secrets
+import socket
+import sys
+import time
+from hmac import compare_digest
+from typing import Any, TypeVar
+
+import msgspec
+
+from joader.cluster.key import proof
+from joader.errors import BadMessage, ConnectionLost, NoDaemon, Refusal
+from joader.messages import Refuse
+from joader.messages.nodes import Challenge, Granted, Knock, Node, Proof
+from joader.version import __version__
+from joader.wire import Stream, frame
+
+T = TypeVar("T")
+
+CLUSTER_PROTOCOL = 1
+# How long each of the first words may take; a wrong address or key is told within 10 s.
+GREETING_S = 3.0
+_MOST_BYTES = 1 << 16
+PYTHON = ".".join(map(str, sys.version_info[:2]))
+
+
+def knock(
+    address: tuple[str, int], key: bytes, node: Node, purpose: str, source: str = ""
+) -> socket.socket:
+    """Return a socket to another node that has let us in; a JoaderError says why not."""
+    where = f"{address[0]}:{address[1]}"
+    try:
+        sock = socket.create_connection(
+            address, GREETING_S, source_address=(source, 0) if source else None
+        )
+    except OSError as error:
+        raise NoDaemon(f"cannot reach a node at {where}: {error}") from error
+    try:
+        _come_in(sock, key, node, purpose, where)
+        sock.settimeout(None)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return sock
+    except TimeoutError as error:
+        sock.close()
+        raise NoDaemon(
+            f"{where} accepts connections but did not answer within {GREETING_S:.0f} s; is it a "
+            "joader daemon?"
+        ) from error
+    except BaseException:
+        sock.close()
+        raise
+
+
+def _come_in(sock: socket.socket, key: bytes, node: Node, purpose: str, where: str) -> None:
+    nonce = secrets.token_bytes(32)
+    said = Knock(__version__, PYTHON, CLUSTER_PROTOCOL, purpose, node, nonce)
+    sock.sendall(frame(said))
+    try:
+        challenge = _expect(sock, Challenge)
+    except (BadMessage, ConnectionLost) as error:
+        raise NoDaemon(f"{where} does not speak as a joader daemon does: {error}") from error
+    words = msgspec.msgpack.encode(said)
+    if not compare_digest(challenge.proof, proof(key, b"asked", words, challenge.nonce)):
+        raise Refusal(
+            f"the node at {where} has another cluster key; all nodes need the same "
+            "JOADER_CLUSTER_KEY, or the same key file"
+        )
+    sock.sendall(frame(Proof(proof(key, b"asks", words, challenge.nonce))))
+    _expect(sock, Granted)
+
+
+def let_in(sock: socket.socket, key: bytes) -> Knock:
+    """Return who knocks, if it has the key and speaks as we do; else refuse it and raise."""
+    said = _expect(sock, Knock)
+    try:
+        _check_versions(said)
+        nonce = secrets.token_bytes(32)
+        words = msgspec.msgpack.encode(said)
+        sock.sendall(frame(Challenge(nonce, proof(key, b"asked", words, nonce))))
+        if not compare_digest(_expect(sock, Proof).proof, proof(key, b"asks", words, nonce)):
+            raise Refusal("who knocked has another cluster key")
+    except Refusal as error:
+        sock.sendall(frame(Refuse(str(error))))
+        raise
+    return said
+
+
+def grant(sock: socket.socket) -> None:
+    """Say that who knocked is in, and make the socket ready for what follows."""
+    sock.sendall(frame(Granted()))
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def _check_versions(said: Knock) -> None:
+    theirs = (said.joader, said.python, said.protocol)
+    ours = (__version__, PYTHON, CLUSTER_PROTOCOL)
+    if theirs != ours:
+        raise Refusal(
+            f"node {said.node.name} runs joader {said.joader} on Python {said.python}, and this "
+            f"one joader {__version__} on Python {PYTHON}: samples may differ, so nodes of one "
+            "cluster need the same versions"
+        )
+
+
+def _expect(sock: socket.socket, kind: type[T]) -> T:
+    """Receive one message, to the byte: what comes after the greeting is for another reader."""
+    stream: Stream[Any] = Stream(kind | Refuse, _MOST_BYTES)
+    until = time.monotonic() + GREETING_S
+    length = _exactly(sock, 4, until)
+    stream.put(length)
+    if stream.take() is not None:  # BadMessage, before more is waited for than a node says
+        raise BadMessage("an empty message")
+    stream.put(_exactly(sock, int.from_bytes(length, "big"), until))
+    message = stream.take()
+    if isinstance(message, Refuse):
+        raise Refusal(message.reason)
+    if not isinstance(message, kind):
+        raise BadMessage(f"{type(message).__name__} where {kind.__name__} was expected")
+    return message
+
+
+def _exactly(sock: socket.socket, size: int, until: float) -> bytes:
+    data = b""
+    while len(data) < size:
+        sock.settimeout(max(0.01, until - time.monotonic()))
+        part = sock.recv(size - len(data))
+        if not part:
+            raise ConnectionLost("it closed the connection")
+        data += part
+    return data

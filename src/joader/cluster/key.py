@@ -1,0 +1,75 @@
+"""The key of a cluster: who has it belongs to it. Samples are unpickled in jobs, so that is trust.
+
+It is the variable JOADER_CLUSTER_KEY, or a file that only its user can read. It never travels: both
+sides show that they have it, each on numbers that the other has just drawn.
+"""
+
+import hmac
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from joader.errors import BadArgument, NoData
+
+LEAST_LETTERS = 16
+_VARIABLE = "JOADER_CLUSTER_KEY"
+
+
+def key_path() -> Path:
+    """Return the file that holds the key of this user's clusters."""
+    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return home / "joader" / "cluster.key"
+
+
+def key(create: bool = False) -> bytes:
+    """Return the key; `create`: whoever leads makes one if there is none."""
+    named = os.environ.get(_VARIABLE, "").strip()
+    if named:
+        return _checked(named, _VARIABLE)
+    path = key_path()
+    try:
+        found = path.stat()
+        text = path.read_text()
+    except FileNotFoundError:
+        if not create:
+            raise NoData(
+                f"a cluster needs a key, and {path} does not exist; copy that file from the node "
+                f"that leads (mode 0600), or set {_VARIABLE} on all nodes"
+            ) from None
+        return _created(path)
+    except OSError as error:
+        raise BadArgument(f"cannot read the cluster's key in {path}: {error}") from error
+    if found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise BadArgument(
+            f"{path} can be read by others (mode {stat.S_IMODE(found.st_mode):04o}); "
+            f"run: chmod 600 {path}"
+        )
+    return _checked(text.strip(), str(path))
+
+
+def proof(key: bytes, who: bytes, *parts: bytes) -> bytes:
+    """Show that the key is there, on these parts; `who` keeps one side from repeating the other."""
+    lengths = b"".join(len(part).to_bytes(4, "big") for part in parts)
+    return hmac.digest(key, who + lengths + b"".join(parts), "sha256")
+
+
+def _checked(text: str, where: str) -> bytes:
+    if len(text) < LEAST_LETTERS:
+        raise BadArgument(
+            f"the cluster's key in {where} has {len(text)} letters; use {LEAST_LETTERS} or more, "
+            'for example of: python -c "import secrets; print(secrets.token_hex())"'
+        )
+    return text.encode()
+
+
+def _created(path: Path) -> bytes:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    text = secrets.token_hex(32)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:  # another node with the same home was faster
+        return key()
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text + "\n")
+    return text.encode()

@@ -1,0 +1,90 @@
+"""Where other nodes come in: a listening socket, a thread that accepts, and one for each greeting.
+
+Greetings block for seconds if somebody says nothing, so none of it happens in the daemon's loop.
+Who is in is handed to the loop, as a blocking socket. At most MOST_GREETINGS are under way.
+"""
+
+import asyncio
+import logging
+import socket
+import threading
+from collections.abc import Callable
+
+from joader.cluster.greeting import grant, let_in
+from joader.errors import JoaderError
+from joader.messages.nodes import Knock
+
+log = logging.getLogger("joader.cluster")
+
+MOST_GREETINGS = 64
+
+
+class Listener:
+    """A place where nodes knock, until `close`."""
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        key: bytes,
+        on_guest: Callable[[socket.socket, Knock], None],
+    ) -> None:
+        """Listen there; `on_guest` is told in the running loop who has come in."""
+        self._socket, self._key, self._on_guest = sock, key, on_guest
+        self._loop = asyncio.get_running_loop()
+        self._room = threading.Semaphore(MOST_GREETINGS)
+        self._closed = False
+        threading.Thread(target=self._accept, name="joader-listener", daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self._socket.getsockname()[1])
+
+    def close(self) -> None:
+        """Let nobody in any more."""
+        self._closed = True
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
+        finally:
+            self._socket.close()
+
+    def _accept(self) -> None:
+        while not self._closed:
+            self._room.acquire()
+            try:
+                sock, _ = self._socket.accept()
+            except OSError:
+                self._room.release()
+                if self._closed:
+                    return
+                threading.Event().wait(0.1)  # no descriptors; at once would be a busy loop
+                continue
+            threading.Thread(target=self._greet, args=(sock,), daemon=True).start()
+
+    def _greet(self, sock: socket.socket) -> None:
+        try:
+            knock = let_in(sock, self._key)
+            grant(sock)
+            sock.settimeout(None)
+            self._loop.call_soon_threadsafe(self._on_guest, sock, knock)
+        except JoaderError as error:
+            log.warning("somebody was not let in: %s", error)
+            sock.close()
+        except (OSError, RuntimeError):  # gone, or the loop has ended
+            sock.close()
+        finally:
+            self._room.release()
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens there; OSError says why it cannot."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        sock.listen(128)
+    except BaseException:
+        sock.close()
+        raise
+    return sock

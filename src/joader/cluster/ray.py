@@ -1,0 +1,223 @@
+"""A cluster on Ray: Ray says who is there and keeps the leader. The only file that imports Ray.
+
+Two kinds of actors, none of which has a row in its hands. The *leader* (one, by name, restarted by
+Ray wherever there is room) is the same leader as at an address; its key is an argument, so that a
+restarted one has it, too. A *keeper* on every node starts the node's daemon if there is none, and
+tells it where the leader is now. The daemon is a process of its own: it outlives its keeper, and
+Ray; without either it goes on with the nodes it knows.
+"""
+
+import asyncio
+import os
+import secrets
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from joader.cluster.leader import Leader
+from joader.cluster.listener import Listener, listening
+from joader.config import socket_path
+from joader.errors import MissingExtra, NoDaemon, Overdue, Refusal
+from joader.messages import PROTOCOL, Hello, Meet, Refuse, Status
+from joader.statistics import from_json
+from joader.wire import Channel, connected_to, welcomed
+
+_NAMESPACE, _LEADER = "joader", "joader-leader"
+# How often keepers ask where the leader is, and the leader which nodes are new.
+_LOOK_S = 1.0
+_UP_S = 60.0
+_ANSWER_S = 15.0
+
+
+def start(memory: str | None = None, address: str | None = None) -> list[str]:
+    """Have a joader daemon in one cluster on every node of Ray's, and return their names.
+
+    Connects to Ray first if this process has not; `memory` is of each daemon that is started.
+    """
+    ray = _ray()
+    if not ray.is_initialized():
+        try:
+            ray.init(address=address or "auto", namespace=_NAMESPACE, log_to_driver=False)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise NoDaemon(
+                f"cannot reach Ray at {address or 'auto'}: {error}; start it with `ray start "
+                "--head`, or give its address"
+            ) from error
+    leader = (
+        ray.remote(_LeaderActor)
+        .options(
+            name=_LEADER,
+            namespace=_NAMESPACE,
+            get_if_exists=True,
+            lifetime="detached",
+            max_restarts=-1,
+            max_task_retries=-1,
+            num_cpus=0,
+        )
+        .remote(secrets.token_hex(32), memory)
+    )
+    try:
+        names: list[str] = ray.get(leader.all_up.remote(), timeout=_UP_S)
+    except ray.exceptions.GetTimeoutError as error:
+        raise Overdue(
+            f"not all of Ray's nodes had a joader daemon within {_UP_S:.0f} s; is joader installed "
+            "on all of them?"
+        ) from error
+    except ray.exceptions.RayError as error:
+        raise NoDaemon(f"Ray could not start joader on its nodes: {error}") from error
+    return names
+
+
+def stop() -> None:
+    """End leader and keepers; daemons go on until `joader down`."""
+    ray = _ray()
+    with suppress(ValueError):
+        leader = ray.get_actor(_LEADER, namespace=_NAMESPACE)
+        ray.get(leader.end.remote(), timeout=_UP_S)
+        ray.kill(leader)
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise MissingExtra(
+            "a cluster on Ray needs Ray, which is not installed; run: pip install 'joader[ray]', "
+            "or use --cluster HOST:PORT, which needs nothing"
+        ) from error
+    return ray
+
+
+class _LeaderActor:
+    """The leader, and who sees to it that every node has a keeper."""
+
+    def __init__(self, key: str, memory: str | None) -> None:
+        self._key, self._memory = key, memory
+        self._listener: Listener | None = None
+        self._leader: Leader | None = None
+        self._keepers: dict[str, Any] = {}  # by Ray's id of the node
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def where(self) -> tuple[str, str]:
+        """Return the leader's address and key."""
+        host = str(_ray().util.get_node_ip_address())
+        if self._listener is None:
+            self._leader = Leader("ray")
+            self._listener = Listener(listening(host, 0), self._key.encode(), self._leader.admit)
+            task = asyncio.ensure_future(self._look())
+            self._tasks.add(task)
+        return f"{host}:{self._listener.port}", self._key
+
+    async def all_up(self) -> list[str]:
+        """Wait until every node that is there has a daemon in the cluster."""
+        await self.where()
+        await self._place_keepers()
+        return list(await asyncio.gather(*(k.up.remote() for k in self._keepers.values())))
+
+    async def end(self) -> None:
+        """Let keepers go."""
+        for task in self._tasks:
+            task.cancel()
+        for keeper in self._keepers.values():
+            _ray().kill(keeper)
+
+    async def _look(self) -> None:
+        """Have keepers on nodes that come later, too."""
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            await self._place_keepers()
+
+    async def _place_keepers(self) -> None:
+        ray = _ray()
+        nodes = await asyncio.get_running_loop().run_in_executor(None, ray.nodes)
+        alive = {node["NodeID"] for node in nodes if node["Alive"]}
+        for gone in self._keepers.keys() - alive:
+            del self._keepers[gone]
+        for node in alive - self._keepers.keys():
+            here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, soft=False)
+            keeper = ray.remote(_KeeperActor).options(
+                name=f"joader-keeper-{node}",
+                namespace=_NAMESPACE,
+                get_if_exists=True,
+                lifetime="detached",
+                max_restarts=-1,
+                num_cpus=0,
+                scheduling_strategy=here,
+            )
+            self._keepers[node] = keeper.remote(self._memory)
+            self._keepers[node].follow.remote()  # also after a restart of ours: it goes on
+
+
+class _KeeperActor:
+    """Joins the daemon of one node to the cluster, and tells it where the leader is."""
+
+    def __init__(self, memory: str | None) -> None:
+        self._memory = memory
+        self._following: asyncio.Task[None] | None = None
+
+    async def up(self) -> str:
+        """Have a daemon here, in the cluster; return what the node is called."""
+        loop = asyncio.get_running_loop()
+        path = await loop.run_in_executor(None, _daemon, self._memory)
+        leader = _ray().get_actor(_LEADER, namespace=_NAMESPACE)
+        address, key = await leader.where.remote()
+        status = await loop.run_in_executor(None, _meet, path, address, key)
+        return status
+
+    async def follow(self) -> None:
+        """Keep the daemon up to date, from now on."""
+        if self._following is None:
+            self._following = asyncio.ensure_future(self._follow())
+
+    async def _follow(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            with suppress(Exception):  # the leader is being restarted, or the daemon: next time
+                leader = _ray().get_actor(_LEADER, namespace=_NAMESPACE)
+                address, key = await asyncio.wait_for(leader.where.remote(), 10)
+                loop = asyncio.get_running_loop()
+                path = await loop.run_in_executor(None, _daemon, self._memory)
+                await loop.run_in_executor(None, _meet, path, address, key)
+
+
+def _daemon(memory: str | None) -> Path:
+    """Return the socket of this node's daemon, which is started if there is none."""
+    path = socket_path()
+    try:
+        connected_to(path, _ANSWER_S).close()
+        return path
+    except NoDaemon:
+        pass
+    more = [f"--memory={memory}"] if memory else []
+    command = [sys.executable, "-m", "joader", "up", "--detach", "--no-dashboard", *more]
+    started = subprocess.run(command, capture_output=True, text=True, check=False)
+    if started.returncode and "already runs" not in started.stderr:
+        raise NoDaemon(f"no daemon could be started: {started.stderr.strip()}")
+    return path
+
+
+def _meet(path: Path, address: str, key: str) -> str:
+    """Have a daemon join, or look for its leader there; return what its node is called."""
+    sock = connected_to(path, _ANSWER_S)
+    try:
+        sock.settimeout(_ANSWER_S)
+        welcomed(sock, Hello(PROTOCOL, os.getpid(), "watcher"), 0)
+        channel: Channel[Status | Refuse] = Channel(sock, Status | Refuse)
+        channel.send(Meet(address, key))
+        answer = channel.receive(_ANSWER_S)
+    except TimeoutError as error:
+        raise Overdue(f"the daemon at {path} has not answered in {_ANSWER_S:.0f} s") from error
+    finally:
+        sock.close()
+    if isinstance(answer, Refuse):
+        raise Refusal(answer.reason)
+    return _name_in(answer.body)
+
+
+def _name_in(body: bytes) -> str:
+    cluster = from_json(body).cluster
+    if cluster is None:
+        raise NoDaemon("the daemon did not join a cluster")
+    return cluster.name

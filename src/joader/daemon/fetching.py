@@ -1,0 +1,376 @@
+"""Rows that come from another node instead of a worker: asked for, awaited, or done here after all.
+
+To the engine a home is like a worker: it gets `Prepare` and answers `Prepared` or `Sized`. A row
+goes to its home if that has shown that it prepares the same (`Trust`), is reached, and if the bytes
+take less time than preparing them; else the workers here do it, and so they do with what a home
+does not send. A slot is the link's until it answers or has ended (cluster/byte_link.py).
+
+Not here: who is there and whose home a row is (neighbors.py), what other nodes ask (guests.py).
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from joader.cluster.byte_link import Arrival, ByteLink, Slot
+from joader.daemon.guests import MOST_ROWS
+from joader.memory import Arena
+from joader.memory.contents import digest
+from joader.memory.layout import Layout
+from joader.messages import Event, Place, Prepare, Prepared, Sized
+from joader.schedule.nodes.fetching import Form, Source, fastest
+from joader.schedule.nodes.trust import Trust
+from joader.schedule.orders import part_of
+from joader.workers.pool import Pool
+
+log = logging.getLogger("joader.cluster")
+
+# How long a home may take for rows that nobody there has asked for yet, at least and at most.
+PATIENCE_S = 2.0
+MOST_PATIENCE_S = 20.0
+# Of what was measured, how much the latest counts.
+_LATEST = 0.1
+# One in so many that would not pay is fetched nevertheless: what was measured may be long ago.
+_LOOK_AGAIN = 512
+# What a row costs on both sides beside its bytes.
+_ROW_S = 60e-6
+
+
+@dataclass
+class Fetched:
+    """Counts."""
+
+    prepared: int = 0  # by workers of this node, for whomever
+    rows: int = 0
+    bytes: int = 0
+    not_sent: int = 0  # homes did not have them in time
+    lost: int = 0  # with their connection
+    compared: int = 0
+    too_dear: int = 0  # preparing them here takes less time
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """One row of an order."""
+
+    order: Prepare
+    place: int
+    code: str
+
+    @property
+    def sample(self) -> int:
+        return self.order.samples[self.place]
+
+    @property
+    def row(self) -> int:
+        return self.order.rows[self.place]
+
+
+@dataclass
+class _Asked:
+    recipe: str
+    wanted: list[_Wanted]
+    digests: bool
+    at: float
+
+
+@dataclass
+class _Costs:
+    """What a recipe's rows take, of late."""
+
+    prepare_s: float = 0.0
+    size: float = 0.0
+    skipped: int = 0
+
+    def note(self, prepare_s: float, size: float) -> None:
+        self.prepare_s += (_LATEST if self.prepare_s else 1.0) * (prepare_s - self.prepare_s)
+        self.size += (_LATEST if self.size else 1.0) * (size - self.size)
+
+
+@dataclass
+class _Rate:
+    bytes_per_s: float = 0.0
+
+    def note(self, now: float) -> None:
+        self.bytes_per_s += (_LATEST if self.bytes_per_s else 1.0) * (now - self.bytes_per_s)
+
+
+@dataclass
+class Fetching:
+    """All that this node has asked of others."""
+
+    pool: Pool
+    arena: Arena
+    cores: int
+    tell: Callable[[Event], None]
+    trust: Trust = field(default_factory=Trust)
+    counts: Fetched = field(default_factory=Fetched)
+    _asked: dict[tuple[ByteLink, int], _Asked] = field(default_factory=dict)
+    _outbox: dict[tuple[ByteLink, str, bool], list[_Wanted]] = field(default_factory=dict)
+    # Samples that did not fit their slots, with their layouts, until they are placed.
+    _apart: dict[int, tuple[bytearray, bytes]] = field(default_factory=dict)
+    _placed: list[tuple[int, int, int, bytes]] = field(default_factory=list)  # and not told yet
+    _from: dict[int, str] = field(default_factory=dict)  # the node that a sample comes from
+    # Of rows that are compared, by node, recipe and row: what the first of both sides says.
+    _halves: dict[tuple[str, str, int], bytes] = field(default_factory=dict)
+    _compared_here: dict[int, tuple[str, str, int]] = field(default_factory=dict)  # by sample
+    _code_of: dict[int, str] = field(default_factory=dict)  # of samples that workers here make
+    _costs: dict[str, _Costs] = field(default_factory=dict)  # by code
+    _rates: dict[str, _Rate] = field(default_factory=dict)  # by node
+
+    # Orders in.
+
+    def take(
+        self, order: Prepare, code: str, recipe: str, row_limit: int, links: list[ByteLink | None]
+    ) -> Prepare | None:
+        """Take what homes are asked for; return the rest, which is for the workers here.
+
+        `links`: to the home of each row, None if that is here or cannot be reached.
+        """
+        here = dict(enumerate(order.rows))
+        for place, link in enumerate(links):
+            if link is None:
+                continue
+            node = link.node.name
+            word = self.trust.next(recipe, node, row_limit)
+            one = _Wanted(order, place, code)
+            if word == "compare":
+                key = node, recipe, one.row
+                if key in self._halves or one.sample in self._compared_here:
+                    self.trust.not_compared(recipe, node)
+                    continue
+                self._compared_here[one.sample] = key
+                self._outbox.setdefault((link, recipe, True), []).append(one)
+            elif word == "fetch" and self._pays(code, node):
+                self._outbox.setdefault((link, recipe, False), []).append(one)
+                self._from[one.sample] = node
+                del here[place]
+        rest = order if len(here) == len(order.rows) else part_of(order, here)
+        self.note_here(rest, code)
+        return rest if here else None
+
+    def note_here(self, order: Prepare, code: str) -> None:
+        """Remember what workers of this node are to do: how long it takes is of interest."""
+        self._code_of.update(dict.fromkeys(order.samples, code))
+
+    def flush(self) -> None:
+        """Ask for what was taken in this turn, many rows at a time, and tell what was placed."""
+        self._tell_placed()
+        now = asyncio.get_running_loop().time()
+        outbox, self._outbox = self._outbox, {}
+        for (link, recipe, digests), wanted in outbox.items():
+            for start in range(0, len(wanted), MOST_ROWS):
+                some = wanted[start : start + MOST_ROWS]
+                rows = np.array([one.row for one in some], np.int64)
+                slots = [
+                    Slot(one.order.offsets[one.place], one.order.sizes[one.place]) for one in some
+                ]
+                number = link.ask(recipe, rows, slots, digests, self._patience_s(link, some))
+                self._asked[link, number] = _Asked(recipe, some, digests, now)
+
+    def _patience_s(self, link: ByteLink, some: list[_Wanted]) -> float:
+        """Return how long a home may take: it has what was asked before to do first."""
+        ahead = sum(len(asked.wanted) for (to, _), asked in self._asked.items() if to is link)
+        row_s = self._costs.setdefault(some[0].code, _Costs()).prepare_s
+        return min(MOST_PATIENCE_S, PATIENCE_S + 4 * row_s * (ahead + len(some)))
+
+    def _pays(self, code: str, node: str) -> bool:
+        """Tell whether bytes are here sooner than they are prepared, by what was measured."""
+        costs, rate = self._costs.setdefault(code, _Costs()), self._rates.get(node)
+        if rate is None or not costs.prepare_s:
+            # The first tell. Not many before that: over a slow link all of them would be late.
+            return sum(whose == node for whose in self._from.values()) < MOST_ROWS
+        size: dict[Form, int] = {"prepared": int(costs.size), "raw": 0}
+        sources = [
+            Source(node, "prepared", rate.bytes_per_s, _ROW_S),
+            Source("storage", "raw", float("inf")),
+        ]
+        if fastest(sources, size, costs.prepare_s / self.cores).place == node:
+            return True
+        costs.skipped += 1
+        self.counts.too_dear += 1
+        return costs.skipped % _LOOK_AGAIN == 0
+
+    # What comes.
+
+    def arrived(self, link: ByteLink, arrival: Arrival) -> None:
+        """Take in what a home has answered."""
+        asked = self._asked.pop((link, arrival.parcel.number))
+        if asked.digests:
+            self._take_digests(link, asked, arrival)
+            return
+        parcel, ready, back = arrival.parcel, [], []
+        for place, (one, size) in enumerate(zip(asked.wanted, parcel.sizes, strict=True)):
+            if size < 0:
+                back.append(one)
+                continue
+            layout = parcel.layouts[parcel.layout_of[place]]
+            if Layout.from_bytes(layout).size_bytes != size:
+                back.append(one)
+                link.close()  # it is not one of ours
+            elif size > self.arena.size_bytes:
+                back.append(one)  # another node has more memory; here it fails, and says why
+            elif place in arrival.apart:
+                self._apart[one.sample] = arrival.apart[place], layout
+                self.tell(Sized((one.sample,), (size,)))
+            else:
+                ready.append((one, max(1, size), layout))
+        if parcel.bytes_per_s:
+            self._rates.setdefault(link.node.name, _Rate()).note(parcel.bytes_per_s)
+        if ready:
+            self._came(ready)
+        self.counts.not_sent += len(back)
+        self._do_here(back)
+
+    def _came(self, ready: list[tuple[_Wanted, int, bytes]]) -> None:
+        samples = tuple([one.sample for one, _, _ in ready])
+        sizes = tuple([size for _, size, _ in ready])
+        self.counts.rows += len(ready)
+        self.counts.bytes += sum(sizes)
+        layouts = tuple([layout for _, _, layout in ready])
+        self.tell(Prepared(samples, sizes, layouts, copied=True))
+        for one, _, layout in ready:
+            self._from.pop(one.sample, None)
+            self.pool.brought(one.sample, one.order.offsets[one.place], layout)
+
+    def ended(self, link: ByteLink) -> None:
+        """Have done here what a connection that has ended was asked for."""
+        lost: list[_Wanted] = []
+        for key in [key for key in self._asked if key[0] is link]:
+            asked = self._asked.pop(key)
+            if asked.digests:
+                for one in asked.wanted:
+                    self._forget_half(link.node.name, asked.recipe, one.row)
+            else:
+                lost += asked.wanted
+        for name in [name for name in self._outbox if name[0] is link]:
+            waiting = self._outbox.pop(name)
+            if not name[2]:
+                lost += waiting
+        self.counts.lost += len(lost)
+        self._do_here(lost)
+
+    def _do_here(self, wanted: Iterable[_Wanted]) -> None:
+        """Give rows to the workers of this node."""
+        by_order: dict[int, list[_Wanted]] = {}
+        for one in wanted:
+            self._from.pop(one.sample, None)
+            by_order.setdefault(id(one.order), []).append(one)
+        for some in by_order.values():
+            rows = {one.place: one.row for one in some}
+            part = part_of(some[0].order, rows)
+            self.note_here(part, some[0].code)
+            self.pool.prepare(part, some[0].code)
+        if by_order:
+            self.pool.feed()
+
+    # What did not fit its slot.
+
+    def place(self, message: Place) -> Place | None:
+        """Write what was kept apart to its place; return the rest, which workers have."""
+        if not self._apart:
+            return message
+        rest: list[tuple[int, int, int]] = []
+        slots = zip(message.samples, message.offsets, message.sizes, strict=True)
+        for sample, offset, size in slots:
+            if sample not in self._apart:
+                rest.append((sample, offset, size))
+                continue
+            data, layout = self._apart.pop(sample)
+            self._from.pop(sample, None)
+            self.arena.slot(offset, len(data))[:] = np.frombuffer(data, np.uint8)
+            self._placed.append((sample, offset, max(1, len(data)), layout))
+        return Place(*zip(*rest, strict=True)) if rest else None
+
+    def _tell_placed(self) -> None:
+        # Not at once: own parts that were said in the same turn take these for not ready yet.
+        placed, self._placed = self._placed, []
+        for sample, offset, size, layout in placed:
+            self.counts.rows += 1
+            self.counts.bytes += size
+            self.tell(Prepared((sample,), (size,), (layout,), copied=True))
+            self.pool.brought(sample, offset, layout)
+
+    def drop(self, samples: Iterable[int]) -> None:
+        """Forget what nobody wants any more."""
+        for sample in samples:
+            self._apart.pop(sample, None)
+            self._from.pop(sample, None)
+
+    # Comparing.
+
+    def prepared_here(self, report: Prepared, offset_of: Callable[[int], int]) -> None:
+        """Take in what workers have prepared: how long it took, and what is to be compared."""
+        count = len(report.samples)
+        sizes, layouts = report.size_of_each, report.layout_of_each
+        codes = [self._code_of.pop(sample, "") for sample in report.samples]
+        self.counts.prepared += count - codes.count("")  # a job's own parts are nobody's rows
+        if report.seconds > 0.0 and codes[0]:
+            costs = self._costs.setdefault(codes[0], _Costs())
+            costs.note(report.seconds / count, sum(sizes) / count)
+        if not self._compared_here:
+            return
+        for sample, layout in zip(report.samples, layouts, strict=True):
+            key = self._compared_here.pop(sample, None)
+            if key is not None:
+                size = Layout.from_bytes(layout).size_bytes
+                self._half(key, digest(layout, self.arena.slot(offset_of(sample), size)))
+
+    def not_prepared(self, samples: Iterable[int]) -> None:
+        """Note that samples failed here, or went with their worker: nothing is compared."""
+        for sample in samples:
+            self._code_of.pop(sample, None)
+            key = self._compared_here.pop(sample, None)
+            if key is not None:
+                self._forget_half(*key)
+
+    def _take_digests(self, link: ByteLink, asked: _Asked, arrival: Arrival) -> None:
+        for one, found in zip(asked.wanted, arrival.parcel.digests, strict=True):
+            key = link.node.name, asked.recipe, one.row
+            if found:
+                self._half(key, found)
+            else:
+                self._forget_half(*key)
+
+    def _half(self, key: tuple[str, str, int], found: bytes) -> None:
+        node, recipe, row = key
+        other = self._halves.pop(key, None)
+        if other is None:
+            self._halves[key] = found
+            return
+        if not other:
+            return  # the other side came to nothing
+        self.counts.compared += 1
+        before = self.trust.differs(recipe, node)
+        self.trust.compared(recipe, node, other == found)
+        if self.trust.differs(recipe, node) and not before:
+            log.warning(
+                "node %s prepares row %d of a dataset otherwise than this one: its files differ, "
+                "its libraries, or its code is random; nothing of that dataset is taken from it",
+                *(node, row),
+                extra={"event": "nodes_differ", "node": node, "row": row},
+            )
+
+    def _forget_half(self, node: str, recipe: str, row: int) -> None:
+        key = node, recipe, row
+        other = self._halves.pop(key, None)
+        if other is None:
+            self._halves[key] = b""  # what the other side says will be of no use
+        if other != b"":  # else both came to nothing, and one of them was counted
+            self.trust.not_compared(recipe, node)
+
+    def forget(self, node: str) -> None:
+        """Forget what was compared with a node that has gone."""
+        self.trust.forget(node)
+        self._rates.pop(node, None)
+        self._halves = {k: half for k, half in self._halves.items() if k[0] != node}
+        here = self._compared_here.items()
+        self._compared_here = {sample: key for sample, key in here if key[0] != node}
+
+    def whereabouts(self, sample: int) -> str:
+        """Say in words where a sample is, if it comes from another node."""
+        node = self._from.get(sample)
+        return f"is on its way from node {node}" if node else ""

@@ -1,0 +1,377 @@
+"""The other nodes of a cluster, as one daemon sees them: who they are, what they have, how far.
+
+Told by a company (cluster/contract.py) who is there and what each says; holds a link to every node
+that has workers for a recipe that is read here. Says itself which recipes its workers can prepare,
+and how far its streams are, so that jobs on all nodes read the same rows at about the same time.
+
+Where nothing is heard of the others, everything is as on a single machine. Not here: rows on their
+way in (fetching.py) and out (guests.py), where rows live (schedule/nodes/placement.py).
+"""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from joader.cluster.address import ByAddress
+from joader.cluster.byte_link import Arrival, ByteLink
+from joader.cluster.byte_server import ByteServer
+from joader.cluster.contract import Company
+from joader.cluster.leader_address import Address
+from joader.cluster.listener import Listener
+from joader.cluster.this_node import key_for, this_node
+from joader.daemon.fetching import Fetching
+from joader.daemon.guests import Guest, Guests
+from joader.daemon.registration import Registration
+from joader.engine import Engine
+from joader.messages import Event, Failed, Hear, LastCopies, Lost, Place, Prepare, Prepared
+from joader.messages.nodes import Ask, Knock, Members, Node
+from joader.schedule.nodes import placement
+from joader.statistics import ClusterStatistics, PeerStatistics
+
+log = logging.getLogger("joader.cluster")
+
+# How often other nodes hear how far we are, with few nodes; with many it is less often, as each
+# word goes to all.
+TICK_S = 0.1
+_FEW = 8
+# A node that cannot be reached is tried again after this.
+AGAIN_S = 1.0
+_ABLE, _CLOCK, _TRAFFIC = "able", "clock ", "traffic"
+_Clocks = tuple[int, tuple[tuple[int, int, int, int], ...]]
+
+
+class Neighbors:
+    """All other nodes."""
+
+    def __init__(
+        self,
+        node: Node,
+        key: bytes,
+        *,
+        engine: Engine,
+        registration: Registration,
+        fetching: Fetching,
+        guests: Guests,
+    ) -> None:
+        """Know nobody yet."""
+        self.node, self._key = node, key
+        self._engine, self._registration = engine, registration
+        self._fetching, self._guests = fetching, guests
+        self._tell = fetching.tell
+        self.company: Company | None = None
+        self._listener: Listener | None = None
+        self._members = Members(0, (node,))
+        self._links: dict[str, ByteLink] = {}  # by node
+        self._servers: set[ByteServer] = set()
+        self._not_before: dict[str, float] = {}  # when an unreachable node is tried again
+        self._able: dict[str, frozenset[str]] = {}  # by node: recipes that it can prepare
+        self._clocks: dict[str, dict[str, _Clocks]] = {}  # by recipe and node
+        self._traffic: dict[str, dict[str, int]] = {}  # by node: what it says of itself
+        self._heard: dict[str, object] = {}  # by recipe: what the engine was told last
+        self._said_clocks: set[str] = set()  # recipes whose clocks others have heard of
+        self._ticking: asyncio.TimerHandle | None = None
+
+    # Coming and going.
+
+    async def join(self, address: Address, sock: socket.socket, may_lead: bool) -> None:
+        """Join the cluster at an address, or raise why not; others get bytes at `sock`."""
+        self._listener = Listener(sock, self._key, self._let_in)
+        company = ByAddress(address, self._key, self.node, self, may_lead)
+        try:
+            await company.join()
+        except BaseException:
+            self._listener.close()
+            raise
+        self.company = company
+        self._tick()
+
+    def move(self, address: Address) -> None:
+        """Look for the leader elsewhere."""
+        if self.company is not None:
+            self.company.move(address)
+
+    async def leave(self) -> None:
+        """Go: others are told at once, and nothing is written to the arena any more."""
+        if self._ticking is not None:
+            self._ticking.cancel()
+        if self.company is not None:
+            await self.company.leave()
+        if self._listener is not None:
+            self._listener.close()
+        for link in self._links.values():
+            link.close()
+        for server in self._servers:
+            server.close()
+
+    def members_changed(self, members: Members) -> None:
+        """Take in who is there now."""
+        before = {node.name: node for node in self._members.nodes}
+        self._members = members
+        now = {node.name: node for node in members.nodes}
+        for name, node in before.items():
+            if name != self.node.name and now.get(name) != node:
+                self._forget(name)
+
+    def _forget(self, name: str) -> None:
+        """Forget a node that has gone, or that is another under its name."""
+        self._able.pop(name, None)
+        self._traffic.pop(name, None)
+        for recipe, clocks in self._clocks.items():
+            if clocks.pop(name, None) is not None:
+                self._hear(recipe)
+        self._not_before.pop(name, None)
+        self._fetching.forget(name)
+        self._tell(LastCopies())
+        link = self._links.get(name)
+        if link is not None:
+            link.close()
+
+    def said(self, node: str, values: Mapping[str, bytes]) -> None:
+        """Take in what another node says of itself."""
+        try:
+            for name, value in values.items():
+                if name == _ABLE:
+                    self._able[node] = frozenset(_decoded(value, list[str]) if value else ())
+                elif name == _TRAFFIC:
+                    self._traffic[node] = _decoded(value, dict[str, int]) if value else {}
+                elif name.startswith(_CLOCK):
+                    recipe = name.removeprefix(_CLOCK)
+                    clocks = self._clocks.setdefault(recipe, {})
+                    if value:
+                        clocks[node] = _decoded(value, _Clocks)
+                    else:
+                        clocks.pop(node, None)
+                    self._hear(recipe)
+        except msgspec.MsgspecError as error:
+            log.warning("node %s says what nobody understands: %s", node, error)
+
+    def _let_in(self, sock: socket.socket, knock: Knock) -> None:
+        server = ByteServer(sock, knock, self._fetching.arena, self._asked, self._server_ended)
+        self._servers.add(server)
+
+    def _asked(self, server: ByteServer, ask: Ask) -> None:
+        self._guests.asked(server, ask)
+
+    def _server_ended(self, server: ByteServer) -> None:
+        self._servers.discard(server)
+        self._guests.gone(server)
+
+    # Rows.
+
+    def take(self, order: Prepare, code: str) -> Prepare | None:
+        """Take what other nodes are asked for; return the rest, for the workers here."""
+        host = self._registration.host_of_code(code)
+        asks = self._registration.sessions.get(order.job)
+        if host is None or isinstance(asks, Guest):
+            self._fetching.note_here(order, code)
+            return order  # a guest's rows are done here: it would wait for itself
+        recipe = host.everywhere
+        able = {name for name, recipes in self._able.items() if recipe in recipes}
+        nodes = sorted(self._members.nodes, key=lambda node: node.name)
+        able &= {node.name for node in nodes}
+        if not able:
+            self._fetching.note_here(order, code)
+            return order
+        cluster = [placement.Node(node.name, max(1, node.cores)) for node in nodes]
+        found = placement.homes(order.rows, cluster, able | {self.node.name})
+        links = [self._link(nodes[at]) for at in found.tolist()]
+        assert host.register is not None
+        return self._fetching.take(order, code, recipe, host.register.join.row_limit, links)
+
+    def place(self, message: Place) -> Place | None:
+        """Place what came from other nodes and did not fit; return the rest."""
+        return self._fetching.place(message)
+
+    def drop(self, samples: Iterable[int]) -> None:
+        """Forget what nobody wants any more."""
+        self._fetching.drop(samples)
+
+    def flush(self) -> None:
+        """Ask for all that was taken in this turn."""
+        self._fetching.flush()
+
+    def reported_here(self, event: Event) -> None:
+        """Take in what workers of this node say."""
+        match event:
+            case Prepared():
+                self._fetching.prepared_here(event, self._engine.offset_of)
+            case Failed():
+                self._fetching.not_prepared((event.sample,))
+            case Lost():
+                self._fetching.not_prepared(event.samples)
+
+    def whereabouts(self, sample: int) -> str:
+        """Say in words where a sample is, if it comes from another node."""
+        return self._fetching.whereabouts(sample)
+
+    def _link(self, node: Node) -> ByteLink | None:
+        """Return the link to a node if it is up; else see to it that it is, sometime."""
+        if node.name == self.node.name:
+            return None
+        link = self._links.get(node.name)
+        if link is not None:
+            return link if link.is_up else None
+        now = asyncio.get_running_loop().time()
+        if self._not_before.get(node.name, 0.0) <= now:
+            self._links[node.name] = ByteLink(
+                node,
+                self._key,
+                self.node,
+                self._fetching.arena,
+                on_up=lambda _: None,
+                on_arrival=self._arrived,
+                on_end=self._link_ended,
+            )
+        return None
+
+    def _arrived(self, link: ByteLink, arrival: Arrival) -> None:
+        self._fetching.arrived(link, arrival)
+
+    def _link_ended(self, link: ByteLink, reason: str) -> None:
+        name = link.node.name
+        if self._links.get(name) is link:
+            del self._links[name]
+            self._not_before[name] = asyncio.get_running_loop().time() + AGAIN_S
+        log.info("node %s is not reached any more: %s", name, reason)
+        self._fetching.ended(link)
+
+    # Orders that all nodes share.
+
+    def stream(self, recipe: str) -> int:
+        """Return where the orders of a recipe start on all nodes."""
+        text = f"{self._members.nonce} {recipe}".encode()
+        return 1 + int.from_bytes(blake2b(text, digest_size=7).digest(), "big")
+
+    def joined(self, recipe: str) -> None:
+        """Let a job that joins know how far others are, and others that it is here."""
+        self._heard.pop(recipe, None)
+        self._hear(recipe)
+        self._say()
+
+    def _hear(self, recipe: str) -> None:
+        """Tell the engine how far other nodes are in a recipe, if it is read here."""
+        host = self._registration.host_of(recipe)
+        if host is None or host.register is None:
+            return
+        # As the engine has it: a recipe that was open before keeps its own orders.
+        stream, _ = self._engine.clocks().get(host.register.join.recipe, (0, []))
+        clocks = tuple(
+            clock
+            for said, each in self._clocks.get(recipe, {}).values()
+            if said == stream
+            for clock in each
+        )
+        if stream and self._heard.get(recipe) != clocks:
+            self._heard[recipe] = clocks
+            self._tell(Hear(host.register.join.recipe, stream, clocks))
+
+    def _tick(self) -> None:
+        """Say how we are, now and again and again."""
+        interval_s = TICK_S * max(1.0, len(self._members.nodes) / _FEW)
+        self._ticking = asyncio.get_running_loop().call_later(interval_s, self._tick)
+        self._say()
+        for link in self._links.values():
+            if link.is_up:
+                link.beat()
+
+    def _say(self) -> None:
+        if self.company is None:
+            return
+        hosts = self._registration.hosts()
+        values = {_ABLE: msgspec.msgpack.encode(sorted(hosts)), _TRAFFIC: self._own_traffic()}
+        clocks = self._engine.clocks()
+        for recipe in self._said_clocks - hosts.keys():
+            values[_CLOCK + recipe] = b""
+            self._guests.forget(recipe)
+        for recipe, host in hosts.items():
+            assert host.register is not None
+            stream, each = clocks.get(host.register.join.recipe, (0, []))
+            said = msgspec.msgpack.encode((stream, tuple(map(tuple, each)))) if each else b""
+            values[_CLOCK + recipe] = said
+        self._said_clocks = set(hosts)
+        self.company.say(values)
+
+    # Figures.
+
+    def _own_traffic(self) -> bytes:
+        counts = self._fetching.counts
+        said = {
+            "prepared": counts.prepared,
+            "fetched": counts.rows,
+            "fetched_bytes": counts.bytes,
+            "sent": self._guests.sent_rows,
+            "sent_bytes": self._guests.sent_bytes,
+        }
+        return msgspec.msgpack.encode(said)
+
+    def statistics(self) -> ClusterStatistics:
+        """Return who is there, and what went between nodes."""
+        counts = self._fetching.counts
+        peers = [
+            PeerStatistics(
+                name=node.name,
+                host=node.host,
+                port=node.port,
+                cores=node.cores,
+                here=node.name == self.node.name,
+                linked=(link := self._links.get(node.name)) is not None and link.is_up,
+                recipes=len(self._able.get(node.name, ())),
+                **self._traffic_of(node.name),
+            )
+            for node in self._members.nodes
+        ]
+        return ClusterStatistics(
+            name=self.node.name,
+            leader=self._members.leader,
+            leader_reached=self.company is not None and self.company.reached,
+            version=self._members.version,
+            nodes=tuple(peers),
+            prepared=counts.prepared,
+            fetched=counts.rows,
+            fetched_bytes=counts.bytes,
+            sent=self._guests.sent_rows,
+            sent_bytes=self._guests.sent_bytes,
+            not_sent=counts.not_sent,
+            lost=counts.lost,
+            compared=counts.compared,
+            too_dear=counts.too_dear,
+        )
+
+    def _traffic_of(self, name: str) -> dict[str, int]:
+        if name == self.node.name:
+            said = _decoded(self._own_traffic(), dict[str, int])
+        else:
+            said = self._traffic.get(name, {})
+        names = ("prepared", "fetched", "fetched_bytes", "sent", "sent_bytes")
+        return {name: said.get(name, 0) for name in names}
+
+
+async def joined(
+    address: Address, engine: Engine, fetching: Fetching, guests: Guests, key: bytes = b""
+) -> Neighbors:
+    """Join the cluster that is led at an address, or raise why not.
+
+    With a key, whoever gave it keeps a leader at that address; else this node leads if it can.
+    """
+    node, sock = this_node(address, fetching.cores)
+    registration = guests.registration
+    neighbors = Neighbors(
+        node,
+        key or key_for(address),
+        engine=engine,
+        registration=registration,
+        fetching=fetching,
+        guests=guests,
+    )
+    await neighbors.join(address, sock, may_lead=not key)
+    registration.stream_of, registration.on_join = neighbors.stream, neighbors.joined
+    return neighbors
+
+
+def _decoded(value: bytes, kind: Any) -> Any:
+    return msgspec.msgpack.decode(value, type=kind)

@@ -1,0 +1,74 @@
+"""`joader up --cluster`: what a person is told, in good time."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.nodes import KEY, Nodes
+
+
+def up(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "JOADER_RUNTIME": str(folder / "up"),
+        "XDG_CONFIG_HOME": str(folder),
+    }
+    environment.pop("JOADER_CLUSTER_KEY", None)
+    return subprocess.run(
+        [sys.executable, "-m", "joader", "up", "-d", "--no-dashboard", "--memory=16MiB", *words],
+        env={**environment, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("nowhere.invalid:27117", "no machine is named 'nowhere.invalid' here"),
+        ("127.0.0.1:99999", "is not an address; write HOST:PORT"),
+        ("auto", "needs the variables of Slurm"),
+    ],
+)
+def test_a_wrong_address_is_told_at_once(tmp_path: Path, address: str, said: str) -> None:
+    told = up(tmp_path, f"--cluster={address}")
+    assert told.returncode
+    assert said in told.stderr
+
+
+def test_without_a_key_it_says_where_to_get_one(tmp_path: Path) -> None:
+    told = up(tmp_path, "--cluster=192.0.2.77:27117")  # an address of documents: of nobody
+    assert told.returncode
+    assert "copy that file from the node that leads" in told.stderr
+
+
+@pytest.mark.slow
+def test_an_address_where_nobody_leads_and_a_wrong_key_are_told_within_ten_seconds(
+    nodes: Nodes, tmp_path: Path
+) -> None:
+    began = time.monotonic()
+    told = up(tmp_path, "--cluster=192.0.2.77:27117", JOADER_CLUSTER_KEY=KEY)
+    assert "no joader daemon leads a cluster at 192.0.2.77:27117" in told.stderr
+    assert time.monotonic() - began < 12  # ten, but for the start of Python on a busy machine
+    nodes.up("a")
+    began = time.monotonic()
+    told = up(tmp_path, f"--cluster={nodes.address}", JOADER_CLUSTER_KEY="another key " * 3)
+    assert "has another cluster key" in told.stderr
+    assert time.monotonic() - began < 10
+
+
+def test_ray_that_is_not_installed_is_told(tmp_path: Path) -> None:
+    try:
+        import ray  # noqa: F401
+    except ImportError:
+        told = up(tmp_path, "--ray")
+        assert told.returncode
+        assert "pip install 'joader[ray]'" in told.stderr
+    else:
+        pytest.skip("Ray is installed here")
