@@ -322,9 +322,8 @@ class DataLoader:
         if before is not None:
             before.close()
         self._epochs.begin(source)
-        in_flight = self.num_workers * (self.prefetch_factor or 0)
-        ahead = ordering.ahead(in_flight if sight.job.lending else 0)
-        latest = Pass(reading, connection, source, ahead)
+        lent = self.num_workers * (self.prefetch_factor or 0) if sight.job.lending else 0
+        latest = Pass(reading, connection, source, ordering.ahead(lent))
         self._latest = weakref.ref(latest)  # a pass that was broken off must go when it is dropped
         return latest
 
@@ -361,8 +360,7 @@ class DataLoader:
 
     def close(self) -> None:
         """End the job; the loader may be used again."""
-        latest = self._latest_pass
-        if latest is not None:
+        if (latest := self._latest_pass) is not None:
             latest.connection.close()
         self._current.close()
 
@@ -382,9 +380,8 @@ class DataLoader:
     @property
     def batch_maker(self) -> BatchMaker:
         """What makes batches, as the loader is set now; passes ask for it."""
-        return BatchMaker(
-            self._collation, self.pin_memory, self._ring.lend, transform=self.batch_transform
-        )
+        collation, transform = self._collation, self.batch_transform
+        return BatchMaker(collation, self.pin_memory, self._ring.lend, transform=transform)
 
     @property
     def _collation(self) -> Collation:

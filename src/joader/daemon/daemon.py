@@ -127,16 +127,10 @@ class Daemon:
         await self.reception.receive(door)
         for session in list(self.sessions.values()):
             session.refuse("the daemon was told to end, whoever reads (`joader down --force`)")
-        self.keep_experience()
+        experience_file.keep(self.pool.dispatch.learning)
         await self.neighbors.leave()
         await self.pool.close()
         self.arena.close()
-
-    def keep_experience(self) -> None:
-        """Keep what recipes have taught, for the next jobs that read them."""
-        learning = self.pool.dispatch.learning
-        learning.learn()
-        experience_file.save(learning.experience)
 
     async def join_cluster(self, address: Address, key: bytes = b"") -> None:
         """Join the cluster that is led at an address, or raise why not."""
@@ -372,17 +366,7 @@ class Daemon:
             session.deliver(delivery)
             return
         layouts, new, forget = self._layouts.told(delivery.samples.tolist(), session.known_layouts)
-        session.delivered += len(delivery.positions) - len(delivery.failed)
-        session.owed -= 1
-        session.send(
-            replace(
-                delivery,
-                number=session.number,
-                layouts=layouts,
-                new_layouts=new,
-                forget_layouts=forget,
-            )
-        )
+        session.deliver(replace(delivery, layouts=layouts, new_layouts=new, forget_layouts=forget))
 
     def statistics(self) -> NodeStatistics:
         """Return what `joader status --json` prints."""

@@ -19,6 +19,7 @@ from joader.daemon.fingerprint import machine_in_words, machine_name
 from joader.daemon.log_format import event
 from joader.errors import BadData
 from joader.schedule.experience import MOST_RECIPES, Experience, Known
+from joader.schedule.learning import Learning
 
 log = logging.getLogger("joader.daemon")
 
@@ -75,6 +76,12 @@ def load() -> Experience:
         log.warning("%s", error, extra=event("experience_ignored", path=str(path)))
         return Experience()
     return Experience(recipes)
+
+
+def keep(learning: Learning) -> None:
+    """Keep what recipes have taught, for the next jobs that read them."""
+    learning.learn()
+    save(learning.experience)
 
 
 def save(experience: Experience) -> None:

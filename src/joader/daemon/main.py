@@ -14,6 +14,7 @@ from pathlib import Path
 from joader.cluster.auto import auto_address
 from joader.cluster.leader_address import Address
 from joader.config import DaemonConfig, cpu_part, size_in_bytes
+from joader.daemon import experience_file
 from joader.daemon.daemon import Daemon
 from joader.daemon.door import Door
 from joader.daemon.log_format import FORMATS, default_format, event, set_up
@@ -178,7 +179,7 @@ async def end_when_idle(daemon: Daemon, door: Door) -> None:
         keep_short(sys.stderr.fileno())
         if loop.time() - kept >= _KEEP_S:
             kept = loop.time()
-            daemon.keep_experience()
+            experience_file.keep(daemon.pool.dispatch.learning)
         if daemon.reception.clients:
             continue
         if not door.visible:  # its folder was cleaned away, or another daemon has taken its name

@@ -16,9 +16,10 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from joader.errors import BadMessage
-from joader.messages import FromClient, Refuse, Register
+from joader.messages import Deliver, FromClient, Refuse, Register
 from joader.messages.fields import NONE
 from joader.wire import MOST_BYTES, Allowance, Mail, Stream
 
@@ -142,6 +143,12 @@ class Session(asyncio.Protocol):
         """Send messages; to a client that is gone they are lost."""
         if self._transport is not None and not self._transport.is_closing():
             self._mail.send(self._transport, messages)
+
+    def deliver(self, batch: Deliver) -> None:
+        """Send a batch of its pass, and count it."""
+        self.delivered += len(batch.positions) - len(batch.failed)
+        self.owed -= 1
+        self.send(replace(batch, number=self.number))
 
     def refuse(self, reason: str) -> None:
         """Say why the client cannot be served, and end."""
