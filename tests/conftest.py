@@ -14,17 +14,9 @@ settings.register_profile("fixed", derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 _tests = count()
+_caches = tempfile.TemporaryDirectory(prefix="joader-tests-")  # goes with the process
 
 
-@pytest.fixture(scope="session", autouse=True)
-def cache_of_all_tests():  # type: ignore[no-untyped-def]
-    """Have one folder for the cache folders of all tests, and remove it in the end."""
-    with tempfile.TemporaryDirectory(prefix="joader-tests-") as folder:
-        os.environ["JOADER_TESTS_CACHE"] = folder
-        yield
-
-
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)  # before fixtures, some of which choose another
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    folder = os.environ.get("JOADER_TESTS_CACHE", tempfile.gettempdir())
-    os.environ["JOADER_CACHE"] = os.path.join(folder, str(next(_tests)))
+    os.environ["JOADER_CACHE"] = os.path.join(_caches.name, str(next(_tests)))

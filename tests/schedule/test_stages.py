@@ -40,7 +40,7 @@ def test_rows_that_wait_have_a_limit_that_is_tried() -> None:
     floor.join(1, workers=8)
     read(floor, 0.02, 0.0001, 20)
     most = set()
-    for round in range(60):
+    for round in range(200):
         read(floor, 0.02, 0.0001, 1, first=10_000 * (1 + round))
         (crew,) = floor.dispatch.statistics()
         most.add(crew.in_flight_most)

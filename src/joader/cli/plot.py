@@ -147,7 +147,7 @@ def _curves(axes: "Axes", figure: Figure, rows: Sequence[Row]) -> None:
     if all(row.x == int(row.x) for row in rows):
         from matplotlib.ticker import MaxNLocator
 
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
     _logarithmic(axes, figure, rows)
     axes.legend(frameon=False, fontsize=8)
 

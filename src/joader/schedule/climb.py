@@ -60,7 +60,8 @@ class Climb:
         self.number = max(least, min(self.number, most))
         self._try_s = min(self._try_s, max(0.0, now - self._noted))
         if not self._rate:
-            self._begin(_FIRST, rate, up=False)
+            # With small steps: a storage that is asked too much gives more at once if asked less.
+            self._begin(_NEIGHBOR, rate, up=False)
         elif self.searching:
             self._tried(rate)
         elif not self._held(rate, now):
