@@ -22,9 +22,11 @@ class Paper:
     def run(self, seconds: float, lent: int = 32, most: int = 32, starved: bool = True) -> float:
         """Let time pass; return rows per second."""
         end, before = self.now + seconds, self.done
+        self.knee.waits(self.takes_s(1, self.now))  # the first row goes alone
         while True:
             while len(self.under_way) < min(lent, most, self.knee.limit):
                 takes_s = self.takes_s(len(self.under_way) + 1, self.now)
+                self.knee.waits(takes_s)
                 heappush(self.under_way, (self.now + takes_s, next(self._numbers)))
             if self.knee.pass_time(len(self.under_way), self.now):
                 self.knee.measure(range(1, lent + 1), starved, self.now)

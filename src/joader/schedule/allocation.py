@@ -296,9 +296,10 @@ class Allocation:
         """Say how many rows of a recipe wait for their storage at a time, if that was found out."""
         most = self._staff.most_in_flight(code)
         lent = sum(crew.most for crew in self._crews(code) if not crew.reads_ahead)
-        if not most:
+        knee = self._staff.storages.get(code)
+        if knee is None or not knee.per_s:
             return ""
-        if most == lent:
+        if most in (0, lent):  # no limit was needed, or none helped
             return f"; its rows wait for storage, one in each of {lent} workers: lend more of them"
         return f"; its rows wait for storage, {most} at a time: more gave no more per second"
 

@@ -59,8 +59,10 @@ class Stages:
                     storages[crew.code] = StorageKnee(_FIRST_AHEAD)
                 if not all(worker.at_once for worker in crew.workers):  # some have just been born
                     self._read_ahead(self._group(crew.code), storages[crew.code].limit)
-            elif 0.0 < crew.queue.computing < _WAITS and crew.code not in storages and crew.jobs:
-                storages[crew.code] = StorageKnee()
+            elif 0.0 < crew.queue.computing < _WAITS and crew.jobs:
+                knee = storages.setdefault(crew.code, StorageKnee())
+                pace = crew.queue.shared.pace
+                knee.waits(pace.row_s - pace.computing_s)
         for code in list(storages):
             knee = storages[code]
             if knee.pass_time(self._staff.in_flight(code), now):

@@ -11,6 +11,10 @@ twice: rows that began together end together, and fewer generations of them woul
 one too many or too few. It counts only if as many were in flight as might be, or as many as memory
 lets jobs ask for: a job that needs less says nothing about its storage.
 
+To try fewer costs rows. So without a number to start with it begins only once rows wait much longer
+than they did, the first of them alone: a storage that gives each row its time however many are in
+flight has no knee to be found.
+
 Not here: which rows are in flight (staff.py), and who is held back (feeding.py, stages.py).
 """
 
@@ -27,6 +31,8 @@ _LEAST_ROWS = 12
 _GENERATIONS = 2.0
 # So many of those that may be in flight were.
 _FULL = 0.85
+# Rows wait much longer than they did if it is so many times as long.
+_LONGER = 2.0
 
 
 class StorageKnee:
@@ -37,6 +43,7 @@ class StorageKnee:
         self._climb = Climb(first) if first else None
         self._in_flight, self._at = 0, -inf
         self._least = 1  # fewer cannot be in flight
+        self._wait_s, self._least_wait_s = 0.0, inf  # of a row, of late and ever
         self.per_s = 0.0  # rows that come, as last measured; 0: not known
         self._since = -inf  # when the window began, or will
         self._skipped = 0  # rows that come before it begins
@@ -46,6 +53,10 @@ class StorageKnee:
     def limit(self) -> float:
         """How many rows may be in flight."""
         return self._climb.number if self._climb else inf
+
+    def waits(self, row_s: float) -> None:
+        """Note how long a row waits, of late."""
+        self._wait_s, self._least_wait_s = row_s, min(row_s, self._least_wait_s)
 
     def done(self, rows: int) -> None:
         """Note that so many rows have come."""
@@ -87,6 +98,8 @@ class StorageKnee:
             most = max(self._least, round(usual))
         self.per_s = rate
         if self._climb is None:
+            if self._wait_s < _LONGER * self._least_wait_s:
+                return
             self._climb = Climb(round(usual))
         before = self._climb.number
         self._climb.note(rate, self._least, most, now)
