@@ -1,8 +1,12 @@
 """Files that commands write: whether they can be written is checked before the work, not after."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from joader.errors import BadArgument
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def check_writable(path: str) -> None:
@@ -26,6 +30,16 @@ def write_text(path: str, text: str) -> None:
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_text(text)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def save_figure(canvas: "Figure", path: str) -> None:
+    """Write a drawing, making its folder; equal drawings give equal files."""
+    metadata = {"Date": None} if path.lower().endswith("svg") else None
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        canvas.savefig(path, dpi=200, metadata=metadata)
     except OSError as error:
         raise cannot_write(path, error) from error
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from joader.cli.files import cannot_write
+from joader.cli.files import save_figure
 from joader.errors import BadArgument, MissingExtra
 from joader.simulator.figures import Effort, Figure, Row
 
@@ -53,11 +53,7 @@ def draw(figure: Figure, effort: Effort, rows: Sequence[Row], path: str) -> None
             where = {"transform": axes.transAxes, "fontsize": 8, "color": "0.4"}
             axes.text(0, 1.02, figure.scale(effort), **where)
         try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            metadata = {"Date": None} if path.lower().endswith("svg") else None
-            canvas.savefig(path, dpi=200, metadata=metadata)
-        except OSError as error:
-            raise cannot_write(path, error) from error
+            save_figure(canvas, path)
         finally:
             plt.close(canvas)
 

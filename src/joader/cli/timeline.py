@@ -1,10 +1,9 @@
 """A timeline of shares: what each job had of the workers' time, policy by policy."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
-from joader.cli.files import cannot_write
+from joader.cli.files import save_figure
 from joader.cli.plot import COLOURS, pyplot
 
 
@@ -58,11 +57,7 @@ def draw_timeline(outcomes: Sequence[Timeline], cores: float, path: str) -> None
             frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), reverse=True
         )
         try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            metadata = {"Date": None} if path.lower().endswith("svg") else None
-            canvas.savefig(path, dpi=200, metadata=metadata)
-        except OSError as error:
-            raise cannot_write(path, error) from error
+            save_figure(canvas, path)
         finally:
             plt.close(canvas)
 

@@ -3,9 +3,10 @@
 Nothing is assumed of the rate but that it rises up to some number and does not rise beyond. A
 *search* tries twice or half the number while that gives more, then smaller steps around the best;
 of two numbers that give nearly the same, the smaller is kept. Between searches the best number is
-*held*. Its neighbors are tried now and then, less and less often while the best stays the best. If
-the rate of the held number changes, what was known is forgotten and a search begins: with fewer if
-it has fallen, since who struggles is not asked for more first.
+*held*. Its neighbors are tried now and then, less and less often while the best stays the best; so
+are those of the first number. If the rate of the held number changes, what was known is forgotten
+and a search begins: downward if it has fallen, since a storage that struggles should not be asked
+for more.
 
 Not here: how the rate is measured (storage_knee.py).
 """
@@ -60,7 +61,7 @@ class Climb:
         self.number = max(least, min(self.number, most))
         self._try_s = min(self._try_s, max(0.0, now - self._noted))
         if not self._rate:
-            # With small steps: a storage that is asked too much gives more at once if asked less.
+            # In small steps: halving would cost much, and a storage in trouble soon gives more.
             self._begin(_NEIGHBOR, rate, up=False)
         elif self.searching:
             self._tried(rate)

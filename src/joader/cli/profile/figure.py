@@ -1,9 +1,8 @@
 """Rows per second against workers (A-Dloader Fig. 5), drawn."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from joader.cli.files import cannot_write
+from joader.cli.files import save_figure
 from joader.cli.plot import COLOURS, pyplot
 from joader.schedule.models.loading_rate import LoadingRate
 from joader.schedule.models.runs import LoadingRun
@@ -41,10 +40,6 @@ def draw(runs: Sequence[LoadingRun], model: LoadingRate, path: str) -> None:
         axes.legend(frameon=False, loc="lower right")
         axes.set_title(f"{runs[0].recipe}\n", loc="left", fontsize=10)
         try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            metadata = {"Date": None} if path.lower().endswith("svg") else None
-            canvas.savefig(path, dpi=200, metadata=metadata)
-        except OSError as error:
-            raise cannot_write(path, error) from error
+            save_figure(canvas, path)
         finally:
             plt.close(canvas)
