@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from joader.messages import Bear, Ended, ToNursery, Unborn
+from joader.messages import Bear, Ended, Stop, ToNursery, Unborn
 from joader.schedule.actions import Lent
 from joader.schedule.dispatch import GRACE_S
 from joader.wire import Stream, frame
@@ -142,3 +142,21 @@ def test_a_link_leaves_no_descriptor_behind() -> None:
     assert len(os.listdir("/proc/self/fd")) == before + 1
     link.connection_lost(None)
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_nursery_that_says_it_ends_bears_nobody_any_more_and_is_still_there(ended: int) -> None:
+    async def crew_has_its_nursery() -> list[bool]:
+        pool = Pool(2, lambda event: None)
+        pool.join(1, os.getpid(), Lent("ticket", "code", 1))
+        link = pool.attend("ticket", ended)
+        link.connection_made(Wire())
+        crew = pool.dispatch.staff.crew("ticket")
+        found = [crew.nursery]
+        link.data_received(frame(Stop()))
+        found.append(crew.nursery)
+        link.connection_lost(None)  # said once more by its end: nothing changes
+        found.append(crew.nursery)
+        await pool.close()
+        return found
+
+    assert asyncio.run(crew_has_its_nursery()) == [True, False, False]
