@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 
-from joader.messages import Event, Place, Prepare
+from joader.daemon.session import Session
+from joader.errors import BadArgument
+from joader.messages import Event, Place, Prepare, Register
 from joader.statistics import ClusterStatistics
 
 
@@ -11,6 +13,16 @@ class Alone:
 
     async def leave(self) -> None:
         """Do nothing."""
+
+    def take_rank(self, session: Session, message: Register) -> None:
+        """Refuse a rank whose team has others on other nodes."""
+        join = message.join
+        if join.team and 0 < join.ranks_here < join.world_size:
+            raise BadArgument(
+                f"job {message.name!r} has {join.world_size} ranks, {join.ranks_here} of them on "
+                "this node, whose daemon is in no cluster; start one on each node with `joader up "
+                "-d --cluster HOST:PORT` before the job, or give the loader another sampler"
+            )
 
     def take(self, order: Prepare, code: str) -> Prepare | None:
         """Return all of it."""

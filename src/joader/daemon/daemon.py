@@ -49,6 +49,7 @@ from joader.messages import (
     Explained,
     Finish,
     Forget,
+    Grant,
     Instruction,
     Know,
     Meet,
@@ -61,6 +62,7 @@ from joader.messages import (
     Run,
     Sized,
     Status,
+    Steps,
     Stop,
     Want,
 )
@@ -143,7 +145,9 @@ class Daemon:
         self.draining.begin(door)
 
     def _new_session(self, pid: int, watches: bool) -> Session:
-        return Session(pid, self._from_client, self._ended, self.allowance, watches)
+        session = Session(pid, self._from_client, self._ended, self.allowance, watches)
+        session.tell = self._tell
+        return session
 
     # Messages in.
 
@@ -155,6 +159,7 @@ class Daemon:
                 case Register() if self.draining.begun or self.stop.is_set():
                     session.end()  # it will ask the next daemon
                 case Register():
+                    self.neighbors.take_rank(session, message)
                     self.registration.register(session, message)
                 case AskStatus():
                     session.send(Status(to_json(self.statistics())))
@@ -203,7 +208,7 @@ class Daemon:
             case Begin():
                 if message.renew:
                     self.pool.renew(job)
-                self._tell(replace(message, job=job))
+                session.tell(replace(message, job=job))
                 session.epoch, session.delivered = message.epoch, len(message.done)
                 # What was asked for in the pass before is not delivered any more.
                 session.number, session.owed = message.number, 0
@@ -217,12 +222,14 @@ class Daemon:
                 self.pool.wanted(job, message.count, message.step_s, message.wait_s)
                 session.note_wait(message.waited_s)
                 # By our clock, whatever the client says: paces of jobs are compared.
-                self._tell(replace(message, job=job, now=asyncio.get_running_loop().time()))
+                session.tell(replace(message, job=job, now=asyncio.get_running_loop().time()))
             case Know():
                 if message.number == session.number:  # else of a pass that was broken off
-                    self._tell(replace(message, job=job))
+                    session.tell(replace(message, job=job))
             case Release():
                 self._tell(replace(message, job=job))
+            case AskWhy() if session.relay is not None and session.relay.asks_why():
+                pass  # whom it waits for is known where its team is planned
             case AskWhy():
                 pieces, elsewhere = self.registration.pieces, self.neighbors.whereabouts
                 session.send(reports.why(self.engine, self.pool, pieces, session, elsewhere))
@@ -236,7 +243,7 @@ class Daemon:
         counted = self.engine.statistics() if session.job in self.sessions else None
         if counted is not None and session.job in counted.jobs:  # not one that is being refused
             self.history.left(reports.job(session, (), counted, self.pool.statistics()))
-        self.registration.leave(session)
+        self.registration.leave(session, ending=self.draining.begun or self.stop.is_set())
         self.draining.stop_if_empty()
 
     def _from_pool(self, event: Event) -> None:
@@ -326,7 +333,7 @@ class Daemon:
                     self.neighbors.drop(instruction.samples)
                 case Deliver():
                     self._deliver(instruction)
-                case Announce():
+                case Announce() | Steps() | Grant():
                     session = self.sessions[instruction.job]
                     session.send(replace(instruction, number=session.number))
                 case Refuse():

@@ -23,12 +23,26 @@ from joader.cluster.byte_server import ByteServer
 from joader.cluster.contract import Company
 from joader.cluster.leader_address import Address
 from joader.cluster.listener import Listener
+from joader.cluster.rank_line import PURPOSE
 from joader.cluster.this_node import key_for, this_node
+from joader.daemon.clocks import Clocks
 from joader.daemon.fetching import Fetching
 from joader.daemon.guests import Guest, Guests
+from joader.daemon.rank_host import Homes
+from joader.daemon.ranks import Ranks
 from joader.daemon.registration import Registration
+from joader.daemon.session import Session
 from joader.engine import Engine
-from joader.messages import Event, Failed, Hear, LastCopies, Lost, Place, Prepare, Prepared
+from joader.messages import (
+    Event,
+    Failed,
+    LastCopies,
+    Lost,
+    Place,
+    Prepare,
+    Prepared,
+    Register,
+)
 from joader.messages.nodes import Ask, Knock, Members, Node
 from joader.schedule.nodes import placement
 from joader.statistics import ClusterStatistics, PeerStatistics
@@ -41,8 +55,7 @@ TICK_S = 0.1
 _FEW = 8
 # A node that cannot be reached is tried again after this.
 AGAIN_S = 1.0
-_ABLE, _CLOCK, _TRAFFIC = "able", "clock ", "traffic"
-_Clocks = tuple[int, tuple[tuple[int, int, int, int], ...]]
+_ABLE, _CLOCK, _TRAFFIC, _TEAMS = "able", "clock ", "traffic", "teams"
 
 
 class Neighbors:
@@ -57,11 +70,13 @@ class Neighbors:
         registration: Registration,
         fetching: Fetching,
         guests: Guests,
+        ranks: Ranks,
     ) -> None:
         """Know nobody yet."""
         self.node, self._key = node, key
         self._engine, self._registration = engine, registration
-        self._fetching, self._guests = fetching, guests
+        self._fetching, self._guests, self._ranks = fetching, guests, ranks
+        ranks.homes = self._homes
         self._tell = fetching.tell
         self.company: Company | None = None
         self._listener: Listener | None = None
@@ -70,9 +85,8 @@ class Neighbors:
         self._servers: set[ByteServer] = set()
         self._not_before: dict[str, float] = {}  # when an unreachable node is tried again
         self._able: dict[str, frozenset[str]] = {}  # by node: recipes that it can prepare
-        self._clocks: dict[str, dict[str, _Clocks]] = {}  # by recipe and node
+        self._clocks = Clocks(engine, registration, fetching.tell)
         self._traffic: dict[str, dict[str, int]] = {}  # by node: what it says of itself
-        self._heard: dict[str, object] = {}  # by recipe: what the engine was told last
         self._said_clocks: set[str] = set()  # recipes whose clocks others have heard of
         self._ticking: asyncio.TimerHandle | None = None
 
@@ -103,6 +117,7 @@ class Neighbors:
             await self.company.leave()
         if self._listener is not None:
             self._listener.close()
+        self._ranks.close()
         for link in self._links.values():
             link.close()
         for server in self._servers:
@@ -113,6 +128,7 @@ class Neighbors:
         before = {node.name: node for node in self._members.nodes}
         self._members = members
         now = {node.name: node for node in members.nodes}
+        self._ranks.members_changed(now)
         for name, node in before.items():
             if name != self.node.name and now.get(name) != node:
                 self._forget(name)
@@ -121,9 +137,7 @@ class Neighbors:
         """Forget a node that has gone, or that is another under its name."""
         self._able.pop(name, None)
         self._traffic.pop(name, None)
-        for recipe, clocks in self._clocks.items():
-            if clocks.pop(name, None) is not None:
-                self._hear(recipe)
+        self._clocks.forget(name)
         self._not_before.pop(name, None)
         self._fetching.forget(name)
         self._tell(LastCopies())
@@ -139,18 +153,17 @@ class Neighbors:
                     self._able[node] = frozenset(_decoded(value, list[str]) if value else ())
                 elif name == _TRAFFIC:
                     self._traffic[node] = _decoded(value, dict[str, int]) if value else {}
+                elif name == _TEAMS:
+                    self._ranks.said(node, value)
                 elif name.startswith(_CLOCK):
-                    recipe = name.removeprefix(_CLOCK)
-                    clocks = self._clocks.setdefault(recipe, {})
-                    if value:
-                        clocks[node] = _decoded(value, _Clocks)
-                    else:
-                        clocks.pop(node, None)
-                    self._hear(recipe)
+                    self._clocks.said(node, name.removeprefix(_CLOCK), value)
         except msgspec.MsgspecError as error:
             log.warning("node %s says what nobody understands: %s", node, error)
 
     def _let_in(self, sock: socket.socket, knock: Knock) -> None:
+        if knock.purpose == PURPOSE:
+            self._ranks.let_in(sock, knock)
+            return
         server = ByteServer(sock, knock, self._fetching.arena, self._asked, self._server_ended)
         self._servers.add(server)
 
@@ -171,9 +184,7 @@ class Neighbors:
             self._fetching.note_here(order, code)
             return order  # a guest's rows are done here: it would wait for itself
         recipe = host.everywhere
-        able = {name for name, recipes in self._able.items() if recipe in recipes}
-        nodes = sorted(self._members.nodes, key=lambda node: node.name)
-        able &= {node.name for node in nodes}
+        nodes, able = self._where(recipe)
         if not able:
             self._fetching.note_here(order, code)
             return order
@@ -182,6 +193,22 @@ class Neighbors:
         links = [self._link(nodes[at]) for at in found.tolist()]
         assert host.register is not None
         return self._fetching.take(order, code, recipe, host.register.join.row_limit, links)
+
+    def _where(self, recipe: str) -> tuple[list[Node], set[str]]:
+        """Return all nodes, and which of the others can prepare a recipe."""
+        able = {name for name, recipes in self._able.items() if recipe in recipes}
+        nodes = sorted(self._members.nodes, key=lambda node: node.name)
+        return nodes, able & {node.name for node in nodes}
+
+    def _homes(self, recipe: str) -> Homes:
+        nodes, able = self._where(recipe)
+        here = {self.node.name} if self._registration.host_of(recipe) is not None else set()
+        cores = tuple((node.name, max(1, node.cores)) for node in nodes)
+        return Homes(self._members.version, cores, tuple(sorted(able | here)), 0)
+
+    def take_rank(self, session: Session, message: Register) -> None:
+        """Have a rank told what it reads by the node of its rank 0."""
+        self._ranks.take(session, message)
 
     def place(self, message: Place) -> Place | None:
         """Place what came from other nodes and did not fit; return the rest."""
@@ -249,29 +276,13 @@ class Neighbors:
 
     def joined(self, recipe: str) -> None:
         """Let a job that joins know how far others are, and others that it is here."""
-        self._heard.pop(recipe, None)
-        self._hear(recipe)
+        self._clocks.joined(recipe)
+        self._ranks.settle()
         self._say()
-
-    def _hear(self, recipe: str) -> None:
-        """Tell the engine how far other nodes are in a recipe, if it is read here."""
-        host = self._registration.host_of(recipe)
-        if host is None or host.register is None:
-            return
-        # As the engine has it: a recipe that was open before keeps its own orders.
-        stream, _ = self._engine.clocks().get(host.register.join.recipe, (0, []))
-        clocks = tuple(
-            clock
-            for said, each in self._clocks.get(recipe, {}).values()
-            if said == stream
-            for clock in each
-        )
-        if stream and self._heard.get(recipe) != clocks:
-            self._heard[recipe] = clocks
-            self._tell(Hear(host.register.join.recipe, stream, clocks))
 
     def _tick(self) -> None:
         """Say how we are, now and again and again."""
+        self._ranks.settle()
         interval_s = TICK_S * max(1.0, len(self._members.nodes) / _FEW)
         self._ticking = asyncio.get_running_loop().call_later(interval_s, self._tick)
         self._say()
@@ -284,15 +295,12 @@ class Neighbors:
             return
         hosts = self._registration.hosts()
         values = {_ABLE: msgspec.msgpack.encode(sorted(hosts)), _TRAFFIC: self._own_traffic()}
-        clocks = self._engine.clocks()
+        values[_TEAMS] = self._ranks.hosted()
         for recipe in self._said_clocks - hosts.keys():
             values[_CLOCK + recipe] = b""
             self._guests.forget(recipe)
         for recipe, host in hosts.items():
-            assert host.register is not None
-            stream, each = clocks.get(host.register.join.recipe, (0, []))
-            said = msgspec.msgpack.encode((stream, tuple(map(tuple, each)))) if each else b""
-            values[_CLOCK + recipe] = said
+            values[_CLOCK + recipe] = self._clocks.of(host)
         self._said_clocks = set(hosts)
         self.company.say(values)
 
@@ -359,16 +367,17 @@ async def joined(
     With a key, whoever gave it keeps a leader at that address; else this node leads if it can.
     """
     node, sock = this_node(address, fetching.cores)
-    registration = guests.registration
+    registration, key, led = guests.registration, key or key_for(address), bool(key)
     neighbors = Neighbors(
         node,
-        key or key_for(address),
+        key,
         engine=engine,
         registration=registration,
         fetching=fetching,
         guests=guests,
+        ranks=Ranks(node, key, engine=engine, registration=registration, tell=fetching.tell),
     )
-    await neighbors.join(address, sock, may_lead=not key)
+    await neighbors.join(address, sock, may_lead=not led)
     registration.stream_of, registration.on_join = neighbors.stream, neighbors.joined
     return neighbors
 

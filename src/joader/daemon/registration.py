@@ -87,7 +87,7 @@ class Registration:
             self.remove(job)  # it never joined
             self._leave_pieces(session)
             raise
-        if session.everywhere:
+        if session.everywhere or session.relay is not None:
             self.on_join(session.everywhere)
         session.send(Registered(job, self._engine.life))
         log.info(
@@ -103,9 +103,25 @@ class Registration:
             ),
         )
 
-    def leave(self, session: Session) -> None:
-        """Let go of all that a session's job had; of one that was removed, its pieces only."""
+    def enter(self, session: Session, join: Join) -> None:
+        """Take in a rank that is planned for here and reads elsewhere: it brings nothing."""
+        self._jobs_made += 1
+        job = session.job = self._jobs_made
+        self.sessions[job] = session
+        try:
+            self._tell(replace(join, job=job))
+        except Exception:
+            self.remove(job)
+            raise
+
+    def leave(self, session: Session, *, ending: bool = False) -> None:
+        """Let go of all that a session's job had; of one that was removed, its pieces only.
+
+        `ending`: not the job does, but the daemon.
+        """
         job = session.job
+        if session.relay is not None:
+            session.relay.end(alone=not ending)
         if job is not None and self.sessions.pop(job, None) is not None:
             if not session.elsewhere:
                 self._note_totals(job)
@@ -189,6 +205,8 @@ class Registration:
         """Return what the job reads as rows of its recipe, which may be others' too."""
         alone = not message.ticket and not message.join.elsewhere
         join = replace(message.join, reads_itself=alone)
+        if session.relay is not None:  # its team is planned elsewhere, and says what it reads
+            join = replace(join, order="told", team="", rank=0, world_size=1)
         if not message.pieces:
             return join
         # A recipe that the engine has closed must not get jobs again: its numbers are used anew.

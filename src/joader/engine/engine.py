@@ -12,9 +12,6 @@ known. An event that raises changes nothing.
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from joader.cache import Cache, ExpectedUse, MakePolicy
 from joader.engine.checks import check_join, check_want
 from joader.engine.deliveries import Deliveries
@@ -32,7 +29,7 @@ from joader.engine.recipes import Recipe, Recipes
 from joader.engine.room import Room
 from joader.engine.stock import Stock
 from joader.engine.supply import Supply
-from joader.engine.team import Teams
+from joader.engine.teams import Teams
 from joader.errors import BadArgument, JobExists, UnknownJob
 from joader.messages import (
     Begin,
@@ -50,6 +47,7 @@ from joader.messages import (
     Leave,
     Lost,
     Prepared,
+    Reassign,
     Refuse,
     Release,
     Sized,
@@ -103,12 +101,13 @@ class Engine:
             Sized: self._sized,
             Failed: self._failed,
             Lost: self._lost,
-            Late: self._late,
+            Late: lambda event: self._preparations.late(event.samples),
             Inspect: self._inspect,
             Compared: self._compared,
             Release: self._release,
             Leave: self._leave,
             Hear: self._recipes.hear,
+            Reassign: lambda event: self._teams.reassign(event.job, event.version),
             LastCopies: lambda _: self._cache.table.copied.all.fill(0),
         }
 
@@ -142,9 +141,9 @@ class Engine:
             taken_from={job: dict(reader.taken_from) for job, reader in self._readers.items()},
         )
 
-    def rows_of(self, job: Job) -> NDArray[np.uint32]:
+    def rows_of(self, job: Job) -> JobRows:
         """Return the rows of its recipe that a job reads, by position."""
-        return self._reader(job).rows.rows
+        return self._reader(job).rows
 
     def row_of(self, job: Job, sample: int) -> int:
         """Return the row of a job's recipe that a sample is of."""
@@ -289,7 +288,7 @@ class Engine:
         self._recipes.set_reach(self._cache.capacity_bytes)
         behind = self._planner.behind(reader, self._drawers())
         numbers = reader.plan.begin(event, self.life, behind)
-        if reader.lead is not None or reader.terms.elsewhere:
+        if reader.lead is not None or reader.terms.elsewhere or reader.terms.remote:
             numbers = numbers[:0]  # the lead needs them instead, or nobody here does
         self._cache.begin(
             reader.job,
@@ -337,9 +336,6 @@ class Engine:
     def _lost(self, event: Lost) -> None:
         self._preparations.lost(event.samples, event.reason, event.blamed)
 
-    def _late(self, event: Late) -> None:
-        self._preparations.late(event.samples)
-
     # Jobs of one recipe that first meet.
 
     def _inspect(self, event: Inspect) -> None:
@@ -359,6 +355,7 @@ class Engine:
             return
         if event.positions is not None and isinstance(reader.plan, Told):
             reader.tell(event.positions, event.times)
+            self._deliveries.note_read_by_others(reader, event.others)
         reader.note_want(event.count, event.now)
 
     def _know(self, event: Know) -> None:
@@ -388,7 +385,7 @@ class Engine:
             self._planner.limit_look_ahead(self._readers.values(), self._limits)
             self._planner.top_up(self._drawers())
             self._out += self._teams.announcements()
-            for reader, reason in self._teams.hand_out():
+            for reader, reason in self._teams.hand_out(self._out):
                 self._refuse(reader, reason)
             self._supply.ask_in_turns()
             moving = self._deliveries.hand_out() or self._unstick()

@@ -142,7 +142,9 @@ class Drawn:
     def learn(self, news: Announce) -> Know:
         """Note which steps come next, and say so."""
         self._plan += news.steps
-        self._planned_by += [self._by] * len(news.steps)
+        # Ranks on several nodes are planned for by one daemon: their states are equal.
+        by = DrawnBy(news.life, self._by.whom) if news.life else self._by
+        self._planned_by += [by] * len(news.steps)
         self._new_key = news.key
         return Know(MY_JOB, self._noted + len(self._plan), news.number)
 
