@@ -69,8 +69,8 @@ loader.close()
 """
 
 
-def start(nodes: Nodes, places: Sequence[str], **options: object) -> list[NodeJob]:
-    """Start the ranks of a job, each on the node of its place."""
+def start(nodes: Nodes, places: Sequence[str], **options: Any) -> list[NodeJob]:
+    """Start the ranks of a job, each on the node of its place; `of_rank`: options of some."""
     script = nodes.folder / "rank.py"
     script.write_text(RANK)
     with socket.socket() as probe:
@@ -78,10 +78,11 @@ def start(nodes: Nodes, places: Sequence[str], **options: object) -> list[NodeJo
         port = str(probe.getsockname()[1])
     # Plain processes do not know how many of them are on a node.
     told = options.pop("launcher", "torchrun") == "torchrun"
+    each = options.pop("of_rank", {})
     return [
         nodes.start(
             name,
-            [str(script), json.dumps(options)],
+            [str(script), json.dumps({**options, **each.get(rank, {})})],
             RANK=str(rank),
             WORLD_SIZE=str(len(places)),
             MASTER_ADDR="127.0.0.1",
