@@ -55,7 +55,7 @@ for epoch in range(OPTIONS.get("epochs", 1)):
         for array, row in zip(arrays, rows):
             assert np.array_equal(np.asarray(array), expected(row)), row
         steps.append([int(row) for row in rows])
-        states.append(loader.state_dict())
+        states.append(loader.state_dict() if OPTIONS.get("states", True) else None)
         time.sleep(OPTIONS.get("rest_s", 0.0))
         if len(steps) == OPTIONS.get("steps"):
             break
@@ -69,13 +69,17 @@ loader.close()
 """
 
 
+def free_port() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
 def start(nodes: Nodes, places: Sequence[str], **options: Any) -> list[NodeJob]:
     """Start the ranks of a job, each on the node of its place; `of_rank`: options of some."""
     script = nodes.folder / "rank.py"
     script.write_text(RANK)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
+    port = free_port()
     # Plain processes do not know how many of them are on a node.
     told = options.pop("launcher", "torchrun") == "torchrun"
     each = options.pop("of_rank", {})

@@ -1,9 +1,11 @@
 """One job whose ranks run on several nodes: real daemons, ids and bytes, steps and states."""
 
+import itertools
 import signal
 
 import pytest
 
+from joader.daemon.clocks import SALT_EVERY
 from tests.cluster.nodes import Nodes
 from tests.cluster.rank_jobs import rows_of, start, steps_of
 from tests.processes.jobs import wait_until
@@ -160,3 +162,18 @@ def test_ranks_that_read_other_data_are_refused(nodes: Nodes) -> None:
     _, errors = ranks[1].process.communicate(timeout=30)
     assert "reads other data, or other batches" in errors
     ranks[0].process.kill()
+
+
+@pytest.mark.slow
+def test_homes_are_drawn_anew_after_some_passes(nodes: Nodes) -> None:
+    nodes.up("a", "b")
+    options = {"rows": 320, "batch_size": 32, "slow_s": 0.0, "states": False}
+    ranks = start(nodes, "ab", epochs=SALT_EVERY + 3, **options)
+    nodes.go(*ranks)
+    results = [rank.result(90) for rank in ranks]
+    for number in range(SALT_EVERY + 3):
+        assert sorted(rows_of(steps_of(results, number))) == list(range(320))
+    read = [{row for step in steps for row in step} for steps, _ in results[0][:-1]]
+    same = [len(one & other) for one, other in itertools.pairwise(read)]
+    assert min(same[2 : SALT_EVERY - 2]) > 0.8 * 160  # a rank reads what its node has …
+    assert min(same[SALT_EVERY - 2 :]) < 0.65 * 160  # … and then other rows

@@ -105,7 +105,7 @@ class Daemon:
         self._broken = False
         self._layouts = Layouts()
         self.registration = Registration(self.engine, self.pool, self._tell)
-        self.neighbors: Alone | Neighbors = Alone()
+        self.neighbors: Alone | Neighbors = Alone(self._from_client)
         self._meetings = asyncio.Lock()
         self.draining = Drain(self.engine, self.pool, self.sessions, self.stop)
         self.reception = Reception(
@@ -138,7 +138,9 @@ class Daemon:
         """Join the cluster that is led at an address, or raise why not."""
         fetching = Fetching(self.pool, self.arena, self.config.workers, self._from_node)
         guests = Guests(self.registration, self._tell, self.arena, self._layouts)
-        self.neighbors = await joined(address, self.engine, fetching, guests, key)
+        met, alone = await joined(address, self.engine, fetching, guests, key), self.neighbors
+        self.neighbors = met
+        alone.end()
 
     def drain(self, door: Door) -> None:
         """End when all batches asked for are delivered and copied."""
@@ -159,8 +161,8 @@ class Daemon:
                 case Register() if self.draining.begun or self.stop.is_set():
                     session.end()  # it will ask the next daemon
                 case Register():
-                    self.neighbors.take_rank(session, message)
-                    self.registration.register(session, message)
+                    if self.neighbors.take_rank(session, message):
+                        self.registration.register(session, message)
                 case AskStatus():
                     session.send(Status(to_json(self.statistics())))
                 case Change():
@@ -223,16 +225,14 @@ class Daemon:
                 session.note_wait(message.waited_s)
                 # By our clock, whatever the client says: paces of jobs are compared.
                 session.tell(replace(message, job=job, now=asyncio.get_running_loop().time()))
-            case Know():
-                if message.number == session.number:  # else of a pass that was broken off
-                    session.tell(replace(message, job=job))
-            case Release():
-                self._tell(replace(message, job=job))
-            case AskWhy() if session.relay is not None and session.relay.asks_why():
-                pass  # whom it waits for is known where its team is planned
+            case Know() if message.number != session.number:
+                pass  # of a pass that was broken off
+            case Know() | Release():
+                session.tell(replace(message, job=job))
             case AskWhy():
                 pieces, elsewhere = self.registration.pieces, self.neighbors.whereabouts
-                session.send(reports.why(self.engine, self.pool, pieces, session, elsewhere))
+                if session.relay is None or not session.relay.asks_why():
+                    session.send(reports.why(self.engine, self.pool, pieces, session, elsewhere))
             case _:
                 raise BadMessage(f"{type(message).__name__} is not for a daemon")
 

@@ -15,6 +15,7 @@ from joader.cluster.auto import auto_address
 from joader.cluster.leader_address import Address
 from joader.config import DaemonConfig, cpu_part, size_in_bytes
 from joader.daemon import experience_file
+from joader.daemon.alone import Alone
 from joader.daemon.daemon import Daemon
 from joader.daemon.door import Door
 from joader.daemon.log_format import FORMATS, default_format, event, set_up
@@ -110,6 +111,8 @@ async def serve(path: Path, config: DaemonConfig, cluster: Address | None = None
     daemon = Daemon(config)
     joining: asyncio.Future[None] | None = None
     if cluster is not None and config.started_by:
+        assert isinstance(daemon.neighbors, Alone)
+        daemon.neighbors.joining = True
         joining = asyncio.ensure_future(_join_sometime(daemon, cluster))  # a job waits for us
     elif cluster is not None:
         await daemon.join_cluster(cluster)  # before anybody is let in: it may be refused

@@ -189,7 +189,12 @@ class Neighbors:
             self._fetching.note_here(order, code)
             return order
         cluster = [placement.Node(node.name, max(1, node.cores)) for node in nodes]
-        found = placement.homes(order.rows, cluster, able | {self.node.name})
+        salt, is_new = self._clocks.salt(recipe)
+        found = placement.homes(order.rows, cluster, able | {self.node.name}, salt)
+        if is_new:  # a row that lives here since then is still where it lived before
+            before = placement.homes(order.rows, cluster, able | {self.node.name}, salt - 1)
+            here = [node.name for node in nodes].index(self.node.name)
+            found[found == here] = before[found == here]
         links = [self._link(nodes[at]) for at in found.tolist()]
         assert host.register is not None
         return self._fetching.take(order, code, recipe, host.register.join.row_limit, links)
@@ -204,11 +209,17 @@ class Neighbors:
         nodes, able = self._where(recipe)
         here = {self.node.name} if self._registration.host_of(recipe) is not None else set()
         cores = tuple((node.name, max(1, node.cores)) for node in nodes)
-        return Homes(self._members.version, cores, tuple(sorted(able | here)), 0)
+        return Homes(
+            self._members.version, cores, tuple(sorted(able | here)), self._clocks.salt(recipe)[0]
+        )
 
-    def take_rank(self, session: Session, message: Register) -> None:
-        """Have a rank told what it reads by the node of its rank 0."""
+    def take_rank(self, session: Session, message: Register) -> bool:
+        """Have a rank told what it reads by the node of its rank 0; it may register."""
         self._ranks.take(session, message)
+        return True
+
+    def end(self) -> None:
+        """Do nothing: nobody has waited."""
 
     def place(self, message: Place) -> Place | None:
         """Place what came from other nodes and did not fit; return the rest."""

@@ -143,6 +143,11 @@ class Session(asyncio.Protocol):
         rows = msgspec.structs.replace(join, rows=NONE)  # what was said of it, without what is long
         self.register = msgspec.structs.replace(message, join=rows, about=b"")
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether its client is gone."""
+        return self._ended
+
     def note_wait(self, waited_s: float) -> None:
         """Note how long its loader has waited so far; nonsense is not passed on."""
         if self.wait_s <= waited_s < _MOST_WAIT_S:

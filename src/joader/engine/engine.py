@@ -178,8 +178,8 @@ class Engine:
         """Tell whether a recipe is open: jobs read it, or what they had prepared is still here."""
         return self._recipes.has(name)
 
-    def clocks(self) -> dict[str, tuple[int, list[Clock]]]:
-        """Return of each recipe of a cluster its stream, and how far that is read here."""
+    def clocks(self) -> dict[str, tuple[int, int, list[Clock]]]:
+        """Return of each recipe of a cluster its stream, its latest generation, its clocks here."""
         return self._recipes.clocks()
 
     @property
