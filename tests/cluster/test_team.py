@@ -79,7 +79,7 @@ def test_a_state_resumes_on_other_nodes_and_ranks(nodes: Nodes, places: str) -> 
     nodes.go(*ranks)
     results = [rank.result() for rank in ranks]
     steps = steps_of(results)
-    state = results[0][0][1][-1]
+    state = results[0][0][2]
     read = rows_of(steps)
     assert len(read) == 160
     (nodes.folder / "go").unlink()
@@ -118,7 +118,7 @@ def test_ranks_meet_again_when_a_cable_was_pulled(nodes_apart: Nodes) -> None:
     nodes.go(*ranks)
     _half_read(nodes, 500)
     nodes.pull("b")
-    wait_until(lambda: "meet anew" in nodes.log("a") and "meet anew" in nodes.log("b"), 20)
+    wait_until(lambda: all(" anew" in nodes.log(name) for name in "ab"), 20)
     nodes.plug("b")
     results = [rank.result(90) for rank in ranks]
     assert sorted(rows_of(steps_of(results))) == list(range(1500))
@@ -173,7 +173,7 @@ def test_homes_are_drawn_anew_after_some_passes(nodes: Nodes) -> None:
     results = [rank.result(90) for rank in ranks]
     for number in range(SALT_EVERY + 3):
         assert sorted(rows_of(steps_of(results, number))) == list(range(320))
-    read = [{row for step in steps for row in step} for steps, _ in results[0][:-1]]
+    read = [{row for step in steps for row in step} for steps, *_ in results[0][:-1]]
     same = [len(one & other) for one, other in itertools.pairwise(read)]
     assert min(same[2 : SALT_EVERY - 2]) > 0.8 * 160  # a rank reads what its node has …
     assert min(same[SALT_EVERY - 2 :]) < 0.65 * 160  # … and then other rows

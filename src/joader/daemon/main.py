@@ -183,7 +183,7 @@ async def end_when_idle(daemon: Daemon, door: Door) -> None:
         if loop.time() - kept >= _KEEP_S:
             kept = loop.time()
             experience_file.keep(daemon.pool.dispatch.learning)
-        if daemon.reception.clients:
+        if daemon.reception.clients or daemon.registration.plans_for_others:
             continue
         if not door.visible:  # its folder was cleaned away, or another daemon has taken its name
             daemon.stop.set()

@@ -32,7 +32,7 @@ class FarRank(Session):
     def __init__(self, enter: Enter, node: str, say: Callable[[ToRank], None]) -> None:
         """Be nobody's process."""
         super().__init__(0, lambda *_: None, lambda *_: None, Allowance(1 << 62))
-        self.elsewhere = True
+        self.elsewhere = self.remote = True
         self.node, self.say, self.called = node, say, enter.job
         self.rank, self.world_size = enter.rank, enter.world_size
         self.name = f"rank {enter.rank} on node {node}"

@@ -5,7 +5,7 @@ node of rank 0, which plans for all: the relay passes on what the client says, a
 that come, and tells the engine the rank's part of each step that the host grants.
 
 A relay is
-- *without a host*: it waits, and can say for whom;
+- *without a host*: it reads what it has reported, and then waits, and can say for whom;
 - *with a host*, which has told it nothing yet: if that is lost, it looks for another;
 - *told*: if its host is lost now, or ranks on other nodes are, its session ends. The client then
   registers again and reports what it knows, and all ranks meet as they do in a new daemon.
@@ -69,6 +69,7 @@ class Relay:
         self._begun: Begin | None = None
         self._number = 0  # of its pass
         self._wants = 0  # that were not granted
+        self._next = self._reported = 0  # the step it gets next, and the first it has not reported
         self._key = 0
         self._steps: dict[int, Step] = {}  # announced, or reported, and not granted
         self._placements: OrderedDict[int, Placement] = OrderedDict()  # by version
@@ -99,7 +100,7 @@ class Relay:
         )
         if self._begun is not None:
             say(self._begun)
-            for _ in range(self._wants):
+            for _ in range(self._wants + self._next - self._begun.taken):
                 say(Want(self.job, self.join.batch_size))
 
     def lost(self, reason: str) -> None:
@@ -126,6 +127,8 @@ class Relay:
             case Want():
                 self._wants += 1
                 self._pass_on(Want(self.job, event.count))
+                if self._next < self._reported:
+                    self._granted(self._next)  # also while other ranks, or the host, are gone
             case Know():
                 self._pass_on(event)
             case _:
@@ -134,6 +137,7 @@ class Relay:
     def _begin(self, event: Begin) -> None:
         self._number += 1
         self._wants, self._key = 0, event.key
+        self._next, self._reported = event.taken, event.taken + len(event.plan)
         self._steps = {
             number: Step.of(*step) for number, step in enumerate(event.plan, event.taken)
         }
@@ -175,6 +179,7 @@ class Relay:
             case Steps() if message.number == self._number:
                 self._learn(message)
             case Grant() if message.number == self._number:
+                self.told = True
                 self._granted(message.step)
             case Ranks():
                 self.session.send(Why(message.text or "nothing", patience=message.all_here))
@@ -216,9 +221,11 @@ class Relay:
         return Step.of(positions, piece.repeated)
 
     def _granted(self, number: int) -> None:
-        """Read the rank's part of a step."""
-        self.told = True
+        """Read the rank's part of a step; the host says so, too, of those that it has reported."""
+        if number < self._next:
+            return
         step = self._steps.pop(number)
+        self._next = number + 1
         self._wants -= 1
         share = step.positions.size // self.join.world_size
         part = slice(self.join.rank * share, (self.join.rank + 1) * share)

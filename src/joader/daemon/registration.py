@@ -114,6 +114,11 @@ class Registration:
             self.remove(job)
             raise
 
+    @property
+    def plans_for_others(self) -> bool:
+        """Whether ranks on other nodes, or here, are planned for."""
+        return any(one.remote for one in self.sessions.values())
+
     def leave(self, session: Session, *, ending: bool = False) -> None:
         """Let go of all that a session's job had; of one that was removed, its pieces only.
 

@@ -75,6 +75,7 @@ class Session(asyncio.Protocol):
         self.wait_s = 0.0  # that it has waited for batches, as it says
         self.dataset = ""  # as it calls it
         self.elsewhere = False  # it is another node, not a client
+        self.remote = False  # a rank at the node that plans for it
         self.everywhere = ""  # its recipe on any machine, if its workers can prepare for others
         self.register: Register | None = None
         self.known_layouts: set[int] = set()

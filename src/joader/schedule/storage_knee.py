@@ -100,7 +100,8 @@ class StorageKnee:
         if self._climb is None:
             if self._wait_s < _LONGER * self._least_wait_s:
                 return
-            self._climb = Climb(round(usual))
+            # Not 0, where less than one was in flight on average: numbers are compared as ratios.
+            self._climb = Climb(max(1, round(usual)))
         before = self._climb.number
         self._climb.note(rate, self._least, most, now)
         if self._climb.number != before:
