@@ -200,6 +200,8 @@ def _facts(engine: Engine, session: Session) -> dict[str, Any]:
         "pid": session.pid,
         "table": session.table,
         "team": session.team,
+        "over_nodes": session.relay is not None,
+        "locality": session.register is not None and session.register.join.locality,
         "order": session.order,
         "seed": session.seed,
         "rows": int(np.unique(engine.rows_of(job).rows).size),
