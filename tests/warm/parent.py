@@ -131,6 +131,8 @@ def run(words: list[str], base: list[str]) -> None:
     main = types.ModuleType("__main__")
     main.__dict__.update(__builtins__=builtins, __spec__=None, __annotations__={})
     sys.modules["__main__"] = main
+    if "__mp_main__" in sys.modules:  # multiprocessing calls it so when it is imported
+        sys.modules["__mp_main__"] = main
     kind, *rest = words
     if kind == "-m":
         module, *arguments = rest
