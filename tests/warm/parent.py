@@ -174,7 +174,8 @@ def live(asked: dict[str, Any], base: list[str]) -> None:
 def prepare(modules: list[str]) -> None:
     """Import what children need, and let the collector leave it alone."""
     for name in filter(None, modules):
-        importlib.import_module(name)
+        with suppress(ImportError):  # an extra that is not installed
+            importlib.import_module(name)
     gc.collect()
     gc.freeze()  # or the end of each child looks at all of it, and copies its pages: 0.1 s
 

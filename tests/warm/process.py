@@ -25,6 +25,7 @@ ROOM = 65536  # bytes that the arguments of a child have, and its environment ha
 PLAIN = (
     *("numpy", "msgspec", "asyncio", "ctypes", "json", "logging", "importlib.metadata"),
     *("joader.daemon.main", "joader.client.loader", "joader.cli.main", "joader.images"),
+    *("rich.console", "rich.table", "rich.live", "uvicorn", "starlette.applications"),
 )
 TORCH = ("torch", "torch.utils.data", *PLAIN)
 # What an interpreter or a library reads when it starts.
