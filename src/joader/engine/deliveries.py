@@ -110,10 +110,21 @@ class Deliveries:
         self._let_go(list(Counter(reader.window.held).elements()))
 
     def _let_go(self, samples: list[int]) -> None:
-        own = self._stock.table.own.cells
-        if len(samples) > FEW and not any(map(own.__getitem__, samples)):
-            self._cache.release_each(np.array(samples, np.int64))
-            return
+        if len(samples) > FEW:
+            here, table = np.array(samples, np.int64), self._stock.table
+            own = table.own.all[here] > 0
+            if not own.any():
+                self._cache.release_each(here)
+                return
+            # Own parts that are read once go with their batch.
+            if own.all() and (table.pins.all[here] == 1).all() and _are_distinct(samples):
+                self._cache.release_and_drop(samples)
+                self._stock.forget(samples)
+                return
         for sample in samples:
             self._cache.release(sample)
             self._stock.drop_if_own(sample)
+
+
+def _are_distinct(samples: list[int]) -> bool:
+    return len(set(samples)) == len(samples)

@@ -44,7 +44,8 @@ class Preparations:
                 stock.let_source_go(sample, preparation.source)
             elif (maker := stock.readers.get(preparation.job)) and maker.terms.fresh:
                 stock.made_for[sample] = maker.terms.reads_for, preparation.origin
-            if own[sample]:
+            # Nobody may wait for it any more: then an own part goes at once.
+            if own[sample] and not preparation.waiting:
                 stock.drop_if_own(sample)
 
     def sized(self, sample: int, size_bytes: int) -> Recipe:
@@ -145,7 +146,7 @@ class Preparations:
                 stock.instances.take(reader.terms.reads_for, extra)
         for follower in own:
             self._follow(follower, preparation, sample, again, extra)
-        stock.begin(extra, again)
+        stock.begin([extra], [again])
 
     def _begun_anew(self, preparation: Preparation) -> Start:
         """Return where a second preparation starts: if fresh, not where the first does.
