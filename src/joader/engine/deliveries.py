@@ -39,8 +39,9 @@ class Deliveries:
         if reader.terms.reads_itself:
             absent = self._supply.take_what_is_here(reader, count)
         positions, homes, samples = reader.take(count)
-        if absent:
+        if absent:  # their positions stay: the reader fills those places by itself
             samples = [sample for sample in samples if sample >= 0]
+        # What failed has no bytes, but its position is told: the client does what on_error says.
         failed: list[tuple[int, str]] = []
         if reader.window.failed:
             failed = [
@@ -51,7 +52,7 @@ class Deliveries:
         self._note_read(reader, homes)
         here = np.array(samples, np.int64)
         prepared, shared = self._claim(reader, here)
-        prepared += len(absent)
+        prepared += len(absent)  # or hits and prepared would not add up to what is delivered
         reader.delivered += len(samples) + len(absent)
         reader.prepared += prepared
         reader.shared += shared

@@ -126,7 +126,7 @@ class Preparations:
         extra = stock.table.add(stock.table.home.cells[sample])
         size_bytes = preparation.sizes.of(preparation.row)
         if size_bytes and not self._room.reserve(extra, size_bytes, reclaim=True):
-            stock.cache.drop(extra)
+            stock.cache.drop(extra)  # no room for two: who waits goes on waiting for the first
             return
         again = Preparation(
             preparation.recipe,
@@ -137,7 +137,7 @@ class Preparations:
             waiting=preparation.waiting,
             moved=True,
         )
-        preparation.waiting = {}
+        preparation.waiting = {}  # should it come after all, it is a sample that nobody waits for
         for (_, position), reader in again.waiting.items():
             reader.window.samples[reader.window.places.index(position)] = extra
             stock.cache.lease(extra)

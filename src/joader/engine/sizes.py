@@ -50,6 +50,7 @@ class Sizes:
 
     def note(self, size_bytes: int, row: int = 0) -> None:
         """Note the size of a sample."""
+        # Nearly all calls end here, and there is one per sample: nothing may be looked up before.
         if self._equal and size_bytes == self._equal_bytes:
             self._total_bytes += self.slot_bytes
             self._count += 1
@@ -66,5 +67,6 @@ class Sizes:
         self.slot_bytes = largest if self._equal else class_bytes(largest)
         if not self._equal and self._row_limit:
             if not self._units.size:
+                # In units of 64 bytes, so that 32 bits per row are enough for any sample.
                 self._units = np.zeros(self._row_limit, np.uint32)
             self._units[row] = class_bytes(size) >> 6

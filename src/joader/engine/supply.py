@@ -276,9 +276,10 @@ class Supply:
         if preparation is not None:
             maker = self._stock.readers.get(preparation.job)
             whom, start = maker.terms.reads_for if maker else "", preparation.origin
-        else:
+        else:  # it is ready; whom it was made for was noted when it was reported
             whom, start = self._stock.made_for.get(sample, ("", (0, 0, 0)))
         key, place, times = reader.origin(position)
+        # Above TIMES stands how often it was begun anew, which makes it no other place.
         mine = start[:2] == (key, place) and start[2] & TIMES == times
         if whom == reader.terms.reads_for and not mine:
             self._used.add(start)
@@ -316,7 +317,7 @@ class Supply:
             sample = self._here(reader, home)
             if sample is None:
                 absent.append(place)
-                reader.window.samples.append(_ABSENT)
+                reader.window.samples.append(_ABSENT)  # or samples and places would be out of step
                 continue
             self._stock.cache.lease(sample)
             if reader.terms.fresh:
