@@ -62,6 +62,7 @@ def test_counts_become_samples_per_second_and_time_left() -> None:
     assert (seen.delivered_per_s, seen.prepared_per_s, seen.uptime_s) == (50.0, 20.0, 3.0)
     (job,) = seen.jobs
     assert (job.samples_per_s, job.time_left_s) == (50.0, (1000 - 150) / 50.0)
+    assert job.done == 0.15
 
 
 def test_a_job_that_does_not_move_has_no_time_left() -> None:

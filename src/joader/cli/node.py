@@ -24,7 +24,7 @@ from joader.daemon.lifecycle import connected, log_path, start
 from joader.daemon.start_lock import start_lock
 from joader.errors import BadArgument, JoaderError, MissingExtra, NoDaemon, Overdue, Refusal
 from joader.schedule.policies import policy_of
-from joader.statistics import ClusterStatistics, JobStatistics, NodeStatistics, saved
+from joader.statistics import ClusterStatistics, JobStatistics, NodeStatistics
 from joader.wire import readable
 
 _DOWN_S = 20.0
@@ -202,7 +202,7 @@ def _summary(node: NodeStatistics, path: Path) -> str:
             f"started by a job, process {node.started_by}: it may end with that job's cgroup, "
             f"{node.cgroup or '/'} (`joader up` starts a separate daemon)",
         )
-    saves = saved(totals)
+    saves = totals.saved
     if saves is None:
         lines.append("no samples delivered yet")
     else:
@@ -251,7 +251,7 @@ def _jobs(jobs: Sequence[JobStatistics]) -> Table:
     for column in (*columns, "saved"):
         table.add_column(column, justify="left" if column == "name" else "right")
     for job in jobs:
-        table.add_row(*(Text(_cell(job, column)) for column in columns), part(saved(job)))
+        table.add_row(*(Text(_cell(job, column)) for column in columns), part(job.saved))
     return table
 
 

@@ -23,6 +23,7 @@ def _add_top(commands: Commands) -> None:
         "all about it, s sorts by another figure, r turns the order around.",
     )
     top.add_argument("--once", action="store_true", help="print it once, for scripts")
+    top.add_argument("--json", action="store_true", help="print its figures once, as JSON")
     top.set_defaults(run=_top)
 
 
@@ -110,6 +111,10 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _top(options: argparse.Namespace) -> int:
+    if options.json:
+        from joader.cli.node import status
+
+        return status(as_json=True)
     from joader.cli.top.top import top
 
     return top(options.once)

@@ -112,6 +112,7 @@ class History:
             job,
             saved_s=round(self._saved_s.get(job.id, 0.0), 3),
             saved=saved(job),
+            done=round(min(1.0, job.position / job.rows), 4) if job.rows else 0.0,
             wait_per_sample_s=job.wait_s / job.delivered if job.delivered else 0.0,
             samples_per_s=late.samples_per_s,
             waiting=late.waiting,

@@ -71,8 +71,7 @@ def _workers(node: NodeStatistics) -> Iterator[Metric]:
     yield GaugeMetricFamily("joader_cores", "Workers that may work at a time.", node.cores)
     words = "Processors that workers keep busy."
     yield GaugeMetricFamily("joader_workers_busy_cores", words, node.cpu_cores)
-    queued = sum(crew.queued for crew in node.crews)
-    yield GaugeMetricFamily("joader_rows_queued", "Rows that wait for a worker.", queued)
+    yield GaugeMetricFamily("joader_rows_queued", "Rows that wait for a worker.", node.queued)
 
 
 def _memory(node: NodeStatistics) -> Iterator[Metric]:
