@@ -78,13 +78,13 @@ def test_json_has_the_keys_that_scripts_rely_on() -> None:
         *("needed_by_many_bytes", "needed_by_one_bytes", "needed_by_none_bytes"),
     ]
     assert list(shown["totals"]) == [
-        *("delivered", "prepared", "hits", "shared", "wasted", "saved_s", "saved")
+        *("delivered", "prepared", "hits", "shared", "wasted", "saved_s", "saved_cpu_s", "saved")
     ]
     assert list(shown["jobs"][0]) == [
         *("id", "name", "table", "pid", "rank", "world_size", "epoch", "position"),
         *("delivered", "prepared", "hits", "shared", "schedule", "dataset", "rows"),
         *("done", "shares_with", "taken_from", "wait_s", "row_s", "computing_s", "storage_s"),
-        *("own_row_s", "saved_s", "saved"),
+        *("own_row_s", "saved_s", "saved_cpu_s", "saved"),
         *(
             "wait_per_sample_s",
             "samples_per_s",

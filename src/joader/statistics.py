@@ -114,6 +114,7 @@ class JobStatistics:
     storage_s: float = 0.0  # of row_s, waiting for a storage; the rest it waits for a processor
     own_row_s: float = 0.0  # what its own part of a row takes
     saved_s: float = 0.0  # worker time that its hits would have taken
+    saved_cpu_s: float = 0.0  # of that, with a processor
     saved: float | None = None  # which part of its work; None: it has got nothing yet
     wait_per_sample_s: float = 0.0
     samples_per_s: float = 0.0  # of late, as the next three
@@ -134,6 +135,7 @@ class TotalStatistics:
     shared: int = 0
     wasted: int = 0  # prepared ahead, and evicted before any job got it
     saved_s: float = 0.0  # worker time that hits would have taken
+    saved_cpu_s: float = 0.0  # of that, with a processor
     saved: float | None = None  # which part of the work; None: nothing was delivered yet
 
 

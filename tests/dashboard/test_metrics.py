@@ -27,7 +27,8 @@ def test_counts_and_gauges_are_those_of_the_node() -> None:
     assert found["joader_up", ""] == 1
     assert found["joader_samples_delivered_total", ""] == 1200
     assert found["joader_samples_prepared_total", ""] == 300
-    assert found["joader_work_saved_seconds_total", ""] == 90
+    assert found["joader_work_saved_seconds_total", ""] == 120
+    assert found["joader_cpu_saved_seconds_total", ""] == 90
     assert found["joader_memory_bytes", "several_jobs"] == 32 << 20
     assert found["joader_samples", "to_come"] == 5000
     assert found["joader_workers_busy_cores", ""] == 1.5

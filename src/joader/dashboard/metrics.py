@@ -59,6 +59,8 @@ def _totals(node: NodeStatistics) -> Iterator[Metric]:
         yield CounterMetricFamily(f"joader_samples_{name}", words, value)
     words = "Time that workers would have needed for the hits."
     yield CounterMetricFamily("joader_work_saved_seconds", words, totals.saved_s)
+    words = "Processor time that workers would have needed for the hits."
+    yield CounterMetricFamily("joader_cpu_saved_seconds", words, totals.saved_cpu_s)
     yield GaugeMetricFamily("joader_uptime_seconds", "Since the daemon started.", node.uptime_s)
     flow = GaugeMetricFamily("joader_samples", "Samples on their way to jobs.", labels=["state"])
     for state in ("to_come", "planned", "preparing", "ready", "held"):

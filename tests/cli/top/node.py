@@ -54,7 +54,13 @@ NODE = NodeStatistics(
         needed_by_none_bytes=1 << 20,
     ),
     totals=TotalStatistics(
-        delivered=1200, prepared=300, hits=900, shared=750, saved_s=90.0, saved=0.75
+        delivered=1200,
+        prepared=300,
+        hits=900,
+        shared=750,
+        saved_s=120.0,
+        saved_cpu_s=90.0,
+        saved=0.75,
     ),
     cores=2,
     cpu_cores=1.5,

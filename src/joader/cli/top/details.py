@@ -44,7 +44,8 @@ def _facts(job: JobStatistics, glyphs: Glyphs) -> Table:
         "epoch": f"{job.epoch}  {bar(job.done, _BAR, glyphs)} "
         f"{job.position:,} of {job.rows:,} samples{left}",
         "saved": f"{part(job.saved)}: {job.delivered:,} delivered, {job.prepared:,} prepared, "
-        f"{job.hits:,} hits; {duration(job.saved_s)} of work",
+        f"{job.hits:,} hits",
+        "time saved": f"{duration(job.saved_cpu_s)} of CPU, {duration(job.saved_s)} of workers",
         "waited": f"{duration(job.wait_s)} in all, {part(job.waiting)} of the last seconds",
         "a row takes": _costs(job),
         "workers": f"{part(job.worker_share)} of all work is for it; {job.why}",

@@ -66,7 +66,7 @@ def columns(wide: bool, glyphs: Glyphs) -> list[Column]:
         Column("DELIVERED", 10, lambda job: f"{job.delivered:,}"),
         Column("PREPARED", 10, lambda job: f"{job.prepared:,}"),
         Column("HITS", 10, lambda job: f"{job.hits:,}"),
-        Column("TIME SAVED", 10, lambda job: duration(job.saved_s)),
+        Column("CPU SAVED", 10, lambda job: duration(job.saved_cpu_s)),
     ]
     return [
         *(number, name),

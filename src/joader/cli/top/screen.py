@@ -90,8 +90,8 @@ def headline(node: NodeStatistics) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(f"{saves:.0%} of the work saved", style="bold green")
     text.append(f": {totals.delivered:,} samples delivered, {totals.prepared:,} prepared")
-    if totals.saved_s >= 1:
-        text.append(f"; {duration(totals.saved_s)} of work")
+    if totals.saved_cpu_s >= 1:
+        text.append(f"; {duration(totals.saved_cpu_s)} of CPU time")
     return text
 
 
