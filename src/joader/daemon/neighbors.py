@@ -31,7 +31,7 @@ from joader.engine import Engine
 from joader.messages import Event, Failed, Hear, LastCopies, Lost, Place, Prepare, Prepared
 from joader.messages.nodes import Ask, Knock, Members, Node
 from joader.schedule.nodes import placement
-from joader.statistics import ClusterStatistics, PeerStatistics
+from joader.statistics import CacheStatistics, ClusterStatistics, PeerStatistics
 
 log = logging.getLogger("joader.cluster")
 
@@ -42,6 +42,11 @@ _FEW = 8
 # A node that cannot be reached is tried again after this.
 AGAIN_S = 1.0
 _ABLE, _CLOCK, _TRAFFIC = "able", "clock ", "traffic"
+# What a node says of itself, for `PeerStatistics`.
+_SAID = (
+    *("prepared", "fetched", "fetched_bytes", "sent", "sent_bytes"),
+    *("used_bytes", "budget_bytes"),
+)
 _Clocks = tuple[int, tuple[tuple[int, int, int, int], ...]]
 
 
@@ -71,6 +76,7 @@ class Neighbors:
         self._not_before: dict[str, float] = {}  # when an unreachable node is tried again
         self._able: dict[str, frozenset[str]] = {}  # by node: recipes that it can prepare
         self._clocks: dict[str, dict[str, _Clocks]] = {}  # by recipe and node
+        self._memory = CacheStatistics()
         self._traffic: dict[str, dict[str, int]] = {}  # by node: what it says of itself
         self._heard: dict[str, object] = {}  # by recipe: what the engine was told last
         self._said_clocks: set[str] = set()  # recipes whose clocks others have heard of
@@ -306,11 +312,14 @@ class Neighbors:
             "fetched_bytes": counts.bytes,
             "sent": self._guests.sent_rows,
             "sent_bytes": self._guests.sent_bytes,
+            "used_bytes": self._memory.used_bytes,
+            "budget_bytes": self._memory.budget_bytes,
         }
         return msgspec.msgpack.encode(said)
 
-    def statistics(self) -> ClusterStatistics:
-        """Return who is there, and what went between nodes."""
+    def statistics(self, memory: CacheStatistics) -> ClusterStatistics:
+        """Return who is there, and what went between nodes; others hear of our memory."""
+        self._memory = memory
         counts = self._fetching.counts
         peers = [
             PeerStatistics(
@@ -347,8 +356,7 @@ class Neighbors:
             said = _decoded(self._own_traffic(), dict[str, int])
         else:
             said = self._traffic.get(name, {})
-        names = ("prepared", "fetched", "fetched_bytes", "sent", "sent_bytes")
-        return {name: said.get(name, 0) for name in names}
+        return {name: said.get(name, 0) for name in _SAID}
 
 
 async def joined(
