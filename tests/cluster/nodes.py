@@ -82,7 +82,7 @@ loader = joader.DataLoader(
     transform=doubled if own else None, timeout=60,
 )
 print(json.dumps("ready"), flush=True)
-while not os.path.exists("go"):
+while not os.path.exists(OPTIONS.get("go", "go")):
     time.sleep(0.01)
 longest, had = 0.0, set()
 for epoch in range(OPTIONS.get("epochs", 1)):
@@ -236,10 +236,10 @@ class Nodes:
         self.jobs.append(job)
         return job
 
-    def go(self, *jobs: NodeJob) -> None:
+    def go(self, *jobs: NodeJob, word: str = "go") -> None:
         for job in jobs:
             job.ready()
-        (self.folder / "go").touch()
+        (self.folder / word).touch()
 
     def prepared(self) -> Counter[int]:
         path = self.folder / "prepared"

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from joader.cluster.leader import BEAT_S, SILENT_S
 from joader.errors import BadMessage, ConnectionLost
 from joader.memory import Arena
-from joader.messages.nodes import Ask, Knock, Node, Parcel
+from joader.messages.nodes import Ask, Enough, Knock, Node, Parcel
 from joader.wire import Channel, frame
 
 # Buffers of one call; the kernel takes 1,024.
@@ -45,7 +45,7 @@ class ByteServer:
         sock: socket.socket,
         knock: Knock,
         arena: Arena,
-        on_ask: Callable[["ByteServer", Ask], None],
+        on_ask: Callable[["ByteServer", Ask | Enough], None],
         on_end: Callable[["ByteServer"], None],
     ) -> None:
         """Serve until the connection ends, and say so in the running loop."""
@@ -75,13 +75,13 @@ class ByteServer:
         self._loads.put(None)
 
     def _read(self) -> None:
-        channel: Channel[Ask] = Channel(self._socket, Ask)
+        channel: Channel[Ask | Enough] = Channel(self._socket, Ask | Enough)
         try:
             while not self._closed:
                 if not channel.comes(SILENT_S):
                     break  # it beats: nothing for so long means that it is gone
                 for ask in channel.receive_ready(lambda _: True):
-                    if ask.number:
+                    if isinstance(ask, Enough) or ask.number:
                         self._loop.call_soon_threadsafe(self._on_ask, self, ask)
         except (ConnectionLost, BadMessage, RuntimeError):  # gone; RuntimeError: so is the loop
             pass
