@@ -292,8 +292,9 @@ class Nodes:
         for daemon in self.daemons.values():
             daemon.send_signal(signal.SIGTERM)
         for name, daemon in self.daemons.items():
+            code = daemon.wait(20)
             # One that was started anew may have met another of its name, or no leader.
-            assert daemon.wait(20) == 0 or name in self._uncertain, self.log(name)
+            assert code == 0 or name in self._uncertain, f"{name}: {code}\n{self.log(name)}"
         wait_until(lambda: not processes_with(f"{self.folder}/", environment=True))
         for name in {path.name.removeprefix("run-") for path in self.folder.glob("run-*")}:
             assert "Traceback" not in self.log(name), self.log(name)

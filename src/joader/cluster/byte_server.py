@@ -17,6 +17,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from joader.cluster.leader import BEAT_S, SILENT_S
+from joader.cluster.tls import wire_of
 from joader.errors import BadMessage, ConnectionLost
 from joader.memory import Arena
 from joader.messages.nodes import Ask, Enough, Knock, Node, Parcel
@@ -121,7 +122,7 @@ def delivery_rate(sock: socket.socket) -> float:
 
     Not by how long a send takes: what fits the socket's buffer is sent at once, over any link.
     """
-    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
+    info = wire_of(sock).getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
     if len(info) < _INFO_BYTES:
         return 0.0  # a kernel before 4.9
     acked, rate = (struct.unpack_from("=Q", info, at)[0] for at in (_ACKED_AT, _RATE_AT))
