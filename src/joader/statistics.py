@@ -236,6 +236,7 @@ class ClusterStatistics:
     lost: int = 0  # on their way, with a connection, and prepared here
     compared: int = 0  # rows that two nodes have prepared to see that they agree
     too_dear: int = 0  # rows whose bytes would take longer than preparing them
+    inherited: int = 0  # of those fetched: rows that a node handed over when it left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
