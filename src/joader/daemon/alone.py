@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from joader.daemon.session import Session
 from joader.errors import BadArgument
 from joader.messages import Event, Place, Prepare, Register
-from joader.statistics import ClusterStatistics
+from joader.statistics import CacheStatistics, ClusterStatistics
 
 # How long ranks wait for a daemon that a job has just started to meet its cluster.
 _JOINING_S = 30.0
@@ -30,6 +30,10 @@ class Alone:
 
     async def leave(self) -> None:
         """Do nothing."""
+
+    def hand_over(self, done: Callable[[], None]) -> None:
+        """Hand over nothing."""
+        done()
 
     def take_rank(self, session: Session, message: Register) -> bool:
         """Tell whether a rank may register now; refuse one whose team has others elsewhere."""
@@ -76,6 +80,6 @@ class Alone:
         """Say nothing."""
         return ""
 
-    def statistics(self) -> ClusterStatistics | None:
+    def statistics(self, memory: CacheStatistics) -> ClusterStatistics | None:
         """Return that there is none."""
         return None

@@ -107,7 +107,10 @@ class Daemon:
         self.registration = Registration(self.engine, self.pool, self._tell)
         self.neighbors: Alone | Neighbors = Alone(self._from_client)
         self._meetings = asyncio.Lock()
-        self.draining = Drain(self.engine, self.pool, self.sessions, self.stop)
+        self.draining = Drain(
+            *(self.engine, self.pool, self.sessions, self.stop),
+            lambda done: self.neighbors.hand_over(done),
+        )
         self.reception = Reception(
             self.arena,
             self.pool,
@@ -324,7 +327,7 @@ class Daemon:
                     layouts = tuple(map(self._layouts.of, instruction.sources))
                     self.pool.finish(replace(instruction, layouts=layouts))
                 case Compare():
-                    self._compare(instruction)
+                    self.registration.compare(instruction, self._layouts.of)
                 case Place():
                     if (place := self.neighbors.place(instruction)) is not None:
                         self.pool.place(place)
@@ -360,13 +363,6 @@ class Daemon:
         else:
             session.refuse(refusal.reason)
 
-    def _compare(self, order: Compare) -> None:
-        own = self.registration.for_its_job(order)
-        if own is None:  # its dataset does not have this piece, so there is nothing to compare
-            self._tell(Compared(order.job, order.sample))
-        else:
-            self.pool.compare(replace(own, layout=self._layouts.of(order.sample)))
-
     def _deliver(self, delivery: Deliver) -> None:
         session = self.sessions[delivery.job]
         if isinstance(session, Guest):
@@ -381,13 +377,14 @@ class Daemon:
         return self.history.seen(now, self._counted(self.pool.statistics()))
 
     def _counted(self, pool: PoolStatistics) -> NodeStatistics:
+        counted = self.engine.statistics()
         return reports.node(
-            self.engine.statistics(),
+            counted,
             pool,
             self.sessions.values(),
             past=self.registration.past,
             config=self.config,
-            cluster=self.neighbors.statistics(),
+            cluster=self.neighbors.statistics(counted.memory),
         )
 
     def _note_moment(self) -> None:

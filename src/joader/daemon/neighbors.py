@@ -11,7 +11,7 @@ way in (fetching.py) and out (guests.py), where rows live (schedule/nodes/placem
 import asyncio
 import logging
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -25,13 +25,16 @@ from joader.cluster.leader_address import Address
 from joader.cluster.listener import Listener
 from joader.cluster.rank_line import PURPOSE
 from joader.cluster.this_node import key_for, this_node
+from joader.daemon import traffic
 from joader.daemon.clocks import Clocks
 from joader.daemon.fetching import Fetching
 from joader.daemon.guests import Guest, Guests
-from joader.daemon.rank_host import Homes
+from joader.daemon.heirs import Heir, Heirs
+from joader.daemon.leaving import Leaving
 from joader.daemon.ranks import Ranks
 from joader.daemon.registration import Registration
 from joader.daemon.session import Session
+from joader.daemon.where import Where
 from joader.engine import Engine
 from joader.messages import (
     Event,
@@ -43,9 +46,8 @@ from joader.messages import (
     Prepared,
     Register,
 )
-from joader.messages.nodes import Ask, Knock, Members, Node
-from joader.schedule.nodes import placement
-from joader.statistics import ClusterStatistics, PeerStatistics
+from joader.messages.nodes import Ask, Enough, Knock, Members, Node
+from joader.statistics import CacheStatistics, ClusterStatistics
 
 log = logging.getLogger("joader.cluster")
 
@@ -55,7 +57,7 @@ TICK_S = 0.1
 _FEW = 8
 # A node that cannot be reached is tried again after this.
 AGAIN_S = 1.0
-_ABLE, _CLOCK, _TRAFFIC, _TEAMS = "able", "clock ", "traffic", "teams"
+_ABLE, _CLOCK, _TRAFFIC, _LEAVES, _TEAMS = "able", "clock ", "traffic", "leaves", "teams"
 
 
 class Neighbors:
@@ -76,16 +78,26 @@ class Neighbors:
         self.node, self._key = node, key
         self._engine, self._registration = engine, registration
         self._fetching, self._guests, self._ranks = fetching, guests, ranks
-        ranks.homes = self._homes
         self._tell = fetching.tell
+        self._leaving = Leaving(engine, registration)
+        self._clocks = Clocks(engine, registration, fetching.tell)
+        self._heirs = Heirs(
+            node.name,
+            engine=engine,
+            registration=registration,
+            trust=fetching.trust,
+            tell=fetching.tell,
+            on_enough=self._has_enough,
+            salt=self._clocks.salt,
+        )
         self.company: Company | None = None
         self._listener: Listener | None = None
-        self._members = Members(0, (node,))
         self._links: dict[str, ByteLink] = {}  # by node
         self._servers: set[ByteServer] = set()
         self._not_before: dict[str, float] = {}  # when an unreachable node is tried again
-        self._able: dict[str, frozenset[str]] = {}  # by node: recipes that it can prepare
-        self._clocks = Clocks(engine, registration, fetching.tell)
+        self._where = Where(node, self._clocks, registration, self._leaving)
+        ranks.homes = self._where.now
+        self._memory = CacheStatistics()
         self._traffic: dict[str, dict[str, int]] = {}  # by node: what it says of itself
         self._said_clocks: set[str] = set()  # recipes whose clocks others have heard of
         self._ticking: asyncio.TimerHandle | None = None
@@ -109,6 +121,16 @@ class Neighbors:
         if self.company is not None:
             self.company.move(address)
 
+    def hand_over(self, done: Callable[[], None]) -> None:
+        """Let others take what only this node has, and be nobody's home any more."""
+        if self.company is None or not self.company.reached:
+            return done()
+        self._guests.left_behind = self._registration.hosted
+        self._leaving.said = self._leaving.offers()
+        self._say()
+        linked = {server.node.name for server in self._servers}
+        self._leaving.begin(self._where.able, linked, done)
+
     async def leave(self) -> None:
         """Go: others are told at once, and nothing is written to the arena any more."""
         if self._ticking is not None:
@@ -125,8 +147,8 @@ class Neighbors:
 
     def members_changed(self, members: Members) -> None:
         """Take in who is there now."""
-        before = {node.name: node for node in self._members.nodes}
-        self._members = members
+        before = {node.name: node for node in self._where.members.nodes}
+        self._where.members = members
         now = {node.name: node for node in members.nodes}
         self._ranks.members_changed(now)
         for name, node in before.items():
@@ -135,11 +157,13 @@ class Neighbors:
 
     def _forget(self, name: str) -> None:
         """Forget a node that has gone, or that is another under its name."""
-        self._able.pop(name, None)
+        self._where.able.pop(name, None)
         self._traffic.pop(name, None)
         self._clocks.forget(name)
         self._not_before.pop(name, None)
         self._fetching.forget(name)
+        self._heirs.forget(name)
+        self._leaving.has_enough(name)
         self._tell(LastCopies())
         link = self._links.get(name)
         if link is not None:
@@ -150,15 +174,31 @@ class Neighbors:
         try:
             for name, value in values.items():
                 if name == _ABLE:
-                    self._able[node] = frozenset(_decoded(value, list[str]) if value else ())
+                    self._where.able[node] = frozenset(_decoded(value, list[str]) if value else ())
+                    if not self._where.able[node]:
+                        self._leaving.has_enough(node)
                 elif name == _TRAFFIC:
                     self._traffic[node] = _decoded(value, dict[str, int]) if value else {}
                 elif name == _TEAMS:
                     self._ranks.said(node, value)
                 elif name.startswith(_CLOCK):
                     self._clocks.said(node, name.removeprefix(_CLOCK), value)
+            if values.get(_LEAVES) and self._link_up(node) is not None:
+                # After all else that it says. Without a link nothing was ever taken from it.
+                stay = [one for one in self._where.cluster() if one.name != node]
+                said = _decoded(values[_LEAVES], dict[str, bytes])
+                self._heirs.take(node, said, stay, self._where.able)
         except msgspec.MsgspecError as error:
             log.warning("node %s says what nobody understands: %s", node, error)
+
+    def _has_enough(self, name: str) -> None:
+        link = self._link_up(name)
+        if link is not None:
+            link.enough()
+
+    def _link_up(self, name: str) -> ByteLink | None:
+        link = self._links.get(name)
+        return link if link is not None and link.is_up else None
 
     def _let_in(self, sock: socket.socket, knock: Knock) -> None:
         if knock.purpose == PURPOSE:
@@ -167,12 +207,16 @@ class Neighbors:
         server = ByteServer(sock, knock, self._fetching.arena, self._asked, self._server_ended)
         self._servers.add(server)
 
-    def _asked(self, server: ByteServer, ask: Ask) -> None:
-        self._guests.asked(server, ask)
+    def _asked(self, server: ByteServer, ask: Ask | Enough) -> None:
+        if isinstance(ask, Enough):
+            self._leaving.has_enough(server.node.name)
+        else:
+            self._guests.asked(server, ask)
 
     def _server_ended(self, server: ByteServer) -> None:
         self._servers.discard(server)
         self._guests.gone(server)
+        self._leaving.has_enough(server.node.name)
 
     # Rows.
 
@@ -184,34 +228,15 @@ class Neighbors:
             self._fetching.note_here(order, code)
             return order  # a guest's rows are done here: it would wait for itself
         recipe = host.everywhere
-        nodes, able = self._where(recipe)
-        if not able:
+        if isinstance(asks, Heir):
+            return self._fetching.inherit(order, code, recipe, self._link_up(asks.node))
+        homes = self._where.homes(recipe, order.rows)
+        if homes is None:
             self._fetching.note_here(order, code)
             return order
-        cluster = [placement.Node(node.name, max(1, node.cores)) for node in nodes]
-        salt, is_new = self._clocks.salt(recipe)
-        found = placement.homes(order.rows, cluster, able | {self.node.name}, salt)
-        if is_new:  # a row that lives here since then is still where it lived before
-            before = placement.homes(order.rows, cluster, able | {self.node.name}, salt - 1)
-            here = [node.name for node in nodes].index(self.node.name)
-            found[found == here] = before[found == here]
-        links = [self._link(nodes[at]) for at in found.tolist()]
+        links = [self._link(node) for node in homes]
         assert host.register is not None
         return self._fetching.take(order, code, recipe, host.register.join.row_limit, links)
-
-    def _where(self, recipe: str) -> tuple[list[Node], set[str]]:
-        """Return all nodes, and which of the others can prepare a recipe."""
-        able = {name for name, recipes in self._able.items() if recipe in recipes}
-        nodes = sorted(self._members.nodes, key=lambda node: node.name)
-        return nodes, able & {node.name for node in nodes}
-
-    def _homes(self, recipe: str) -> Homes:
-        nodes, able = self._where(recipe)
-        here = {self.node.name} if self._registration.host_of(recipe) is not None else set()
-        cores = tuple((node.name, max(1, node.cores)) for node in nodes)
-        return Homes(
-            self._members.version, cores, tuple(sorted(able | here)), self._clocks.salt(recipe)[0]
-        )
 
     def take_rank(self, session: Session, message: Register) -> bool:
         """Have a rank told what it reads by the node of its rank 0; it may register."""
@@ -282,7 +307,7 @@ class Neighbors:
 
     def stream(self, recipe: str) -> int:
         """Return where the orders of a recipe start on all nodes."""
-        text = f"{self._members.nonce} {recipe}".encode()
+        text = f"{self._where.members.nonce} {recipe}".encode()
         return 1 + int.from_bytes(blake2b(text, digest_size=7).digest(), "big")
 
     def joined(self, recipe: str) -> None:
@@ -294,7 +319,7 @@ class Neighbors:
     def _tick(self) -> None:
         """Say how we are, now and again and again."""
         self._ranks.settle()
-        interval_s = TICK_S * max(1.0, len(self._members.nodes) / _FEW)
+        interval_s = TICK_S * max(1.0, len(self._where.members.nodes) / _FEW)
         self._ticking = asyncio.get_running_loop().call_later(interval_s, self._tick)
         self._say()
         for link in self._links.values():
@@ -305,11 +330,19 @@ class Neighbors:
         if self.company is None:
             return
         hosts = self._registration.hosts()
-        values = {_ABLE: msgspec.msgpack.encode(sorted(hosts)), _TRAFFIC: self._own_traffic()}
-        values[_TEAMS] = self._ranks.hosted()
+        able = [] if self._leaving.begun else sorted(hosts)
+        values = {
+            _ABLE: msgspec.msgpack.encode(able),
+            _TRAFFIC: msgspec.msgpack.encode(
+                traffic.own_traffic(self._fetching.counts, self._guests, self._memory)
+            ),
+            _LEAVES: self._leaving.said,
+            _TEAMS: self._ranks.hosted(),
+        }
         for recipe in self._said_clocks - hosts.keys():
             values[_CLOCK + recipe] = b""
-            self._guests.forget(recipe)
+            if not self._leaving.begun:
+                self._guests.forget(recipe)
         for recipe, host in hosts.items():
             values[_CLOCK + recipe] = self._clocks.of(host)
         self._said_clocks = set(hosts)
@@ -317,57 +350,20 @@ class Neighbors:
 
     # Figures.
 
-    def _own_traffic(self) -> bytes:
-        counts = self._fetching.counts
-        said = {
-            "prepared": counts.prepared,
-            "fetched": counts.rows,
-            "fetched_bytes": counts.bytes,
-            "sent": self._guests.sent_rows,
-            "sent_bytes": self._guests.sent_bytes,
-        }
-        return msgspec.msgpack.encode(said)
-
-    def statistics(self) -> ClusterStatistics:
-        """Return who is there, and what went between nodes."""
-        counts = self._fetching.counts
-        peers = [
-            PeerStatistics(
-                name=node.name,
-                host=node.host,
-                port=node.port,
-                cores=node.cores,
-                here=node.name == self.node.name,
-                linked=(link := self._links.get(node.name)) is not None and link.is_up,
-                recipes=len(self._able.get(node.name, ())),
-                **self._traffic_of(node.name),
-            )
-            for node in self._members.nodes
-        ]
-        return ClusterStatistics(
-            name=self.node.name,
-            leader=self._members.leader,
+    def statistics(self, memory: CacheStatistics) -> ClusterStatistics:
+        """Return who is there, and what went between nodes; others hear of our memory."""
+        self._memory = memory
+        return traffic.statistics(
+            self.node,
+            self._where.members,
+            counts=self._fetching.counts,
+            guests=self._guests,
+            memory=memory,
             leader_reached=self.company is not None and self.company.reached,
-            version=self._members.version,
-            nodes=tuple(peers),
-            prepared=counts.prepared,
-            fetched=counts.rows,
-            fetched_bytes=counts.bytes,
-            sent=self._guests.sent_rows,
-            sent_bytes=self._guests.sent_bytes,
-            not_sent=counts.not_sent,
-            lost=counts.lost,
-            compared=counts.compared,
-            too_dear=counts.too_dear,
+            told=self._traffic,
+            linked=lambda name: self._link_up(name) is not None,
+            recipes=lambda name: len(self._where.able.get(name, ())),
         )
-
-    def _traffic_of(self, name: str) -> dict[str, int]:
-        if name == self.node.name:
-            said = _decoded(self._own_traffic(), dict[str, int])
-        else:
-            said = self._traffic.get(name, {})
-        names = ("prepared", "fetched", "fetched_bytes", "sent", "sent_bytes")
-        return {name: said.get(name, 0) for name in names}
 
 
 async def joined(

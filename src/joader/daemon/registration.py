@@ -18,6 +18,7 @@ from joader.daemon.log_format import event as log_event
 from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.engine.pieces import Pieces
+from joader.engine.recipes import MOST_KEPT
 from joader.errors import BadMessage
 from joader.messages import (
     Compare,
@@ -51,6 +52,8 @@ class Registration:
         self.sessions: dict[int, Session] = {}  # by job
         self.pieces = Pieces()
         self.past = ReadStatistics()  # of jobs that have left
+        # The latest recipes of which other nodes may take what is here, as they are called there.
+        self.hosted: dict[str, Register] = {}
         self._engine = engine
         self._pool = pool
         self._tell = tell
@@ -87,6 +90,8 @@ class Registration:
             self.remove(job)  # it never joined
             self._leave_pieces(session)
             raise
+        if session.everywhere:
+            self._note_hosted(session)
         if session.everywhere or session.relay is not None:
             self.on_join(session.everywhere)
         session.send(Registered(job, self._engine.life))
@@ -161,7 +166,17 @@ class Registration:
             )
             session.send(Differs(row))
 
-    # What the workers here can prepare for other nodes.
+    # What the workers here can prepare for other nodes, and what is here for them.
+
+    def _note_hosted(self, session: Session) -> None:
+        """Remember a recipe that others may take over when this node leaves the cluster."""
+        assert session.register is not None
+        if session.register.pieces or session.fresh:
+            return
+        self.hosted.pop(session.everywhere, None)
+        self.hosted[session.everywhere] = session.register
+        if len(self.hosted) > MOST_KEPT:
+            del self.hosted[next(iter(self.hosted))]
 
     def hosts(self) -> dict[str, Session]:
         """Return recipes as they are called on any machine, each with a job that brings workers."""
@@ -205,6 +220,14 @@ class Registration:
         recipe = self.sessions[order.job].recipe
         code, row = self.pieces.locate(order.recipe, order.row, recipe) or ("", 0)
         return replace(order, row=row) if code == recipe else None
+
+    def compare(self, order: Compare, layout_of: Callable[[int], bytes]) -> None:
+        """Have a job's workers compare a row with what others have prepared."""
+        own = self.for_its_job(order)
+        if own is None:  # its dataset does not have this piece, so there is nothing to compare
+            self._tell(Compared(order.job, order.sample))
+        else:
+            self._pool.compare(replace(own, layout=layout_of(order.sample)))
 
     def _numbered(self, session: Session, message: Register) -> Join:
         """Return what the job reads as rows of its recipe, which may be others' too."""

@@ -16,6 +16,7 @@ from joader.cache import Cache, ExpectedUse, MakePolicy
 from joader.engine.checks import check_join, check_want
 from joader.engine.deliveries import Deliveries
 from joader.engine.forecast import Forecast
+from joader.engine.inheritance import Inheritance
 from joader.engine.inspection import Inspection
 from joader.engine.last_resort import LastResort
 from joader.engine.limits import Limits
@@ -88,6 +89,7 @@ class Engine:
         self._teams = Teams()
         self._deliveries = Deliveries(self._stock, self._supply, self._teams)
         self._inspection = Inspection(self._stock)
+        self.inheritance = Inheritance(self._stock, self._recipes)
         self._last_resort = LastResort(self._supply, self._stock, self._room, self._preparations)
         self._planner = Planner(self._cache)
         self._forecast = Forecast()
