@@ -205,7 +205,7 @@ class Engine:
         if event.job in self._readers:
             raise JobExists(f"job {event.job} has joined already")
         check_join(event, self._limits, self._cache)
-        rows = JobRows(event.rows, event.row_limit)
+        rows = self._teams.rows_of(event) or JobRows(event.rows, event.row_limit)
         recipe = self._recipes.open(event.recipe, event.row_limit, event.stream)
         self._joins += 1
         reads_for = event.reads_for or event.team or f"join {self._joins}"
@@ -217,7 +217,7 @@ class Engine:
                 rows=rows,
                 batch_size=batch_size,
                 limits=self._limits,
-                plan=Told(job, rows)
+                plan=Told(job, rows, needs=not event.team)
                 if told
                 else plan_of(event, job, rows, recipe.orders, reads_for),
                 terms=Terms.of(event, reads_for),

@@ -85,6 +85,7 @@ class Team:
     _planned: int = 0  # how many steps there are of it
     _furthest: int = 0  # how many the first rank has taken
     _filling: Array = field(default_factory=lambda: np.empty(0, np.int64))
+    _least: int | None = None  # how many steps all know; None: to be counted anew
     _courses: Courses | None = None  # of a team whose ranks are on several nodes
 
     @property
@@ -111,7 +112,7 @@ class Team:
         """Let a rank go; the others get what it had got, and no more."""
         del self.ranks[rank]
         self._begun.pop(rank, None)
-        part = self._parts.pop(rank, None)
+        part, self._least = self._parts.pop(rank, None), None
         if part is not None and self._together:
             self._left[rank] = part.taken
 
@@ -129,7 +130,7 @@ class Team:
         here = {other: one for other, one in reports.items() if one.epoch == event.epoch}
         here |= {other: one for other, one in begun.items() if one.epoch == event.epoch}
         together = self._met(rank, here) if len(here) == self.world_size else None
-        self._begun, self._reports = begun, reports
+        self._begun, self._reports, self._least = begun, reports, None
         self._parts.pop(rank, None)
         if goes_on:
             end, steps = event.taken + len(event.plan), dict(enumerate(event.plan, event.taken))
@@ -158,6 +159,7 @@ class Team:
         for other, begun in self._begun.items():
             if other != rank:
                 self._compare(event, other, begun, np.array_equal(begun.done, event.done))
+                break  # those before are equal
 
     def _compare(self, event: Begin, other: int, begun: Begin, same: bool) -> None:
         if begun.epoch != event.epoch or not same:
@@ -226,7 +228,7 @@ class Team:
         """Note that a rank knows so many steps."""
         part = self._parts.get(rank)
         if part is not None and part.known < count <= part.told:
-            part.known = count
+            part.known, self._least = count, None
 
     def lacks(self, rank: int) -> int | None:
         """Return the rank that has gone without the step that this one wants now, if any."""
@@ -248,7 +250,9 @@ class Team:
         return number, step, slice(rank * share, (rank + 1) * share)
 
     def _all_know(self, number: int) -> bool:
-        return self._together and all(part.known > number for part in self._parts.values())
+        if self._least is None:  # once for all ranks that want a step
+            self._least = min((part.known for part in self._parts.values()), default=0)
+        return self._together and self._least > number
 
     def announce(self) -> Iterable[tuple[Reader, int, list[Step]]]:
         """Plan a few steps ahead; return what each rank is to be told, and the first's number."""

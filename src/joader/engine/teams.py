@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from joader.engine.reader import Reader
+from joader.engine.recipe_rows import JobRows
 from joader.engine.team import Team, without
 from joader.errors import BadArgument
 from joader.messages import Announce, Grant, Instruction, Job, Join, Steps
@@ -40,6 +41,11 @@ class Teams:
     def lead_of(self, job: Job) -> Job:
         """Return the lead of a job's team."""
         return self._place[job][0].lead.job
+
+    def rows_of(self, event: Join) -> JobRows | None:
+        """Return the rows of a remote rank: those of its team, once for all, as the host says."""
+        team = self._teams.get(event.team)
+        return team.lead.rows if team is not None and event.remote else None
 
     def join(self, event: Join, reader: Reader, make_lead: Callable[[Job], Reader]) -> None:
         """Let a rank into the team it names; the first makes the team."""
