@@ -48,6 +48,7 @@ def test_a_daemon_goes_up_says_how_it_is_and_goes_down(joader) -> None:  # type:
     assert set(shown) == {
         *("version", "running", "pid", "socket", "started_by", "cgroup", "time", "uptime_s"),
         *("cores", "delivered_per_s", "prepared_per_s", "cpu_cores", "flow", "cluster"),
+        *("queued", "tiers"),
         *figures,
     }
     assert "32.0 MiB" in joader("status").stdout

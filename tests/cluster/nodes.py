@@ -83,7 +83,7 @@ loader = joader.DataLoader(
     transform=doubled if own else None, timeout=60,
 )
 print(json.dumps("ready"), flush=True)
-while not os.path.exists("go"):
+while not os.path.exists(OPTIONS.get("go", "go")):
     time.sleep(0.01)
 longest, had = 0.0, set()
 for epoch in range(OPTIONS.get("epochs", 1)):
@@ -237,10 +237,10 @@ class Nodes:
         self.jobs.append(job)
         return job
 
-    def go(self, *jobs: NodeJob) -> None:
+    def go(self, *jobs: NodeJob, word: str = "go") -> None:
         for job in jobs:
             job.ready()
-        (self.folder / "go").touch()
+        (self.folder / word).touch()
 
     def prepared(self) -> Counter[int]:
         path = self.folder / "prepared"
@@ -293,8 +293,9 @@ class Nodes:
         for daemon in self.daemons.values():
             daemon.send_signal(signal.SIGTERM)
         for name, daemon in self.daemons.items():
+            code = daemon.wait(20)
             # One that was started anew may have met another of its name, or no leader.
-            assert daemon.wait(20) == 0 or name in self._uncertain, self.log(name)
+            assert code == 0 or name in self._uncertain, f"{name}: {code}\n{self.log(name)}"
         wait_until(lambda: not processes_with(f"{self.folder}/", environment=True))
         for name in {path.name.removeprefix("run-") for path in self.folder.glob("run-*")}:
             assert "Traceback" not in self.log(name), self.log(name)

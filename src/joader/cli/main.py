@@ -233,7 +233,7 @@ def _add_json(command: argparse.ArgumentParser) -> None:
 
 
 def _up(options: argparse.Namespace) -> int:
-    from joader.cli.node import Up, up
+    from joader.cli.up import Up, up
 
     return up(
         Up(

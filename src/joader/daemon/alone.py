@@ -1,9 +1,9 @@
 """A daemon in no cluster: where others ask their neighbors, it does everything itself."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from joader.messages import Event, Place, Prepare
-from joader.statistics import ClusterStatistics
+from joader.statistics import CacheStatistics, ClusterStatistics
 
 
 class Alone:
@@ -11,6 +11,10 @@ class Alone:
 
     async def leave(self) -> None:
         """Do nothing."""
+
+    def hand_over(self, done: Callable[[], None]) -> None:
+        """Hand over nothing."""
+        done()
 
     def take(self, order: Prepare, code: str) -> Prepare | None:
         """Return all of it."""
@@ -33,6 +37,6 @@ class Alone:
         """Say nothing."""
         return ""
 
-    def statistics(self) -> ClusterStatistics | None:
+    def statistics(self, memory: CacheStatistics) -> ClusterStatistics | None:
         """Return that there is none."""
         return None

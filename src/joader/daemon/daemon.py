@@ -105,7 +105,13 @@ class Daemon:
         self.registration = Registration(self.engine, self.pool, self._tell)
         self.neighbors: Alone | Neighbors = Alone()
         self._meetings = asyncio.Lock()
-        self.draining = Drain(self.engine, self.pool, self.sessions, self.stop)
+        self.draining = Drain(
+            self.engine,
+            self.pool,
+            self.sessions,
+            self.stop,
+            lambda done: self.neighbors.hand_over(done),
+        )
         self.reception = Reception(
             self.arena,
             self.pool,
@@ -374,13 +380,14 @@ class Daemon:
         return self.history.seen(now, self._counted(self.pool.statistics()))
 
     def _counted(self, pool: PoolStatistics) -> NodeStatistics:
+        counted = self.engine.statistics()
         return reports.node(
-            self.engine.statistics(),
+            counted,
             pool,
             self.sessions.values(),
             past=self.registration.past,
             config=self.config,
-            cluster=self.neighbors.statistics(),
+            cluster=self.neighbors.statistics(counted.memory),
         )
 
     def _note_moment(self) -> None:

@@ -78,7 +78,7 @@ def test_top_in_a_terminal_at_80_and_200_columns_with_keys(busy: Node) -> None:
         wait_until(lambda: "delta" in narrow.screen())
         assert all(name in narrow.screen() for name in ("alpha", "beta", "gamma", "delta"))
         assert "shares with" in narrow.screen()
-        wait_until(lambda: "SHARES WITH" in wide.screen() and "TIME SAVED" in wide.screen())
+        wait_until(lambda: "SHARES WITH" in wide.screen() and "CPU SAVED" in wide.screen())
         narrow.type("Down")
         wait_until(lambda: "▸   2" in narrow.screen())
         narrow.type("Enter")
