@@ -31,7 +31,7 @@ from joader.engine import Engine
 from joader.messages import Event, Failed, Hear, LastCopies, Lost, Place, Prepare, Prepared
 from joader.messages.nodes import Ask, Knock, Members, Node
 from joader.schedule.nodes import placement
-from joader.statistics import CacheStatistics, ClusterStatistics, PeerStatistics
+from joader.statistics import CacheStatistics, ClusterStatistics, PeerStatistics, of_all_nodes
 
 log = logging.getLogger("joader.cluster")
 
@@ -44,7 +44,7 @@ AGAIN_S = 1.0
 _ABLE, _CLOCK, _TRAFFIC = "able", "clock ", "traffic"
 # What a node says of itself, for `PeerStatistics`.
 _SAID = (
-    *("prepared", "fetched", "fetched_bytes", "sent", "sent_bytes"),
+    *("delivered", "prepared", "fetched", "fetched_bytes", "sent", "sent_bytes"),
     *("used_bytes", "budget_bytes"),
 )
 _Clocks = tuple[int, tuple[tuple[int, int, int, int], ...]]
@@ -77,6 +77,7 @@ class Neighbors:
         self._able: dict[str, frozenset[str]] = {}  # by node: recipes that it can prepare
         self._clocks: dict[str, dict[str, _Clocks]] = {}  # by recipe and node
         self._memory = CacheStatistics()
+        self.delivered = 0  # samples, to jobs of this node; others hear of it
         self._traffic: dict[str, dict[str, int]] = {}  # by node: what it says of itself
         self._heard: dict[str, object] = {}  # by recipe: what the engine was told last
         self._said_clocks: set[str] = set()  # recipes whose clocks others have heard of
@@ -307,6 +308,7 @@ class Neighbors:
     def _own_traffic(self) -> bytes:
         counts = self._fetching.counts
         said = {
+            "delivered": self.delivered,
             "prepared": counts.prepared,
             "fetched": counts.rows,
             "fetched_bytes": counts.bytes,
@@ -349,6 +351,7 @@ class Neighbors:
             lost=counts.lost,
             compared=counts.compared,
             too_dear=counts.too_dear,
+            totals=of_all_nodes(peers),
         )
 
     def _traffic_of(self, name: str) -> dict[str, int]:
