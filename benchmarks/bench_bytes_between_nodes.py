@@ -3,7 +3,8 @@
     python benchmarks/bench_bytes_between_nodes.py [--seconds 2] [--rounds 3]
 
 Two processes, each with an arena; the second gets samples in parcels of 32 and writes each to its
-slot. *joader*: the link that daemons use (cluster/byte_link.py), four parcels on their way.
+slot. *joader*: the link that daemons use (cluster/byte_link.py), four parcels on their way; *TLS*:
+the same with JOADER_CLUSTER_TLS=1.
 *Flight*: Arrow Flight's do_get of the same parcels, as many on their way, one column of binaries,
 each copied to its slot. *sendfile*: a bare loop over one socket, nothing asked and nothing checked.
 Round by round, in turn; the figures are medians.
@@ -103,6 +104,22 @@ def fetch_joader(port: int, size: int, seconds: float) -> tuple[float, int]:
     return asyncio.run(main())
 
 
+# Ours, in TLS.
+
+
+def serve_tls(port: "multiprocessing.queues.Queue[int]", size: int) -> None:
+    os.environ["JOADER_CLUSTER_TLS"] = "1"
+    serve_joader(port, size)
+
+
+def fetch_tls(port: int, size: int, seconds: float) -> tuple[float, int]:
+    os.environ["JOADER_CLUSTER_TLS"] = "1"
+    try:
+        return fetch_joader(port, size, seconds)
+    finally:
+        del os.environ["JOADER_CLUSTER_TLS"]
+
+
 # Arrow Flight.
 
 
@@ -193,6 +210,7 @@ def fetch_sendfile(port: int, size: int, seconds: float) -> tuple[float, int]:
 
 WAYS: dict[str, tuple[Callable[..., None], Callable[..., tuple[float, int]]]] = {
     "joader": (serve_joader, fetch_joader),
+    "TLS": (serve_tls, fetch_tls),
     "Flight": (serve_flight, fetch_flight),
     "sendfile": (serve_sendfile, fetch_sendfile),
 }

@@ -18,6 +18,7 @@ from typing import Any
 from joader.daemon.lifecycle import connected
 from tests.processes.conftest import processes_with
 from tests.processes.jobs import wait_until
+from tests.warm import process as warm
 
 KEY = "a key for tests of clusters"
 # Rows are random bytes by their number: a job checks all bytes that it gets.
@@ -82,7 +83,7 @@ loader = joader.DataLoader(
     transform=doubled if own else None, timeout=60,
 )
 print(json.dumps("ready"), flush=True)
-while not os.path.exists("go"):
+while not os.path.exists(OPTIONS.get("go", "go")):
     time.sleep(0.01)
 longest, had = 0.0, set()
 for epoch in range(OPTIONS.get("epochs", 1)):
@@ -114,7 +115,7 @@ class NodeJob:
     """A training script on a node."""
 
     def __init__(self, command: list[str], folder: Path, environment: dict[str, str]) -> None:
-        self.process = subprocess.Popen(
+        self.process = warm.Process(
             command,
             cwd=folder,
             env=environment,
@@ -165,7 +166,7 @@ class Nodes:
             if self.apart and name not in self._networks:
                 self._plug_in(name)
             with (run / "daemon.log").open("ab") as log:
-                self.daemons[name] = subprocess.Popen(
+                self.daemons[name] = warm.Process(
                     [
                         *self._inside(name),
                         *(sys.executable, "-m", "joader.daemon.main"),
@@ -215,7 +216,7 @@ class Nodes:
         }
 
     def status(self, name: str) -> dict[str, Any]:
-        shown = subprocess.run(
+        shown = warm.run(
             [sys.executable, "-m", "joader", "status", "--json"],
             env=self.environment(name),
             capture_output=True,
@@ -236,10 +237,10 @@ class Nodes:
         self.jobs.append(job)
         return job
 
-    def go(self, *jobs: NodeJob) -> None:
+    def go(self, *jobs: NodeJob, word: str = "go") -> None:
         for job in jobs:
             job.ready()
-        (self.folder / "go").touch()
+        (self.folder / word).touch()
 
     def prepared(self) -> Counter[int]:
         path = self.folder / "prepared"
@@ -292,8 +293,9 @@ class Nodes:
         for daemon in self.daemons.values():
             daemon.send_signal(signal.SIGTERM)
         for name, daemon in self.daemons.items():
+            code = daemon.wait(20)
             # One that was started anew may have met another of its name, or no leader.
-            assert daemon.wait(20) == 0 or name in self._uncertain, self.log(name)
+            assert code == 0 or name in self._uncertain, f"{name}: {code}\n{self.log(name)}"
         wait_until(lambda: not processes_with(f"{self.folder}/", environment=True))
         for name in {path.name.removeprefix("run-") for path in self.folder.glob("run-*")}:
             assert "Traceback" not in self.log(name), self.log(name)

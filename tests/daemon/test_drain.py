@@ -24,6 +24,7 @@ class Session:
 
     def __init__(self, house: "House", job: int, owed: int) -> None:
         self.house, self.job, self.owed = house, job, owed
+        self.elsewhere = False
 
     def end(self) -> None:
         self.house.ended.append((self.job, self.house.stop.is_set()))
@@ -41,13 +42,21 @@ class House:
         self.ended: list[tuple[int, bool]] = []  # jobs, and whether the daemon had stopped
         self.door: Any = Door()
         as_any: Any = self
-        self.drain = Drain(as_any, as_any, self.sessions, self.stop)
+        self.handed_over: list[Callable[[], None]] = []
+        self.drain = Drain(as_any, as_any, self.sessions, self.stop, self.hand_over)
+        self.in_cluster = False
 
     def job(self, job: int, owed: int = 0, holds: bool = False, workers: bool = True) -> Session:
         session = self.sessions[job] = Session(self, job, owed)
         self.holding |= {job} if holds else set()
         self.with_workers |= {job} if workers else set()
         return session
+
+    def hand_over(self, done: Callable[[], None]) -> None:
+        if self.in_cluster:
+            self.handed_over.append(done)
+        else:
+            done()
 
     # Engine and pool.
 
@@ -121,6 +130,31 @@ def test_a_client_without_a_job_does_not_end() -> None:
         session.job = None
         house.drain.end_if_done(session)
         assert house.ended == []
+
+    in_a_loop(test)
+
+
+def test_it_stays_until_others_have_what_only_it_has() -> None:
+    def test(house: House) -> None:
+        house.in_cluster = True
+        house.job(1)
+        house.job(2).elsewhere = True  # a node that fetches from here
+        house.drain.begin(house.door)
+        house.drain.stop_if_empty()
+        assert [job for job, _ in house.ended] == [1]
+        assert not house.stop.is_set()
+        house.handed_over[0]()
+        assert [job for job, _ in house.ended] == [1, 2]
+        assert house.stop.is_set()
+
+    in_a_loop(test)
+
+
+def test_a_node_that_fetches_is_not_waited_for_once_all_is_handed_over() -> None:
+    def test(house: House) -> None:
+        house.job(1, holds=True).elsewhere = True
+        house.drain.begin(house.door)
+        assert house.stop.is_set()
 
     in_a_loop(test)
 

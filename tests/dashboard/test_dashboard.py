@@ -18,6 +18,7 @@ from joader.statistics import run_from_json
 from tests.dashboard.conftest import READ, Served
 from tests.processes.conftest import Node, alive
 from tests.processes.jobs import wait_until
+from tests.warm import process as warm
 
 PATHS = ("/", "/events", "/metrics", "/summary.json", "/summary.html", "/nothing", "//x/../")
 
@@ -195,7 +196,7 @@ def test_thousands_of_answers_leave_the_memory_of_daemon_and_dashboard_as_it_was
 
 
 def test_a_second_dashboard_leaves_the_place_to_the_first(served: Served) -> None:
-    again = subprocess.run(
+    again = warm.run(
         [sys.executable, "-m", "joader.dashboard.main", f"--socket={served.node.socket}"],
         env={**os.environ, "JOADER_RUNTIME": str(served.node.run)},
         timeout=20,
@@ -223,7 +224,7 @@ def test_it_ends_when_nobody_looks(tmp_path: Path) -> None:
 
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "joader.cli.main", *words],
         env={**os.environ, "JOADER_RUNTIME": str(folder), "DISPLAY": ""},
         capture_output=True,

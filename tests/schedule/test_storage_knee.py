@@ -111,3 +111,26 @@ def test_rows_of_very_different_lengths_are_not_taken_for_a_change() -> None:
     paper = Paper(lambda number, now: draw.lognormvariate(-4.2, 0.7), StorageKnee())
     paper.run(5.0, lent=16)
     assert paper.run(60.0, lent=16) > 0.93 * 16 / (exp(-4.2 + 0.7**2 / 2))
+
+
+def looked_at(knee: StorageKnee, could: range, in_flight: float) -> None:
+    """Let windows pass in which so many rows were in flight, as seldom as that is."""
+    now = 0.0
+    for row_s in (0.01, 0.5):
+        knee.waits(row_s)
+    for _ in range(40):
+        knee.pass_time(1, now)
+        knee.done(8)
+        knee.pass_time(0, now + in_flight)
+        now += 1.0
+        if knee.pass_time(0, now):
+            knee.measure(could, starved=True, now=now)
+    assert knee.limit >= 1
+
+
+def test_hardly_anything_in_flight_is_one_row() -> None:
+    looked_at(StorageKnee(), range(1, 9), in_flight=0.1)
+
+
+def test_a_storage_whose_workers_have_ended_is_not_looked_at() -> None:
+    looked_at(StorageKnee(16), range(1), in_flight=0.1)

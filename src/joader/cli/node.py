@@ -37,8 +37,11 @@ def down(force: bool) -> int:
         watcher.close()
         read = f"{counted(len(jobs), 'job')} {'reads' if len(jobs) == 1 else 'read'}"
         raise BadArgument(f"{read}: {names}; end them first, or use --force")
-    with _ending(watcher.daemon_pid):
-        watcher.stop()
+    with _ending(watcher.daemon_pid) as process:
+        if force:
+            watcher.stop()
+        else:  # in good order: in a cluster others take over what only this node has
+            signal.pidfd_send_signal(process, signal.SIGTERM)
         watcher.close()
     write("joader: the daemon has ended\n", sys.stdout)
     return 0

@@ -20,7 +20,7 @@ from joader.cluster.leader import SILENT_S
 from joader.errors import JoaderError
 from joader.memory import Arena
 from joader.messages import Array, from_bytes
-from joader.messages.nodes import Ask, Node, Parcel
+from joader.messages.nodes import Ask, Enough, Node, Parcel
 from joader.wire import frame
 
 _MOST_HEADER_BYTES = 1 << 24
@@ -85,13 +85,17 @@ class ByteLink:
         """Show that we are here."""
         self._send(Ask(0, "", from_bytes(bytes, b"")))
 
+    def enough(self) -> None:
+        """Let the other node go: nothing more is asked of it."""
+        self._send(Enough())
+
     def close(self) -> None:
         """End the connection; `on_end` follows when nothing is written any more."""
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
-    def _send(self, message: Ask) -> None:
+    def _send(self, message: Ask | Enough) -> None:
         # A few hundred bytes: they fit the socket's buffer, or nobody reads at the other end.
         if self._socket is not None:
             try:

@@ -17,9 +17,10 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from joader.cluster.leader import BEAT_S, SILENT_S
+from joader.cluster.tls import wire_of
 from joader.errors import BadMessage, ConnectionLost
 from joader.memory import Arena
-from joader.messages.nodes import Ask, Knock, Node, Parcel
+from joader.messages.nodes import Ask, Enough, Knock, Node, Parcel
 from joader.wire import Channel, frame
 
 # Buffers of one call; the kernel takes 1,024.
@@ -45,7 +46,7 @@ class ByteServer:
         sock: socket.socket,
         knock: Knock,
         arena: Arena,
-        on_ask: Callable[["ByteServer", Ask], None],
+        on_ask: Callable[["ByteServer", Ask | Enough], None],
         on_end: Callable[["ByteServer"], None],
     ) -> None:
         """Serve until the connection ends, and say so in the running loop."""
@@ -75,13 +76,13 @@ class ByteServer:
         self._loads.put(None)
 
     def _read(self) -> None:
-        channel: Channel[Ask] = Channel(self._socket, Ask)
+        channel: Channel[Ask | Enough] = Channel(self._socket, Ask | Enough)
         try:
             while not self._closed:
                 if not channel.comes(SILENT_S):
                     break  # it beats: nothing for so long means that it is gone
                 for ask in channel.receive_ready(lambda _: True):
-                    if ask.number:
+                    if isinstance(ask, Enough) or ask.number:
                         self._loop.call_soon_threadsafe(self._on_ask, self, ask)
         except (ConnectionLost, BadMessage, RuntimeError):  # gone; RuntimeError: so is the loop
             pass
@@ -121,7 +122,7 @@ def delivery_rate(sock: socket.socket) -> float:
 
     Not by how long a send takes: what fits the socket's buffer is sent at once, over any link.
     """
-    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
+    info = wire_of(sock).getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
     if len(info) < _INFO_BYTES:
         return 0.0  # a kernel before 4.9
     acked, rate = (struct.unpack_from("=Q", info, at)[0] for at in (_ACKED_AT, _RATE_AT))

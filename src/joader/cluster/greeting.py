@@ -1,20 +1,24 @@
 """The first words between two nodes, on a blocking socket: versions, then the key, both ways.
 
 Who was asked proves first that it has the key, so a node never tells its own proof to a stranger
-that has guessed an address. Everything said so far is part of each proof. After that the connection
-is trusted: it is neither encrypted nor signed (docs/cluster.md says what that means).
+that has guessed an address. Everything said so far is part of each proof, and so is the certificate
+that was shown if the connection is in TLS (tls.py). Without TLS it is neither encrypted nor signed
+after that (docs/cluster.md says what that means).
 """
 
 import secrets
 import socket
+import ssl
 import sys
 import time
+from collections.abc import Callable
 from hmac import compare_digest
 from typing import Any, TypeVar
 
 import msgspec
 
 from joader.cluster.key import proof
+from joader.cluster.tls import shown_by, tls_asked_for, tunnel
 from joader.errors import BadMessage, ConnectionLost, NoDaemon, Refusal
 from joader.messages import Refuse
 from joader.messages.nodes import Challenge, Granted, Knock, Node, Proof
@@ -23,7 +27,7 @@ from joader.wire import Stream, frame
 
 T = TypeVar("T")
 
-CLUSTER_PROTOCOL = 1
+CLUSTER_PROTOCOL = 2
 # How long each of the first words may take; a wrong address or key is told within 10 s.
 GREETING_S = 3.0
 _MOST_BYTES = 1 << 16
@@ -35,6 +39,7 @@ def knock(
 ) -> socket.socket:
     """Return a socket to another node that has let us in; a JoaderError says why not."""
     where = f"{address[0]}:{address[1]}"
+    tls = tls_asked_for()
     try:
         sock = socket.create_connection(
             address, GREETING_S, source_address=(source, 0) if source else None
@@ -42,10 +47,12 @@ def knock(
     except OSError as error:
         raise NoDaemon(f"cannot reach a node at {where}: {error}") from error
     try:
-        _come_in(sock, key, node, purpose, where)
-        sock.settimeout(None)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return sock
+        shown = b""
+        if tls is not None:
+            sock = _in_tls(tls.asks, sock, where)
+            shown = shown_by(sock)
+        _come_in(sock, key, node, purpose, where=where, shown=shown)
+        return ready(sock)
     except TimeoutError as error:
         sock.close()
         raise NoDaemon(
@@ -57,33 +64,60 @@ def knock(
         raise
 
 
-def _come_in(sock: socket.socket, key: bytes, node: Node, purpose: str, where: str) -> None:
+def _in_tls(
+    begin: Callable[[socket.socket], ssl.SSLSocket], sock: socket.socket, where: str
+) -> ssl.SSLSocket:
+    try:
+        return begin(sock)
+    except TimeoutError:
+        raise
+    except OSError as error:
+        raise NoDaemon(
+            f"{where} does not speak TLS ({error}); set JOADER_CLUSTER_TLS on all nodes or on none"
+        ) from error
+
+
+def ready(sock: socket.socket) -> socket.socket:
+    """Return a socket for what follows the greeting on this one."""
+    sock.settimeout(None)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return tunnel(sock) if isinstance(sock, ssl.SSLSocket) else sock
+
+
+def _come_in(
+    sock: socket.socket, key: bytes, node: Node, purpose: str, *, where: str, shown: bytes
+) -> None:
     nonce = secrets.token_bytes(32)
     said = Knock(__version__, PYTHON, CLUSTER_PROTOCOL, purpose, node, nonce)
     sock.sendall(frame(said))
     try:
         challenge = _expect(sock, Challenge)
-    except (BadMessage, ConnectionLost) as error:
-        raise NoDaemon(f"{where} does not speak as a joader daemon does: {error}") from error
+    except (BadMessage, ConnectionLost, ConnectionError) as error:
+        hint = "" if shown else "; or it speaks TLS, and JOADER_CLUSTER_TLS is not set here"
+        raise NoDaemon(f"{where} does not speak as a joader daemon does: {error}{hint}") from error
     words = msgspec.msgpack.encode(said)
-    if not compare_digest(challenge.proof, proof(key, b"asked", words, challenge.nonce)):
+    if not compare_digest(challenge.proof, proof(key, b"asked", words, challenge.nonce, shown)):
         raise Refusal(
             f"the node at {where} has another cluster key; all nodes need the same "
             "JOADER_CLUSTER_KEY, or the same key file"
+            + ("; or somebody stands between and shows a certificate of its own" if shown else "")
         )
-    sock.sendall(frame(Proof(proof(key, b"asks", words, challenge.nonce))))
+    sock.sendall(frame(Proof(proof(key, b"asks", words, challenge.nonce, shown))))
     _expect(sock, Granted)
 
 
-def let_in(sock: socket.socket, key: bytes) -> Knock:
-    """Return who knocks, if it has the key and speaks as we do; else refuse it and raise."""
+def let_in(sock: socket.socket, key: bytes, shown: bytes = b"") -> Knock:
+    """Return who knocks, if it has the key and speaks as we do; else refuse it and raise.
+
+    `shown`: the digest of the certificate that we have shown.
+    """
     said = _expect(sock, Knock)
     try:
         _check_versions(said)
         nonce = secrets.token_bytes(32)
         words = msgspec.msgpack.encode(said)
-        sock.sendall(frame(Challenge(nonce, proof(key, b"asked", words, nonce))))
-        if not compare_digest(_expect(sock, Proof).proof, proof(key, b"asks", words, nonce)):
+        sock.sendall(frame(Challenge(nonce, proof(key, b"asked", words, nonce, shown))))
+        if not compare_digest(_expect(sock, Proof).proof, proof(key, b"asks", words, nonce, shown)):
             raise Refusal("who knocked has another cluster key")
     except Refusal as error:
         sock.sendall(frame(Refuse(str(error))))
@@ -91,10 +125,10 @@ def let_in(sock: socket.socket, key: bytes) -> Knock:
     return said
 
 
-def grant(sock: socket.socket) -> None:
-    """Say that who knocked is in, and make the socket ready for what follows."""
+def grant(sock: socket.socket) -> socket.socket:
+    """Say that who knocked is in, and return a socket for what follows."""
     sock.sendall(frame(Granted()))
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return ready(sock)
 
 
 def _check_versions(said: Knock) -> None:

@@ -7,10 +7,12 @@ Who is in is handed to the loop, as a blocking socket. At most MOST_GREETINGS ar
 import asyncio
 import logging
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 
-from joader.cluster.greeting import grant, let_in
+from joader.cluster.greeting import GREETING_S, grant, let_in
+from joader.cluster.tls import tls_asked_for
 from joader.errors import JoaderError
 from joader.messages.nodes import Knock
 
@@ -63,12 +65,18 @@ class Listener:
 
     def _greet(self, sock: socket.socket) -> None:
         try:
-            knock = let_in(sock, self._key)
-            grant(sock)
-            sock.settimeout(None)
+            tls = tls_asked_for()
+            if tls is not None:
+                sock.settimeout(GREETING_S)
+                sock = tls.asked(sock)
+            knock = let_in(sock, self._key, tls.digest if tls else b"")
+            sock = grant(sock)
             self._loop.call_soon_threadsafe(self._on_guest, sock, knock)
         except JoaderError as error:
             log.warning("somebody was not let in: %s", error)
+            sock.close()
+        except ssl.SSLError as error:
+            log.warning("somebody was not let in: no TLS (%s); is it set on all nodes?", error)
             sock.close()
         except (OSError, RuntimeError):  # gone, or the loop has ended
             sock.close()

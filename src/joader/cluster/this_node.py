@@ -7,6 +7,7 @@ from joader.cluster.interface import interface_address
 from joader.cluster.key import key as cluster_key
 from joader.cluster.leader_address import Address
 from joader.cluster.listener import listening
+from joader.cluster.tls import tls_asked_for
 from joader.errors import BadArgument, NoDaemon
 from joader.messages.nodes import Node
 
@@ -26,6 +27,7 @@ def own_host(leader: Address) -> str:
 
 def this_node(address: Address, cores: int) -> tuple[Node, socket.socket]:
     """Return what this machine is called in a cluster, and a socket where others get bytes."""
+    tls_asked_for()  # what is wrong with it is told now, not to whoever knocks
     host = own_host(address.resolved())
     port = os.environ.get("JOADER_CLUSTER_PORT", "0")
     if not port.isdecimal() or int(port) > 65535:

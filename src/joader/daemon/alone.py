@@ -1,6 +1,6 @@
 """A daemon in no cluster: where others ask their neighbors, it does everything itself."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from joader.messages import Event, Place, Prepare
 from joader.statistics import CacheStatistics, ClusterStatistics
@@ -11,6 +11,10 @@ class Alone:
 
     async def leave(self) -> None:
         """Do nothing."""
+
+    def hand_over(self, done: Callable[[], None]) -> None:
+        """Hand over nothing."""
+        done()
 
     def take(self, order: Prepare, code: str) -> Prepare | None:
         """Return all of it."""

@@ -105,7 +105,13 @@ class Daemon:
         self.registration = Registration(self.engine, self.pool, self._tell)
         self.neighbors: Alone | Neighbors = Alone()
         self._meetings = asyncio.Lock()
-        self.draining = Drain(self.engine, self.pool, self.sessions, self.stop)
+        self.draining = Drain(
+            self.engine,
+            self.pool,
+            self.sessions,
+            self.stop,
+            lambda done: self.neighbors.hand_over(done),
+        )
         self.reception = Reception(
             self.arena,
             self.pool,
@@ -376,9 +382,7 @@ class Daemon:
     def _counted(self, pool: PoolStatistics) -> NodeStatistics:
         counted = self.engine.statistics()
         told = reports.node(
-            counted,
-            pool,
-            self.sessions.values(),
+            *(counted, pool, self.sessions.values()),
             past=self.registration.past,
             config=self.config,
             cluster=self.neighbors.statistics(counted.memory),

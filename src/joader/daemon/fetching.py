@@ -50,6 +50,7 @@ class Fetched:
     lost: int = 0  # with their connection
     compared: int = 0
     too_dear: int = 0  # preparing them here takes less time
+    inherited: int = 0  # of those that came: from nodes that have left
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,8 @@ class Fetching:
     _outbox: dict[tuple[ByteLink, str, bool], list[_Wanted]] = field(default_factory=dict)
     # Samples that did not fit their slots, with their layouts, until they are placed.
     _apart: dict[int, tuple[bytearray, bytes]] = field(default_factory=dict)
-    _placed: list[tuple[int, int, int, bytes]] = field(default_factory=list)  # and not told yet
+    # Those that are, and not told yet: sample, offset, size, layout, and whether it is a copy.
+    _placed: list[tuple[int, int, int, bytes, bool]] = field(default_factory=list)
     _from: dict[int, str] = field(default_factory=dict)  # the node that a sample comes from
     # Of rows that are compared, by node, recipe and row: what the first of both sides says.
     _halves: dict[tuple[str, str, int], bytes] = field(default_factory=dict)
@@ -120,6 +122,7 @@ class Fetching:
     _code_of: dict[int, str] = field(default_factory=dict)  # of samples that workers here make
     _costs: dict[str, _Costs] = field(default_factory=dict)  # by code
     _rates: dict[str, _Rate] = field(default_factory=dict)  # by node
+    _leaving: set[str] = field(default_factory=set)  # nodes: what they send they will not keep
 
     # Orders in.
 
@@ -151,6 +154,22 @@ class Fetching:
         rest = order if len(here) == len(order.rows) else part_of(order, here)
         self.note_here(rest, code)
         return rest if here else None
+
+    def inherit(
+        self, order: Prepare, code: str, recipe: str, link: ByteLink | None
+    ) -> Prepare | None:
+        """Take what a node hands over, whatever it costs: soon nobody else has it.
+
+        What it can hand over no more is for the workers here.
+        """
+        if link is None:
+            self.note_here(order, code)
+            return order
+        self._leaving.add(link.node.name)
+        wanted = [_Wanted(order, place, code) for place in range(len(order.rows))]
+        self._outbox.setdefault((link, recipe, False), []).extend(wanted)
+        self._from.update(dict.fromkeys(order.samples, link.node.name))
+        return None
 
     def note_here(self, order: Prepare, code: str) -> None:
         """Remember what workers of this node are to do: how long it takes is of interest."""
@@ -221,17 +240,18 @@ class Fetching:
         if parcel.bytes_per_s:
             self._rates.setdefault(link.node.name, _Rate()).note(parcel.bytes_per_s)
         if ready:
-            self._came(ready)
+            self._came(ready, link.node.name not in self._leaving)
         self.counts.not_sent += len(back)
         self._do_here(back)
 
-    def _came(self, ready: list[tuple[_Wanted, int, bytes]]) -> None:
+    def _came(self, ready: list[tuple[_Wanted, int, bytes]], copied: bool) -> None:
         samples = tuple([one.sample for one, _, _ in ready])
         sizes = tuple([size for _, size, _ in ready])
         self.counts.rows += len(ready)
+        self.counts.inherited += 0 if copied else len(ready)
         self.counts.bytes += sum(sizes)
         layouts = tuple([layout for _, _, layout in ready])
-        self.tell(Prepared(samples, sizes, layouts, copied=True))
+        self.tell(Prepared(samples, sizes, layouts, copied=copied))
         for one, _, layout in ready:
             self._from.pop(one.sample, None)
             self.pool.brought(one.sample, one.order.offsets[one.place], layout)
@@ -280,18 +300,19 @@ class Fetching:
                 rest.append((sample, offset, size))
                 continue
             data, layout = self._apart.pop(sample)
-            self._from.pop(sample, None)
+            copied = self._from.pop(sample, "") not in self._leaving
             self.arena.slot(offset, len(data))[:] = np.frombuffer(data, np.uint8)
-            self._placed.append((sample, offset, max(1, len(data)), layout))
+            self._placed.append((sample, offset, max(1, len(data)), layout, copied))
         return Place(*zip(*rest, strict=True)) if rest else None
 
     def _tell_placed(self) -> None:
         # Not at once: own parts that were said in the same turn take these for not ready yet.
         placed, self._placed = self._placed, []
-        for sample, offset, size, layout in placed:
+        for sample, offset, size, layout, copied in placed:
             self.counts.rows += 1
+            self.counts.inherited += not copied
             self.counts.bytes += size
-            self.tell(Prepared((sample,), (size,), (layout,), copied=True))
+            self.tell(Prepared((sample,), (size,), (layout,), copied=copied))
             self.pool.brought(sample, offset, layout)
 
     def drop(self, samples: Iterable[int]) -> None:
@@ -366,6 +387,7 @@ class Fetching:
         """Forget what was compared with a node that has gone."""
         self.trust.forget(node)
         self._rates.pop(node, None)
+        self._leaving.discard(node)
         self._halves = {k: half for k, half in self._halves.items() if k[0] != node}
         here = self._compared_here.items()
         self._compared_here = {sample: key for sample, key in here if key[0] != node}

@@ -13,7 +13,7 @@ import asyncio
 import logging
 import secrets
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,6 +102,8 @@ class Guests:
         self._guests: dict[tuple[ByteServer, str], Guest] = {}  # by recipe, on any machine
         self._refused: dict[str, float] = {}  # recipes, and until when
         self.sent_rows = self.sent_bytes = 0
+        # Once this node leaves: recipes of which others take what is here, though no job reads.
+        self.left_behind: Mapping[str, Register] = {}
 
     def asked(self, server: ByteServer, ask: Ask) -> None:
         """Take in what a node asks for."""
@@ -197,9 +199,9 @@ class Guests:
         """Let a node join as a reader of a recipe that a job here reads; None if none does."""
         loop = asyncio.get_running_loop()
         host = self.registration.host_of(recipe)
-        if host is None or host.register is None or self._refused.get(recipe, 0.0) > loop.time():
+        message = host.register if host is not None else self.left_behind.get(recipe)
+        if message is None or self._refused.get(recipe, 0.0) > loop.time():
             return None
-        message = host.register
         guest = Guest(self._deliver, lambda one: self._refuse(one, recipe))
         rows = np.arange(message.join.row_limit, dtype=np.int64)
         join = Join(

@@ -11,7 +11,7 @@ way in (fetching.py) and out (guests.py), where rows live (schedule/nodes/placem
 import asyncio
 import logging
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -24,14 +24,17 @@ from joader.cluster.contract import Company
 from joader.cluster.leader_address import Address
 from joader.cluster.listener import Listener
 from joader.cluster.this_node import key_for, this_node
+from joader.daemon import traffic
 from joader.daemon.fetching import Fetching
 from joader.daemon.guests import Guest, Guests
+from joader.daemon.heirs import Heir, Heirs
+from joader.daemon.leaving import Leaving
 from joader.daemon.registration import Registration
 from joader.engine import Engine
 from joader.messages import Event, Failed, Hear, LastCopies, Lost, Place, Prepare, Prepared
-from joader.messages.nodes import Ask, Knock, Members, Node
+from joader.messages.nodes import Ask, Enough, Knock, Members, Node
 from joader.schedule.nodes import placement
-from joader.statistics import CacheStatistics, ClusterStatistics, PeerStatistics, of_all_nodes
+from joader.statistics import CacheStatistics, ClusterStatistics
 
 log = logging.getLogger("joader.cluster")
 
@@ -41,12 +44,7 @@ TICK_S = 0.1
 _FEW = 8
 # A node that cannot be reached is tried again after this.
 AGAIN_S = 1.0
-_ABLE, _CLOCK, _TRAFFIC = "able", "clock ", "traffic"
-# What a node says of itself, for `PeerStatistics`.
-_SAID = (
-    *("delivered", "prepared", "fetched", "fetched_bytes", "sent", "sent_bytes"),
-    *("used_bytes", "budget_bytes"),
-)
+_ABLE, _CLOCK, _TRAFFIC, _LEAVES = "able", "clock ", "traffic", "leaves"
 _Clocks = tuple[int, tuple[tuple[int, int, int, int], ...]]
 
 
@@ -68,6 +66,15 @@ class Neighbors:
         self._engine, self._registration = engine, registration
         self._fetching, self._guests = fetching, guests
         self._tell = fetching.tell
+        self._leaving = Leaving(engine, registration)
+        self._heirs = Heirs(
+            node.name,
+            engine=engine,
+            registration=registration,
+            trust=fetching.trust,
+            tell=fetching.tell,
+            on_enough=self._has_enough,
+        )
         self.company: Company | None = None
         self._listener: Listener | None = None
         self._members = Members(0, (node,))
@@ -102,6 +109,16 @@ class Neighbors:
         if self.company is not None:
             self.company.move(address)
 
+    def hand_over(self, done: Callable[[], None]) -> None:
+        """Let others take what only this node has, and be nobody's home any more."""
+        if self.company is None or not self.company.reached:
+            return done()
+        self._guests.left_behind = self._registration.hosted
+        self._leaving.said = self._leaving.offers()
+        self._say()
+        linked = {server.node.name for server in self._servers}
+        self._leaving.begin(self._able, linked, done)
+
     async def leave(self) -> None:
         """Go: others are told at once, and nothing is written to the arena any more."""
         if self._ticking is not None:
@@ -133,6 +150,8 @@ class Neighbors:
                 self._hear(recipe)
         self._not_before.pop(name, None)
         self._fetching.forget(name)
+        self._heirs.forget(name)
+        self._leaving.has_enough(name)
         self._tell(LastCopies())
         link = self._links.get(name)
         if link is not None:
@@ -144,6 +163,8 @@ class Neighbors:
             for name, value in values.items():
                 if name == _ABLE:
                     self._able[node] = frozenset(_decoded(value, list[str]) if value else ())
+                    if not self._able[node]:
+                        self._leaving.has_enough(node)
                 elif name == _TRAFFIC:
                     self._traffic[node] = _decoded(value, dict[str, int]) if value else {}
                 elif name.startswith(_CLOCK):
@@ -154,19 +175,37 @@ class Neighbors:
                     else:
                         clocks.pop(node, None)
                     self._hear(recipe)
+            if values.get(_LEAVES) and self._link_up(node) is not None:
+                # After all else that it says. Without a link nothing was ever taken from it.
+                stay = [one for one in self._cluster() if one.name != node]
+                said = _decoded(values[_LEAVES], dict[str, bytes])
+                self._heirs.take(node, said, stay, self._able)
         except msgspec.MsgspecError as error:
             log.warning("node %s says what nobody understands: %s", node, error)
+
+    def _has_enough(self, name: str) -> None:
+        link = self._link_up(name)
+        if link is not None:
+            link.enough()
+
+    def _link_up(self, name: str) -> ByteLink | None:
+        link = self._links.get(name)
+        return link if link is not None and link.is_up else None
 
     def _let_in(self, sock: socket.socket, knock: Knock) -> None:
         server = ByteServer(sock, knock, self._fetching.arena, self._asked, self._server_ended)
         self._servers.add(server)
 
-    def _asked(self, server: ByteServer, ask: Ask) -> None:
-        self._guests.asked(server, ask)
+    def _asked(self, server: ByteServer, ask: Ask | Enough) -> None:
+        if isinstance(ask, Enough):
+            self._leaving.has_enough(server.node.name)
+        else:
+            self._guests.asked(server, ask)
 
     def _server_ended(self, server: ByteServer) -> None:
         self._servers.discard(server)
         self._guests.gone(server)
+        self._leaving.has_enough(server.node.name)
 
     # Rows.
 
@@ -178,17 +217,24 @@ class Neighbors:
             self._fetching.note_here(order, code)
             return order  # a guest's rows are done here: it would wait for itself
         recipe = host.everywhere
+        if isinstance(asks, Heir):
+            return self._fetching.inherit(order, code, recipe, self._link_up(asks.node))
         able = {name for name, recipes in self._able.items() if recipe in recipes}
-        nodes = sorted(self._members.nodes, key=lambda node: node.name)
-        able &= {node.name for node in nodes}
+        able &= {node.name for node in self._members.nodes}
         if not able:
             self._fetching.note_here(order, code)
             return order
-        cluster = [placement.Node(node.name, max(1, node.cores)) for node in nodes]
+        cluster = self._cluster()
         found = placement.homes(order.rows, cluster, able | {self.node.name})
-        links = [self._link(nodes[at]) for at in found.tolist()]
+        nodes = {node.name: node for node in self._members.nodes}
+        links = [self._link(nodes[cluster[at].name]) for at in found.tolist()]
         assert host.register is not None
         return self._fetching.take(order, code, recipe, host.register.join.row_limit, links)
+
+    def _cluster(self) -> list[placement.Node]:
+        """Return all nodes in an order that is the same on all of them."""
+        nodes = sorted(self._members.nodes, key=lambda node: node.name)
+        return [placement.Node(node.name, max(1, node.cores)) for node in nodes]
 
     def place(self, message: Place) -> Place | None:
         """Place what came from other nodes and did not fit; return the rest."""
@@ -290,11 +336,18 @@ class Neighbors:
         if self.company is None:
             return
         hosts = self._registration.hosts()
-        values = {_ABLE: msgspec.msgpack.encode(sorted(hosts)), _TRAFFIC: self._own_traffic()}
+        able = [] if self._leaving.begun else sorted(hosts)
+        own = traffic.own_traffic(self._fetching.counts, self._guests, self._memory, self.delivered)
+        values = {
+            _ABLE: msgspec.msgpack.encode(able),
+            _TRAFFIC: msgspec.msgpack.encode(own),
+            _LEAVES: self._leaving.said,
+        }
         clocks = self._engine.clocks()
         for recipe in self._said_clocks - hosts.keys():
             values[_CLOCK + recipe] = b""
-            self._guests.forget(recipe)
+            if not self._leaving.begun:
+                self._guests.forget(recipe)
         for recipe, host in hosts.items():
             assert host.register is not None
             stream, each = clocks.get(host.register.join.recipe, (0, []))
@@ -303,63 +356,21 @@ class Neighbors:
         self._said_clocks = set(hosts)
         self.company.say(values)
 
-    # Figures.
-
-    def _own_traffic(self) -> bytes:
-        counts = self._fetching.counts
-        said = {
-            "delivered": self.delivered,
-            "prepared": counts.prepared,
-            "fetched": counts.rows,
-            "fetched_bytes": counts.bytes,
-            "sent": self._guests.sent_rows,
-            "sent_bytes": self._guests.sent_bytes,
-            "used_bytes": self._memory.used_bytes,
-            "budget_bytes": self._memory.budget_bytes,
-        }
-        return msgspec.msgpack.encode(said)
-
     def statistics(self, memory: CacheStatistics) -> ClusterStatistics:
         """Return who is there, and what went between nodes; others hear of our memory."""
         self._memory = memory
-        counts = self._fetching.counts
-        peers = [
-            PeerStatistics(
-                name=node.name,
-                host=node.host,
-                port=node.port,
-                cores=node.cores,
-                here=node.name == self.node.name,
-                linked=(link := self._links.get(node.name)) is not None and link.is_up,
-                recipes=len(self._able.get(node.name, ())),
-                **self._traffic_of(node.name),
-            )
-            for node in self._members.nodes
-        ]
-        return ClusterStatistics(
-            name=self.node.name,
-            leader=self._members.leader,
+        return traffic.statistics(
+            self.node,
+            self._members,
+            counts=self._fetching.counts,
+            guests=self._guests,
+            memory=memory,
+            delivered=self.delivered,
             leader_reached=self.company is not None and self.company.reached,
-            version=self._members.version,
-            nodes=tuple(peers),
-            prepared=counts.prepared,
-            fetched=counts.rows,
-            fetched_bytes=counts.bytes,
-            sent=self._guests.sent_rows,
-            sent_bytes=self._guests.sent_bytes,
-            not_sent=counts.not_sent,
-            lost=counts.lost,
-            compared=counts.compared,
-            too_dear=counts.too_dear,
-            totals=of_all_nodes(peers),
+            told=self._traffic,
+            linked=lambda name: self._link_up(name) is not None,
+            recipes=lambda name: len(self._able.get(name, ())),
         )
-
-    def _traffic_of(self, name: str) -> dict[str, int]:
-        if name == self.node.name:
-            said = _decoded(self._own_traffic(), dict[str, int])
-        else:
-            said = self._traffic.get(name, {})
-        return {name: said.get(name, 0) for name in _SAID}
 
 
 async def joined(

@@ -18,6 +18,7 @@ from joader.daemon.log_format import event as log_event
 from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.engine.pieces import Pieces
+from joader.engine.recipes import MOST_KEPT
 from joader.errors import BadMessage
 from joader.messages import (
     Compare,
@@ -51,6 +52,8 @@ class Registration:
         self.sessions: dict[int, Session] = {}  # by job
         self.pieces = Pieces()
         self.past = ReadStatistics()  # of jobs that have left
+        # The latest recipes of which other nodes may take what is here, as they are called there.
+        self.hosted: dict[str, Register] = {}
         self._engine = engine
         self._pool = pool
         self._tell = tell
@@ -88,6 +91,7 @@ class Registration:
             self._leave_pieces(session)
             raise
         if session.everywhere:
+            self._note_hosted(session)
             self.on_join(session.everywhere)
         session.send(Registered(job, self._engine.life))
         log.info(
@@ -140,7 +144,17 @@ class Registration:
             )
             session.send(Differs(row))
 
-    # What the workers here can prepare for other nodes.
+    # What the workers here can prepare for other nodes, and what is here for them.
+
+    def _note_hosted(self, session: Session) -> None:
+        """Remember a recipe that others may take over when this node leaves the cluster."""
+        assert session.register is not None
+        if session.register.pieces or session.fresh:
+            return
+        self.hosted.pop(session.everywhere, None)
+        self.hosted[session.everywhere] = session.register
+        if len(self.hosted) > MOST_KEPT:
+            del self.hosted[next(iter(self.hosted))]
 
     def hosts(self) -> dict[str, Session]:
         """Return recipes as they are called on any machine, each with a job that brings workers."""

@@ -19,6 +19,7 @@ from joader.cache import Cache, ExpectedUse, MakePolicy
 from joader.engine.checks import check_join, check_want
 from joader.engine.deliveries import Deliveries
 from joader.engine.forecast import Forecast
+from joader.engine.inheritance import Inheritance
 from joader.engine.inspection import Inspection
 from joader.engine.last_resort import LastResort
 from joader.engine.limits import Limits
@@ -90,6 +91,7 @@ class Engine:
         self._teams = Teams()
         self._deliveries = Deliveries(self._stock, self._supply, self._teams)
         self._inspection = Inspection(self._stock)
+        self.inheritance = Inheritance(self._stock, self._recipes)
         self._last_resort = LastResort(self._supply, self._stock, self._room, self._preparations)
         self._planner = Planner(self._cache)
         self._forecast = Forecast()
@@ -103,7 +105,7 @@ class Engine:
             Sized: self._sized,
             Failed: self._failed,
             Lost: self._lost,
-            Late: self._late,
+            Late: lambda event: self._preparations.late(event.samples),
             Inspect: self._inspect,
             Compared: self._compared,
             Release: self._release,
@@ -336,9 +338,6 @@ class Engine:
 
     def _lost(self, event: Lost) -> None:
         self._preparations.lost(event.samples, event.reason, event.blamed)
-
-    def _late(self, event: Late) -> None:
-        self._preparations.late(event.samples)
 
     # Jobs of one recipe that first meet.
 

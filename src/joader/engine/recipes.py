@@ -95,7 +95,7 @@ class Recipes:
 
         It depends on who is here and on how large samples are, not on what memory holds now.
         """
-        read = [recipe for recipe in self._open.values() if recipe.readers]
+        read = self.in_reading()
         if all(recipe.sizes.slot_bytes for recipe in read):
             all_bytes = sum(recipe.row_limit * recipe.sizes.usual_bytes for recipe in read)
             for recipe in read:
@@ -116,6 +116,14 @@ class Recipes:
     def has(self, name: str) -> bool:
         """Tell whether a recipe of this name is open."""
         return name in self._open
+
+    def find(self, name: str) -> Recipe | None:
+        """Return the recipe of this name, if it is open."""
+        return self._open.get(name)
+
+    def in_reading(self) -> list[Recipe]:
+        """Return those that jobs read."""
+        return [recipe for recipe in self._open.values() if recipe.readers]
 
     def to_be_closed(self, holds: Callable[[Recipe], bool]) -> list[Recipe]:
         """Return those that nobody uses, except the latest that are kept and hold something."""

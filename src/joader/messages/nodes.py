@@ -7,6 +7,7 @@ leader → member   Members, Said    who is there, and what each has said
 member ↔ leader   Beat             somebody is there
 node   → home     Ask              rows of a recipe, prepared; `digests` instead of bytes
 home   → node     Parcel           which of them come now, and after it their bytes
+node   → node     Enough           what a node that leaves hands over is here, as far as it fits
 """
 
 from typing import Annotated
@@ -102,6 +103,10 @@ class Ask(Message, frozen=True):
     rows: Array
     digests: bool = False
     patience_s: float = 1.0
+
+
+class Enough(Message, frozen=True):
+    """Tell a node that leaves: of what it hands over, nothing more is taken."""
 
 
 class Parcel(Message, frozen=True):

@@ -89,7 +89,8 @@ class StorageKnee:
         """
         usual, rate = self._area / (now - self._since), self._rows / (now - self._since)
         self._begin(now)
-        self._least, most = could.start, could.stop - 1
+        # Also where all workers have just ended, or little was in flight: one is the least.
+        self._least, most = max(1, could.start), could.stop - 1
         if not rate or most < self._least:
             return
         if usual < _FULL * min(self.limit, most):
@@ -100,7 +101,7 @@ class StorageKnee:
         if self._climb is None:
             if self._wait_s < _LONGER * self._least_wait_s:
                 return
-            self._climb = Climb(round(usual))
+            self._climb = Climb(max(self._least, round(usual)))
         before = self._climb.number
         self._climb.note(rate, self._least, most, now)
         if self._climb.number != before:

@@ -12,6 +12,7 @@ import pytest
 
 from joader.cli.bench.bench import forget_pages
 from joader.cli.bench.meter import Recorded, samples_in
+from tests.warm import process as warm
 
 SLOW_DATA = """
 import sys, time, torch
@@ -28,7 +29,7 @@ for batch in DataLoader(Rows(), batch_size=8, shuffle=True, num_workers=1):
 
 
 def bench(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "joader.cli.main", "bench", *arguments],
         cwd=folder,
         env={**os.environ, "JOADER_RUNTIME": str(folder / "run")},

@@ -13,6 +13,7 @@ from joader.client.watcher import Watcher
 from joader.errors import NoDaemon
 from tests.processes.conftest import Node
 from tests.processes.jobs import wait_until
+from tests.warm import process as warm
 
 READ = """
 name = sys.argv[1]
@@ -138,7 +139,7 @@ def test_a_watcher_gets_history_from_where_it_was(busy: Node) -> None:
 
 
 def joader(node: Node, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "joader.cli.main", *arguments],
         env={**os.environ, "JOADER_RUNTIME": str(node.run), "COLUMNS": "80"},
         capture_output=True,

@@ -1,0 +1,60 @@
+"""What a node that leaves a cluster has alone, and how much of that another has room for.
+
+Asked by the daemon, which says the names of recipes; nothing is changed here. What another node
+keeps, too, is not handed over, nor what is one job's alone.
+"""
+
+import numpy as np
+
+from joader.cache import READY
+from joader.engine.recipes import Recipes
+from joader.engine.stock import Stock
+from joader.messages import Array
+from joader.messages.fields import NONE
+
+
+class Inheritance:
+    """Looks at a stock for those who leave, and for those who stay."""
+
+    def __init__(self, stock: Stock, recipes: Recipes) -> None:
+        """Look at these samples."""
+        self._stock, self._recipes = stock, recipes
+
+    def last_copies(self, name: str) -> Array:
+        """Return the rows of a recipe that are ready here and, as far as is known, nowhere else."""
+        recipe = self._recipes.find(name)
+        if recipe is None or not recipe.kept:
+            return NONE
+        table = self._stock.table
+        ready = (table.state.all == READY) & (table.own.all == 0) & (table.copied.all == 0)
+        rows = table.home.all[np.flatnonzero(ready)] - recipe.base
+        return np.unique(rows[(rows >= 0) & (rows < recipe.row_limit)])
+
+    def absent(self, name: str, rows: Array) -> Array:
+        """Return those of some rows that are not here, first those that jobs will ask for soon."""
+        recipe = self._recipes.find(name)
+        if recipe is None or not rows.size:
+            return NONE
+        homes = rows + recipe.base
+        absent = homes[np.array(self._stock.table.firsts_of(homes.tolist())) < 0]
+        soonest = np.argsort(-self._stock.cache.demand.rates(absent), kind="stable")
+        return np.asarray(absent[soonest] - recipe.base, np.int64)
+
+    def room(self, name: str) -> int:
+        """Return for how many rows there is room without the loss of any that is worth as much.
+
+        What another node keeps, too, may leave for a last copy, and so may samples of recipes that
+        nobody reads now. What jobs have read in this pass may not: they may read it in the next.
+        """
+        recipe = self._recipes.find(name)
+        if recipe is None or not recipe.sizes.usual_bytes:
+            return 0
+        cache, table = self._stock.cache, self._stock.table
+        may_leave = np.flatnonzero((table.state.all == READY) & (table.pins.all == 0))
+        homes, worth_less = table.home.all[may_leave], table.copied.all[may_leave] == 1
+        unread = np.ones(may_leave.size, np.bool_)
+        for one in self._recipes.in_reading():
+            unread &= (homes < one.base) | (homes >= one.base + one.row_limit)
+        free_bytes = cache.capacity_bytes - cache.used_bytes - self._stock.promised_bytes
+        free_bytes += int(table.size.all[may_leave[worth_less | unread]].sum())
+        return max(0, free_bytes) // recipe.sizes.usual_bytes
