@@ -39,7 +39,7 @@ test: $(STAMP) ## Run the tests, without the slow ones
 	@$(PYTEST) -m "not slow and not frameworks and not browser" $(ARGS)
 
 test-all: $(STAMP) ## Run all tests
-	@HYPOTHESIS_PROFILE=default $(PYTEST) -m "not frameworks and not browser" $(ARGS)
+	@HYPOTHESIS_PROFILE=default JOADER_TESTS_FRESH=1 $(PYTEST) -m "not frameworks and not browser" $(ARGS)
 
 test-frameworks: $(STAMP) ## Install Lightning, Accelerate, Jupyter and others, and run the loader below them
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH) -e '.[dev,frameworks]'

@@ -12,7 +12,7 @@ import os
 import socket
 import sys
 import time
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,7 @@ class Counts:
     own: int = 0
     reports: int = 0
     deliveries: list[float] = field(default_factory=list)
+    by_job: Counter[int] = field(default_factory=Counter)
 
 
 class Peer(asyncio.Protocol):
@@ -287,6 +288,7 @@ class Job(Peer):
                 self.counts.delivered += count
                 self.counts.prepared += message.prepared
                 self.counts.deliveries.append(time.monotonic())
+                self.counts.by_job[self.number] += count
                 self.read += count
                 self.say(Release(MY_JOB, message.samples))
                 self.want()
@@ -328,6 +330,7 @@ async def drive(path: Path, pid: int, case: Case, warm_s: float, seconds: float)
     await asyncio.sleep(warm_s)
     counts.delivered = counts.prepared = counts.own = counts.reports = 0
     counts.deliveries.clear()
+    counts.by_job.clear()
     cpu, mine, started = cpu_s(pid), time.process_time(), time.monotonic()
     await asyncio.sleep(seconds)
     wall = time.monotonic() - started
@@ -335,6 +338,11 @@ async def drive(path: Path, pid: int, case: Case, warm_s: float, seconds: float)
     return {
         "delivered_per_s": round(counts.delivered / wall),
         "prepared_per_s": round(counts.prepared / wall),
+        "slowest_over_fastest": round(
+            min(counts.by_job[number] for number in range(case.jobs))
+            / max(1, *counts.by_job.values()),
+            2,
+        ),
         "reports_per_s": round(counts.reports / wall),
         "daemon_cpu": round(cpu / wall, 3),
         "us_per_delivered": round(1e6 * cpu / max(1, counts.delivered), 2),

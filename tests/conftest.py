@@ -3,6 +3,7 @@
 And a cache folder per test: what the daemon of one has learned must not help that of another.
 """
 
+import gc
 import os
 import tempfile
 from itertools import count
@@ -10,7 +11,7 @@ from itertools import count
 import pytest
 from hypothesis import settings
 
-settings.register_profile("fixed", derandomize=True)
+settings.register_profile("fixed", derandomize=True, max_examples=50, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 _tests = count()
@@ -20,3 +21,9 @@ _caches = tempfile.TemporaryDirectory(prefix="joader-tests-")  # goes with the p
 @pytest.hookimpl(tryfirst=True)  # before fixtures, some of which choose another
 def pytest_runtest_setup(item: pytest.Item) -> None:
     os.environ["JOADER_CACHE"] = os.path.join(_caches.name, str(next(_tests)))
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector leave alone what stays to the end: 0.3 s for each test that calls it."""
+    gc.collect()
+    gc.freeze()

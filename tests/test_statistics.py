@@ -71,18 +71,20 @@ def test_json_has_the_keys_that_scripts_rely_on() -> None:
         *("version", "pid", "memory", "jobs", "totals", "workers", "worker_processes"),
         *("started_by", "cgroup", "crews", "schedule", "time", "uptime_s", "cores"),
         *("delivered_per_s", "prepared_per_s", "cpu_cores", "flow", "cluster"),
+        *("queued", "tiers"),
     ]
     assert list(shown["memory"]) == [
         *("used_bytes", "pinned_bytes", "budget_bytes"),
         *("needed_by_many_bytes", "needed_by_one_bytes", "needed_by_none_bytes"),
     ]
     assert list(shown["totals"]) == [
-        *("delivered", "prepared", "hits", "shared", "wasted", "saved_s", "saved")
+        *("delivered", "prepared", "hits", "shared", "wasted", "saved_s", "saved_cpu_s", "saved")
     ]
     assert list(shown["jobs"][0]) == [
         *("id", "name", "table", "pid", "rank", "world_size", "epoch", "position"),
         *("delivered", "prepared", "hits", "shared", "schedule", "dataset", "rows"),
-        *("shares_with", "taken_from", "wait_s", "row_s", "own_row_s", "saved_s", "saved"),
+        *("done", "shares_with", "taken_from", "wait_s", "row_s", "computing_s", "storage_s"),
+        *("own_row_s", "saved_s", "saved_cpu_s", "saved"),
         *(
             "wait_per_sample_s",
             "samples_per_s",

@@ -105,12 +105,16 @@ class JobStatistics:
     schedule: ShareStatistics | None = None  # None: it brings no workers
     dataset: str = ""  # as it says
     rows: int = 0  # of a pass, as far as it is known
+    done: float = 0.0  # part of its pass, 0 to 1
     shares_with: tuple[int, ...] = ()  # jobs that prepare the same rows in the same way
     taken_from: Mapping[int, int] = field(default_factory=dict)  # hits, by whom they came from
     wait_s: float = 0.0  # that its process has waited for batches, as it says
     row_s: float = 0.0  # what a row takes a worker, of late; 0: not known yet
+    computing_s: float = 0.0  # of row_s, with a processor
+    storage_s: float = 0.0  # of row_s, waiting for a storage; the rest it waits for a processor
     own_row_s: float = 0.0  # what its own part of a row takes
     saved_s: float = 0.0  # worker time that its hits would have taken
+    saved_cpu_s: float = 0.0  # of that, with a processor
     saved: float | None = None  # which part of its work; None: it has got nothing yet
     wait_per_sample_s: float = 0.0
     samples_per_s: float = 0.0  # of late, as the next three
@@ -131,6 +135,7 @@ class TotalStatistics:
     shared: int = 0
     wasted: int = 0  # prepared ahead, and evicted before any job got it
     saved_s: float = 0.0  # worker time that hits would have taken
+    saved_cpu_s: float = 0.0  # of that, with a processor
     saved: float | None = None  # which part of the work; None: nothing was delivered yet
 
 
@@ -175,6 +180,8 @@ class CrewStatistics:
     computing: float = 0.0  # the part of its time that a worker computes; 0: not known
     row_ms: float = 0.0  # what a row computes
     row_s: float = 0.0  # what a row takes one of them, of late; 0: not known yet
+    computing_s: float = 0.0  # of row_s, with a processor
+    storage_s: float = 0.0  # of row_s, waiting for a storage
     own_row_s: float = 0.0  # what their job's own part of it takes
     in_flight: int = 0  # rows that may wait for a storage now
     in_flight_most: int = 0  # so many may at a time, for their storage; 0: there is no limit
@@ -207,6 +214,8 @@ class PeerStatistics:
     fetched_bytes: int = 0
     sent: int = 0  # rows that went to others
     sent_bytes: int = 0
+    used_bytes: int = 0  # of its memory for prepared samples
+    budget_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,6 +237,16 @@ class ClusterStatistics:
     compared: int = 0  # rows that two nodes have prepared to see that they agree
     too_dear: int = 0  # rows whose bytes would take longer than preparing them
     inherited: int = 0  # of those fetched: rows that a node handed over when it left
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierStatistics:
+    """One of the places where samples come from, and what it holds; the nearest is the first."""
+
+    name: str  # memory, other_nodes or storage
+    samples: int = 0  # that came from it
+    used_bytes: int = 0
+    budget_bytes: int = 0  # 0: it is not ours to fill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,6 +272,8 @@ class NodeStatistics:
     cpu_cores: float = 0.0  # that workers keep busy
     flow: FlowStatistics = FlowStatistics()
     cluster: ClusterStatistics | None = None  # None: it is in none
+    queued: int = 0  # rows and own parts that no worker has yet
+    tiers: tuple[TierStatistics, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

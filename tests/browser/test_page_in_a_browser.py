@@ -4,14 +4,17 @@ Needs playwright (the dev extra) and a chromium: `apt install chromium`. `make t
 it; without a browser it is skipped, and says so.
 """
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from tests.cli.top.node import CLUSTER
 from tests.dashboard.conftest import READ, Served, busy, served  # noqa: F401
 from tests.processes.jobs import wait_until
 
@@ -90,7 +93,12 @@ def test_it_shows_four_live_jobs_moves_and_says_nothing_in_the_console(
     tab.until(f"document.getElementById('saved-words').textContent !== {before!r}")
     for chart in ("work", "rates", "waits", "shares", "memory"):
         tab.until(f"document.querySelector('#{chart} svg polyline, #{chart} svg polygon')")
-    assert len(tab.page.query_selector_all("#flow li")) == 5
+    assert len(tab.page.query_selector_all("#flow li")) == 6
+    assert len(tab.page.query_selector_all("#tiers tbody tr")) == 2
+    assert len(tab.page.query_selector_all("#stages tbody tr")) == 4
+    assert tab.page.is_hidden("#nodes-section")
+    titles = tab.page.eval_on_selector_all("#jobs thead th", "all => all.map(e => e.textContent)")
+    assert titles[-4:] == ["Delivered", "Prepared", "Saved", "Work"]
     assert len(tab.page.query_selector_all("#matrix tbody tr")) == 4
     tab.picture("light")
     assert tab.said == []
@@ -240,6 +248,26 @@ def test_names_of_jobs_stay_text(chromium: Any, served: Served) -> None:  # noqa
     tab.picture("kept")
     assert tab.said == []
     tab.close()
+
+
+def test_nodes_of_a_cluster_have_a_table_and_their_names_stay_text(tab: Tab) -> None:
+    told = json.loads(msgspec.json.encode(CLUSTER))
+    told["nodes"][2]["name"] = "<b>evil</b>"
+    # In one go: the next event takes the table away again.
+    rows, markup = tab.page.evaluate(
+        """cluster => {
+          take({ ...known, node: { ...known.node, cluster } });
+          const rows = [...document.querySelectorAll('#nodes tbody tr')];
+          return [rows.map((row) => row.textContent), document.querySelector('#nodes b') !== null];
+        }""",
+        told,
+    )
+    assert rows[0].startswith("node1linked161,2304,4884,531")
+    assert rows[0].endswith("512 MiB of 1.0 GiB")
+    assert rows[2].startswith("<b>evil</b>not linked")
+    assert not markup
+    tab.picture("nodes")
+    assert tab.said == []
 
 
 def test_a_page_that_stays_open_does_not_grow(tab: Tab) -> None:

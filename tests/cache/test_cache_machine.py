@@ -100,8 +100,9 @@ class CacheAgainstAModel(RuleBasedStateMachine):
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(runs, "RUNS_PART", parts)
         self.patch.setattr(cache, "_LOOK_AROUND", 3)
+        self.patch.setattr(cache, "Table", lambda: Table(size=4))  # so that it has to grow
         self.cache = Cache(CAPACITY + 63, watched(self.kind))
-        self.cache.table = self.table = Table(size=4)  # so that it has to grow
+        self.table = self.cache.table
         self.samples = {}  # by number
         self.needs = {}
         self.plans = {}

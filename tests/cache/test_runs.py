@@ -50,7 +50,7 @@ class RunsAgainstByteRanges(RuleBasedStateMachine):
 
     def give_back_one(self, offset):
         size = self.used.pop(offset)
-        self.runs.give_back(offset, size)
+        self.runs.give_back(size, offset)
         return size
 
     @rule(size=sizes, count=st.integers(1, 6))
@@ -89,7 +89,7 @@ class RunsAgainstByteRanges(RuleBasedStateMachine):
         for offset in sorted(self.used):
             self.give_back_one(offset)
         assert self.runs.take(CAPACITY, 1) == [0]
-        self.runs.give_back(0, CAPACITY)
+        self.runs.give_back(CAPACITY, 0)
         count = CAPACITY // round_up(size)
         assert self.note(self.runs.take(size, count + 1), size) == count
 
@@ -152,7 +152,7 @@ def test_a_run_that_nobody_uses_is_given_to_another_size_and_one_in_use_is_not()
     first = arena.take(UNIT, 4)
     second = arena.take(UNIT, 4)
     for offset in [*first, *second[1:]]:
-        arena.give_back(offset, UNIT)
+        arena.give_back(UNIT, offset)
     assert len(arena.take(2 * UNIT, 4)) == 2
     assert arena.run_of(second[0]).count == 4
 
@@ -161,13 +161,13 @@ def test_free_slots_beside_a_used_one_are_plain_memory_once_its_run_is_broken_up
     arena = small(8 * UNIT, 1)
     offsets = arena.take(UNIT, 8)
     for offset in offsets[1:]:
-        arena.give_back(offset, UNIT)
+        arena.give_back(UNIT, offset)
     assert arena.take(7 * UNIT, 1) == []
     arena.break_up(UNIT, 8 * UNIT)
     assert arena.run_of(offsets[0]) is None
     assert arena.take(7 * UNIT, 1) == [UNIT]
-    arena.give_back(UNIT, 7 * UNIT)
-    arena.give_back(offsets[0], UNIT)  # what was in use is plain memory from now on
+    arena.give_back(7 * UNIT, UNIT)
+    arena.give_back(UNIT, offsets[0])  # what was in use is plain memory from now on
     assert arena.take(8 * UNIT, 1) == [0]
 
 
@@ -198,5 +198,5 @@ def test_memory_is_used_from_its_start_on_however_many_sizes_there_are():
         runs.take(size, 1)
     assert runs.used_bytes < runs.reached_bytes <= 8 * (1 << 24)
     (offset,) = runs.take(1 << 20, 1)
-    runs.give_back(offset, 1 << 20)
+    runs.give_back(1 << 20, offset)
     assert offset < runs.reached_bytes

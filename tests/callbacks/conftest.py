@@ -1,7 +1,6 @@
 """Scripts that run with a daemon of their own."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes.conftest import Node
+from tests.warm import process as warm
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def joader_script(tmp_path: Path) -> Iterator[Callable[..., str]]:
     def run(script: str, *arguments: str) -> str:
         path = tmp_path / "script.py"
         path.write_text(script)
-        done = subprocess.run(
+        done = warm.run(
             [sys.executable, str(path), *arguments],
             env={**os.environ, "JOADER_RUNTIME": str(node.run)},
             cwd=tmp_path,
@@ -27,6 +27,7 @@ def joader_script(tmp_path: Path) -> Iterator[Callable[..., str]]:
             text=True,
             timeout=200,
             check=False,
+            torch=True,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

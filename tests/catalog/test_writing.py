@@ -9,6 +9,7 @@ import pytest
 
 import joader
 from joader.catalog.records import Records
+from tests.warm import process as warm
 
 pytest.importorskip("pyarrow", reason="row tables are Arrow files")
 
@@ -34,7 +35,7 @@ except TableExists:
 
 
 def start(script: str, *arguments: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
+    return warm.Process(
         [sys.executable, "-c", script, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

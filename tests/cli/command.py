@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.warm import process as warm
+
 JOADER = f"{sys.executable} -m joader.cli.main"
 
 
@@ -16,4 +18,4 @@ def bash(script: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def _run(command: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    return warm.run(command, cwd=cwd, capture_output=True, text=True, check=False)

@@ -14,7 +14,7 @@ from tests.cli.command import JOADER, bash
         "reproduce --list",
         "--help",
         "demo --help",
-        "reproduce joader-sizes4 --quick",
+        "reproduce joader-insert --quick",
         "reproduce joader-insert --quick --json -",
     ],
 )

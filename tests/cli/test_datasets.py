@@ -11,6 +11,7 @@ import pytest
 
 from joader.cli.main import main
 from tests.catalog.conftest import write_pictures
+from tests.warm import process as warm
 
 pytest.importorskip("pyarrow", reason="row tables are Arrow files")
 
@@ -93,7 +94,7 @@ def test_a_table_is_created_listed_shown_refreshed_and_dropped(joader: Run, tmp_
 def test_who_uses_a_table_is_shown(joader: Run, tmp_path: Path) -> None:
     write_pictures(tmp_path / "pictures")
     joader("datasets", "create", "pets", str(tmp_path / "pictures"))
-    job = subprocess.Popen(
+    job = warm.Process(
         [sys.executable, "-c", READ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

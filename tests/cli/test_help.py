@@ -54,6 +54,7 @@ def test_help_and_status_load_little_and_so_start_at_once(tmp_path, monkeypatch)
     monkeypatch.setenv("JOADER_RUNTIME", str(tmp_path))
     assert not loaded("--help") & {"numpy", "msgspec", "asyncio", "torch"}
     heavy = {"torch", "joader.images", "joader.recipe", "joader.workers", "joader.engine"}
+    heavy |= {"joader.schedule", "joader.cluster.this_node"}
     assert not loaded("status") & heavy
     assert not loaded("top", "--once") & heavy
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from tests.processes.conftest import Node
+from tests.warm import process as warm
 
 HOLD = """
 loader = joader.DataLoader(Squares(40), batch_size=4, job=sys.argv[1], key="squares")
@@ -18,7 +19,7 @@ input()
 
 
 def jobs(node: Node, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "joader.cli.main", "jobs", *arguments],
         env={**os.environ, "JOADER_RUNTIME": str(node.run), "COLUMNS": "100"},
         capture_output=True,

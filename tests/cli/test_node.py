@@ -14,12 +14,13 @@ import pytest
 
 from joader.messages import Refuse
 from joader.wire import frame
+from tests.warm import process as warm
 
 
 @pytest.fixture
 def joader(tmp_path: Path):  # type: ignore[no-untyped-def]
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return warm.run(
             [sys.executable, "-m", "joader.cli.main", *arguments],
             env={**os.environ, "JOADER_RUNTIME": str(tmp_path)},
             capture_output=True,
@@ -47,6 +48,7 @@ def test_a_daemon_goes_up_says_how_it_is_and_goes_down(joader) -> None:  # type:
     assert set(shown) == {
         *("version", "running", "pid", "socket", "started_by", "cgroup", "time", "uptime_s"),
         *("cores", "delivered_per_s", "prepared_per_s", "cpu_cores", "flow", "cluster"),
+        *("queued", "tiers"),
         *figures,
     }
     assert "32.0 MiB" in joader("status").stdout
@@ -80,7 +82,7 @@ input()
 
 def test_a_job_is_shown_with_what_was_saved_and_logged_with_the_time(joader, tmp_path) -> None:  # type: ignore[no-untyped-def]
     joader("up", "-d", "--no-dashboard", "--memory", "32MiB", "--workers", "1")
-    job = subprocess.Popen(
+    job = warm.Process(
         [sys.executable, "-c", READ],
         env={**os.environ, "JOADER_RUNTIME": str(tmp_path)},
         stdin=subprocess.PIPE,
@@ -112,7 +114,7 @@ def test_a_job_is_shown_with_what_was_saved_and_logged_with_the_time(joader, tmp
 
 
 def test_a_daemon_that_a_job_started_says_so(joader, tmp_path) -> None:  # type: ignore[no-untyped-def]
-    job = subprocess.Popen(
+    job = warm.Process(
         [sys.executable, "-c", READ],
         env={**os.environ, "JOADER_RUNTIME": str(tmp_path), "JOADER_IDLE": "1"},
         stdin=subprocess.PIPE,
@@ -142,7 +144,7 @@ main.main()
 
 def test_a_daemon_of_another_version_is_shown_and_can_be_ended(joader, tmp_path) -> None:  # type: ignore[no-untyped-def]
     place = tmp_path / "daemon.sock"
-    other = subprocess.Popen([sys.executable, "-c", OTHER_VERSION, str(place)])
+    other = warm.Process([sys.executable, "-c", OTHER_VERSION, str(place)])
     try:
         while not place.exists():
             assert other.poll() is None

@@ -18,6 +18,7 @@ from typing import Any
 from joader.daemon.lifecycle import connected
 from tests.processes.conftest import processes_with
 from tests.processes.jobs import wait_until
+from tests.warm import process as warm
 
 KEY = "a key for tests of clusters"
 # Rows are random bytes by their number: a job checks all bytes that it gets.
@@ -114,7 +115,7 @@ class NodeJob:
     """A training script on a node."""
 
     def __init__(self, command: list[str], folder: Path, environment: dict[str, str]) -> None:
-        self.process = subprocess.Popen(
+        self.process = warm.Process(
             command,
             cwd=folder,
             env=environment,
@@ -165,7 +166,7 @@ class Nodes:
             if self.apart and name not in self._networks:
                 self._plug_in(name)
             with (run / "daemon.log").open("ab") as log:
-                self.daemons[name] = subprocess.Popen(
+                self.daemons[name] = warm.Process(
                     [
                         *self._inside(name),
                         *(sys.executable, "-m", "joader.daemon.main"),
@@ -215,7 +216,7 @@ class Nodes:
         }
 
     def status(self, name: str) -> dict[str, Any]:
-        shown = subprocess.run(
+        shown = warm.run(
             [sys.executable, "-m", "joader", "status", "--json"],
             env=self.environment(name),
             capture_output=True,

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.cluster.nodes import Nodes
+from tests.warm import process as warm
 
 RANK = """
 import json, os, sys, time
@@ -45,7 +46,7 @@ def test_ranks_on_two_nodes_read_what_the_other_has_prepared(nodes: Nodes) -> No
     for number, name in enumerate(("a", "b")):
         launched = {"RANK": str(number), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "1"}
         ranks.append(
-            subprocess.Popen(
+            warm.Process(
                 [sys.executable, str(nodes.folder / "rank.py")],
                 cwd=nodes.folder,
                 env={**nodes.environment(name), **launched},

@@ -25,6 +25,11 @@ def test_a_row_is_prepared_on_one_node_and_read_on_both(nodes: Nodes) -> None:
     fetched = [nodes.status(name)["cluster"]["fetched"] for name in ("a", "b")]
     assert min(sent) > 100
     assert sorted(sent) == sorted(fetched)
+    wait_until(lambda: all(one["used_bytes"] > 0 for one in nodes.status("a")["cluster"]["nodes"]))
+    told = nodes.status("a")
+    assert [one["budget_bytes"] for one in told["cluster"]["nodes"]] == [64 << 20] * 2
+    assert [tier["name"] for tier in told["tiers"]] == ["memory", "other_nodes", "storage"]
+    assert told["tiers"][1]["samples"] == fetched[0]
 
 
 @pytest.mark.slow

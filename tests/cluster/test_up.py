@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.nodes import KEY, Nodes
+from tests.warm import process as warm
 
 
 def up(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -18,7 +19,7 @@ def up(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProce
         "XDG_CONFIG_HOME": str(folder),
     }
     environment.pop("JOADER_CLUSTER_KEY", None)
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "joader", "up", "-d", "--no-dashboard", "--memory=16MiB", *words],
         env={**environment, **variables},
         capture_output=True,

@@ -62,6 +62,7 @@ def test_counts_become_samples_per_second_and_time_left() -> None:
     assert (seen.delivered_per_s, seen.prepared_per_s, seen.uptime_s) == (50.0, 20.0, 3.0)
     (job,) = seen.jobs
     assert (job.samples_per_s, job.time_left_s) == (50.0, (1000 - 150) / 50.0)
+    assert job.done == 0.15
 
 
 def test_a_job_that_does_not_move_has_no_time_left() -> None:
@@ -74,13 +75,15 @@ def test_hits_save_what_a_row_took_at_that_time() -> None:
     history = after(
         node(1.0, JOB),
         node(2.0, read(JOB, 10, 0, row_s=0.1)),
-        node(3.0, read(JOB, 20, 0, row_s=0.3)),
+        node(3.0, read(JOB, 20, 0, row_s=0.3, computing_s=0.2)),
     )
     seen = history.seen(3.0, node(3.0, read(JOB, 20, 0, row_s=0.3)))
     assert seen.jobs[0].saved_s == pytest.approx(10 * 0.1 + 10 * 0.3)
+    assert seen.jobs[0].saved_cpu_s == pytest.approx(10 * 0.2)
     assert seen.jobs[0].saved == seen.jobs[0].hits / 20 == 1.0
     history.left(read(JOB, 30, 0, row_s=0.3))
     assert history.seen(4.0, node(4.0)).totals.saved_s == pytest.approx(7.0)
+    assert history.seen(4.0, node(4.0)).totals.saved_cpu_s == pytest.approx(2.0)
     (gone,) = history.run(node(4.0)).past
     assert (gone.delivered, gone.saved_s) == (30, pytest.approx(7.0))
     assert gone.saved == 1.0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from joader.daemon import pacing
-from joader.daemon.pacing import BURST, RATE, PacedSelector, paced_loop
+from joader.daemon.pacing import BURST, MOST, RATE, PacedSelector, paced_loop
 
 
 class Clock:
@@ -63,6 +63,20 @@ def test_under_load_it_looks_at_a_steady_pace_and_no_message_waits_long(
         assert selector.select(None)
     assert 2000 / (clock.now - begun) == pytest.approx(RATE, rel=0.05)
     assert max(clock.slept) <= 1.001 / RATE
+
+
+@pytest.mark.parametrize(("work_s", "looks_per_s"), [(0.0001, RATE), (0.0005, 333), (0.01, 250)])
+def test_the_longer_a_round_takes_the_more_is_done_together(
+    selector: PacedSelector, clock: Clock, work_s: float, looks_per_s: float
+) -> None:
+    for _ in range(int(BURST)):
+        selector.select(None)
+    begun = clock.now
+    for _ in range(500):
+        clock.now += work_s
+        assert selector.select(None)
+    assert 500 / (clock.now - begun) == pytest.approx(min(looks_per_s, 1 / work_s), rel=0.1)
+    assert max(clock.slept, default=0.0) <= 1.001 * MOST / RATE
 
 
 def test_a_timer_that_is_due_is_not_slept_over(selector: PacedSelector, clock: Clock) -> None:

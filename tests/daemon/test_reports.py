@@ -13,9 +13,12 @@ from joader.engine.pieces import Pieces
 from joader.messages import Join, Register
 from joader.statistics import (
     CacheStatistics,
+    ClusterStatistics,
     EngineStatistics,
+    PeerStatistics,
     PoolStatistics,
     ReadStatistics,
+    TierStatistics,
 )
 from joader.wire import Allowance
 
@@ -63,6 +66,31 @@ def test_a_job_is_shown_with_who_it_is_and_what_it_got() -> None:
     assert (job.id, job.name, job.table, job.pid) == (7, "job 7", "flowers@2", 1007)
     assert (job.rank, job.world_size, job.epoch, job.position) == (1, 2, 3, 96)
     assert (job.delivered, job.prepared, job.hits, job.shared) == (10, 4, 6, 5)
+
+
+def test_it_says_where_samples_came_from_the_nearest_place_first() -> None:
+    figures = engine_with(job1=ReadStatistics(10, 4, 6, 5))
+    cluster = ClusterStatistics(
+        nodes=(
+            PeerStatistics(name="a", host="", port=0, cores=1, here=True, budget_bytes=7),
+            PeerStatistics(name="b", host="", port=0, cores=1, used_bytes=1, budget_bytes=2),
+            PeerStatistics(name="c", host="", port=0, cores=1, used_bytes=3, budget_bytes=4),
+        ),
+        prepared=1,
+        fetched=3,
+    )
+
+    def tiers(*more: ClusterStatistics) -> tuple[TierStatistics, ...]:
+        rest = (NO_WORKERS, [session(1)], ReadStatistics(), CONFIG)
+        return reports.node(figures, *rest, *more).tiers
+
+    here = TierStatistics(name="memory", samples=6, used_bytes=640, budget_bytes=1 << 20)
+    assert tiers() == (here, TierStatistics(name="storage", samples=4))
+    assert tiers(cluster) == (
+        here,
+        TierStatistics(name="other_nodes", samples=3, used_bytes=4, budget_bytes=6),
+        TierStatistics(name="storage", samples=1),
+    )
 
 
 def test_a_node_says_which_process_it_is_and_who_started_it() -> None:

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from tests.processes.conftest import Node
 from tests.processes.jobs import wait_until
+from tests.warm import process as warm
 
 READ = """
 name, slow_s = sys.argv[1], float(sys.argv[2])
@@ -32,7 +32,7 @@ class Served:
 
     def __init__(self, node: Node, *arguments: str) -> None:
         self.node = node
-        self.process = subprocess.Popen(
+        self.process = warm.Process(
             [sys.executable, "-m", "joader.dashboard.main", f"--socket={node.socket}", *arguments],
             env={**os.environ, "JOADER_RUNTIME": str(node.run)},
         )

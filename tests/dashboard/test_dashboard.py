@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from joader.client.watcher import Watcher
 from joader.statistics import run_from_json
-from tests.dashboard.conftest import Served
+from tests.dashboard.conftest import READ, Served
 from tests.processes.conftest import Node, alive
 from tests.processes.jobs import wait_until
+from tests.warm import process as warm
 
 PATHS = ("/", "/events", "/metrics", "/summary.json", "/summary.html", "/nothing", "//x/../")
 
@@ -169,8 +171,32 @@ def test_pages_that_have_left_leave_nothing_and_nobody_asks_the_daemon_then(serv
     wait_until(lambda: len(list(descriptors.iterdir())) <= before + 1)
 
 
+@pytest.mark.slow
+def test_thousands_of_answers_leave_the_memory_of_daemon_and_dashboard_as_it_was(
+    served: Served,
+) -> None:
+    served.node.job(READ, "alpha", "0.05")
+    wait_until(lambda: served.node.status()["totals"]["delivered"] > 100)
+    processes = [served.process.pid, served.node.daemon.pid]  # type: ignore[union-attr]
+    before = []
+    with Watcher(served.node.socket) as watcher:
+        for number in range(3000):
+            watcher.run_as_json(0.0)
+            if number % 3 == 0:
+                assert served.get("/metrics", served.token)[0] == 200
+            if number % 30 == 0:
+                page = Page(served)
+                page.event()
+                page.close()
+            if number == 600:  # pools and caches are as large as they get
+                before = [_resident(pid) for pid in processes]
+    # 2,400 answers of the daemon, 800 scrapes and 80 pages later.
+    for pid, was in zip(processes, before, strict=True):
+        assert _resident(pid) < was + 4 * 2**20
+
+
 def test_a_second_dashboard_leaves_the_place_to_the_first(served: Served) -> None:
-    again = subprocess.run(
+    again = warm.run(
         [sys.executable, "-m", "joader.dashboard.main", f"--socket={served.node.socket}"],
         env={**os.environ, "JOADER_RUNTIME": str(served.node.run)},
         timeout=20,
@@ -198,7 +224,7 @@ def test_it_ends_when_nobody_looks(tmp_path: Path) -> None:
 
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "joader.cli.main", *words],
         env={**os.environ, "JOADER_RUNTIME": str(folder), "DISPLAY": ""},
         capture_output=True,

@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from joader.dashboard.metrics import MOST_JOBS, exposition
 from joader.statistics import NodeStatistics
-from tests.cli.top.node import JOBS, NODE, job
+from tests.cli.top.node import CLUSTER, JOBS, NODE, job
 
 
 def values(node: NodeStatistics) -> dict[tuple[str, str], float]:
@@ -27,12 +27,22 @@ def test_counts_and_gauges_are_those_of_the_node() -> None:
     assert found["joader_up", ""] == 1
     assert found["joader_samples_delivered_total", ""] == 1200
     assert found["joader_samples_prepared_total", ""] == 300
-    assert found["joader_work_saved_seconds_total", ""] == 90
+    assert found["joader_work_saved_seconds_total", ""] == 120
+    assert found["joader_cpu_saved_seconds_total", ""] == 90
     assert found["joader_memory_bytes", "several_jobs"] == 32 << 20
     assert found["joader_samples", "to_come"] == 5000
     assert found["joader_workers_busy_cores", ""] == 1.5
     assert found["joader_job_samples_delivered_total", "vit"] == 400
     assert found["joader_jobs", ""] == 3
+
+
+def test_a_cluster_is_counted_where_there_is_one() -> None:
+    assert ("joader_cluster_nodes", "") not in values(NODE)
+    found = values(replace(NODE, cluster=CLUSTER))
+    assert found["joader_cluster_nodes", ""] == 3
+    assert found["joader_cluster_rows_fetched_total", ""] == 4575
+    assert found["joader_cluster_rows_sent_total", ""] == 4467
+    assert found["joader_cluster_fetched_bytes_total", ""] == 0
 
 
 def test_without_a_daemon_only_that_is_said() -> None:

@@ -71,7 +71,7 @@ IDIOMS = (
     Idiom("torch_spawn", ("spawn",)),
     Idiom("ddp", slow=True),  # nine times torch; processes/test_ranks.py has DDP in `make test`
     Idiom("ddp_drop_last", FORK, script="ddp", runs=(Run(("drop_last",)),), slow=True),
-    Idiom("processes", FORKSERVER_FIRST),
+    Idiom("processes"),
     Idiom("context", FORK),
     # What the dataset is made of
     Idiom("caches", FORKSERVER_FIRST),
@@ -117,12 +117,12 @@ IDIOMS = (
     Idiom("loops", NO_SPAWN),
     Idiom("orders", NO_SPAWN),
     Idiom("manual_seed"),
-    Idiom("random_loaders", FORK, runs=(Run(("0", "60")),)),
+    Idiom("random_loaders", FORK, runs=(Run(("0", "25")),)),
     Idiom(
         "random_loaders_together",
         FORK,
         script="random_loaders",
-        runs=(Run(("60", "600")), Run(("60", "600"))),
+        runs=(Run(("25", "600")), Run(("25", "600"))),
         together=True,
         slow=True,
         timeout_s=900,

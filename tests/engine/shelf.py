@@ -55,7 +55,7 @@ class Shelf:
                 preparation = Preparation(
                     self.recipe, home, reader.job, reader.origin(position), self.recipe.sizes
                 )
-                self.stock.begin(sample, preparation)
+                self.stock.begin([sample], [preparation])
             reader.window.samples.append(sample)
             self.stock.cache.lease(sample)
             self.stock.underway[sample].waiting[reader.job, position] = reader

@@ -306,13 +306,35 @@ def test_a_dead_workers_samples_are_tried_once_more() -> None:
     on.lose(first)
     assert list(on.to_do) == first
     on.lose(first)
-    assert on.to_do  # the next sample of the recipe now tells its size
+    assert on.to_do  # the next samples of the recipe now tell its size
     run_off = 10
     while len(on.got[1]) < 10 and run_off:
         on.settle()
         on.want(1, min(2, 10 - len(on.got[1])) or 1)
         run_off -= 1
-    assert len(on.failed[1]) == 1
+    assert len(on.failed[1]) == len(first)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_slow_first_row_does_not_hold_up_its_recipe(own: bool) -> None:
+    on = world()
+    on.join(join(1, rows=40, batch=8, own=own))
+    on.begin(1)
+    on.want(1, 8)
+    slow = next(iter(on.to_do))
+    begun = {slow}
+    while others := [
+        sample
+        for sample, order in on.to_do.items()
+        if slow not in (sample, getattr(order, "source", -1))
+    ]:
+        begun |= set(others)
+        on.finish(others[0])
+    rows = {on.engine.row_of(1, sample) for sample in begun}
+    assert len(rows) >= 16  # the batch in hand and the next
+    on.finish(slow)
+    run(on, {1: 8})
+    assert sorted(on.got[1]) == list(range(40))
 
 
 def test_a_job_that_leaves_frees_all_it_held_and_what_it_waited_for() -> None:
@@ -637,7 +659,7 @@ def test_samples_reported_together_are_as_if_each_was_reported():
     for engine in engines:
         said = engine.handle(Join(1, "r", np.arange(40), 40, 8), Begin(1), Want(1, 8))
         (first,) = [i for i in said if isinstance(i, Prepare)]
-        said = engine.handle(Sized(first.samples, (100,)))
+        said = engine.handle(Sized(first.samples[:1], (100,)))
         to_do.append([s for i in said if isinstance(i, Prepare | Place) for s in i.samples])
     assert to_do[0] == to_do[1]
     assert len(to_do[0]) > 8

@@ -16,13 +16,13 @@ def join(job: int, rows: int = 20, **more: object) -> Join:
 
 
 def started(on: World, **more: object) -> list[int]:
-    """Let a job begin, of whose samples the first has told the size; return two at work."""
+    """Let a job begin, of whose samples the first has told the size; return two with slots."""
     on.join(join(1, order="given", **more))
     on.begin(1)
     on.want(1, 4)
     for _ in range(2):  # sized, and placed
         on.finish(next(iter(on.to_do)))
-    return list(on.to_do)[:2]
+    return [sample for sample, order in on.to_do.items() if order.offset >= 0][:2]
 
 
 def run(on: World, job: int) -> None:

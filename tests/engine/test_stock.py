@@ -11,7 +11,7 @@ def own_part_of(shelf: Shelf, source: int) -> int:
     shelf.stock.make_of(own, source)
     shelf.stock.cache.lease(source)
     preparation = Preparation(shelf.recipe, 1, 1, (9, 1, 0), shelf.recipe.sizes, source)
-    shelf.stock.begin(own, preparation)
+    shelf.stock.begin([own], [preparation])
     return own
 
 

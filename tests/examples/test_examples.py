@@ -2,12 +2,13 @@
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.warm import process as warm
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 Run = Callable[..., str]
@@ -27,7 +28,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
     }
 
     def run(*command: str) -> str:
-        done = subprocess.run(
+        done = warm.run(
             command,
             cwd=tmp_path,
             env=environment,
@@ -35,13 +36,14 @@ def run(tmp_path: Path) -> Iterator[Run]:
             text=True,
             timeout=120,
             check=False,
+            torch=True,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     yield run
     down = [sys.executable, "-m", "joader.cli.main", "down", "--force"]
-    subprocess.run(down, env=environment, capture_output=True, check=False)
+    warm.run(down, env=environment, capture_output=True, check=False)
 
 
 def python(name: str) -> tuple[str, str]:

@@ -15,6 +15,7 @@ import pytest
 
 from joader.errors import BadArgument, OurError
 from joader.memory import Arena
+from joader.memory.arena import _allocate
 
 MIB = 2**20
 
@@ -175,6 +176,13 @@ def test_touching_allocates_pages_in_order_and_never_beyond_the_size(arena: Aren
     os.close(descriptor)
     with pytest.raises(BadArgument, match="at least 1"):
         arena.touch(MIB, step_bytes=0)
+
+
+def test_pages_are_read_where_the_kernel_does_not_allocate_them(arena: Arena) -> None:
+    descriptor = arena.read_only_descriptor()  # with this one it refuses
+    assert _allocate(descriptor, arena.view, 0, MIB)
+    assert allocated_bytes(descriptor) == MIB
+    os.close(descriptor)
 
 
 def test_touching_beside_a_writer_destroys_nothing() -> None:

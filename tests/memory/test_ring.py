@@ -140,4 +140,4 @@ def test_threads_that_lend_at_once_never_get_the_same_buffer() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert len(ring._idle) <= 4
+    assert len(ring._idle) <= 8  # each thread lends the next before it lets go of the last

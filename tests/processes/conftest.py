@@ -18,6 +18,7 @@ from joader.daemon.lifecycle import connected
 from joader.messages import PROTOCOL, AskStatus, Hello, Status
 from joader.wire import Channel, frame
 from tests.processes.jobs import Job, wait_until
+from tests.warm.process import Process
 
 
 class Node:
@@ -33,7 +34,7 @@ class Node:
 
     def up(self, memory: str = "64MiB", workers: int = 2, *more: str) -> None:
         with (self.run / "daemon.log").open("ab") as log:
-            self.daemon = subprocess.Popen(
+            self.daemon = Process(
                 [
                     *(sys.executable, "-m", "joader.daemon.main", f"--socket={self.socket}"),
                     *(f"--memory={memory}", f"--workers={workers}", "--idle=0", *more),

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.warm.process import Process
+
 PRELUDE = '''
 import json, os, signal, sys, time
 import numpy as np
@@ -74,7 +76,7 @@ class Job:
         path = folder / f"job{time.monotonic_ns()}.py"
         path.write_text(PRELUDE + script)
         self.environment = {**os.environ, "JOADER_RUNTIME": str(folder / "run"), **variables}
-        self.process = subprocess.Popen(
+        self.process = Process(
             [sys.executable, str(path), *arguments],
             cwd=folder,
             env=self.environment,
@@ -82,6 +84,7 @@ class Job:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            torch="import torch" in script,
         )
 
     def say(self, text: str) -> None:

@@ -41,6 +41,7 @@ from joader.wire import Channel, frame
 from tests.processes.conftest import Node
 from tests.processes.jobs import wait_until
 from tests.processes.test_sharing import read
+from tests.warm import process as warm
 
 
 def knock(node: Node) -> socket.socket:
@@ -328,7 +329,7 @@ sock.accept()[0].recv(1000)
         assert other.stdout is not None
         assert other.stdout.readline() == b"listening\n"
         code = "import joader.client.reading.connection as c; c.Connection()"
-        result = subprocess.run(
+        result = warm.run(
             [sys.executable, "-c", code],
             env={**os.environ, "JOADER_ADDRESS": str(path)},
             capture_output=True,

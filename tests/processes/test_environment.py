@@ -15,6 +15,7 @@ from joader.errors import NoDaemon
 from tests.processes.conftest import Node, processes_with
 from tests.processes.jobs import wait_until
 from tests.processes.test_sharing import read
+from tests.warm import process as warm
 
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can do that")
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
@@ -23,7 +24,7 @@ LOOK = "from joader.client.reading.connection import Connection; print(Connectio
 
 def run(code: str, *before: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run code in a fresh process, through these commands; a daemon it starts ends soon."""
-    return subprocess.run(
+    return warm.run(
         [*before, sys.executable, "-c", code],
         env={**os.environ, "JOADER_IDLE_S": "0.2", **variables},
         capture_output=True,
@@ -269,7 +270,7 @@ def test_an_idle_time_that_is_none_reaches_the_job_that_started_the_daemon(node:
 
 def test_scripts_started_at_once_get_one_daemon(node: Node) -> None:
     processes = [
-        subprocess.Popen(
+        warm.Process(
             [sys.executable, "-c", LOOK],
             env={**os.environ, "JOADER_RUNTIME": str(node.run), "JOADER_IDLE_S": "1"},
             stdout=subprocess.PIPE,

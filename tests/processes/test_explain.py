@@ -10,6 +10,7 @@ import pytest
 
 from tests.processes.conftest import Node
 from tests.processes.jobs import Job
+from tests.warm import process as warm
 
 HOLD = """
 from joader import images
@@ -33,7 +34,7 @@ def holding(node: Node, dataset: str, options: str = "{}", make: str = "", **var
 
 def explained(node: Node, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "joader.cli.main", "explain", *arguments]
-    return subprocess.run(
+    return warm.run(
         command,
         env={**os.environ, "JOADER_RUNTIME": str(node.folder / "run")},
         capture_output=True,

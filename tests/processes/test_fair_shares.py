@@ -112,3 +112,30 @@ def test_nobody_is_blamed_on_a_machine_that_is_merely_full(node: Node) -> None:
     assert rows == list(range(60))
     wait_until(lambda: node.status()["jobs"] == [])
     assert "WARNING" not in node.log()
+
+
+FIRST_IS_SLOW = """
+class FirstIsSlow(Squares):
+    def __getitem__(self, row):
+        began = time.monotonic()
+        time.sleep(1.5 if row == 0 else 0.01)
+        with open("times", "a") as file:
+            file.write(f"{row} {began} {time.monotonic()}\\n")
+        return super().__getitem__(row)
+
+loader = joader.DataLoader(FirstIsSlow(64), batch_size=16, num_workers=2, key="slow")
+read = [row for batch in loader for row in check(batch)]
+say(read == list(range(64)))
+"""
+
+
+def test_a_slow_first_row_does_not_hold_up_the_others(node: Node) -> None:
+    node.up(workers=2)
+    assert node.job(FIRST_IS_SLOW).result()[0] is True
+    times = {
+        int(row): (float(began), float(ended))
+        for row, began, ended in map(str.split, (node.folder / "times").read_text().splitlines())
+    }
+    slow_until = times[0][1]
+    meanwhile = [row for row, (began, _) in times.items() if began < slow_until]
+    assert len(meanwhile) > 16  # by the other worker, though nobody could know their size

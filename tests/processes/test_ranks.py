@@ -74,7 +74,7 @@ def launch(node: Node, script: str, world_size: int, *arguments: str) -> list[Jo
             LOCAL_RANK=str(rank),
             MASTER_ADDR="127.0.0.1",
             MASTER_PORT=port,
-            OMP_NUM_THREADS="1",
+            **({"OMP_NUM_THREADS": "1"} if "import torch" in script else {}),
         )
         for rank in range(world_size)
     ]

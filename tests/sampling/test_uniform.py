@@ -18,11 +18,13 @@ from tests.sampling.uniformity import (
     rate_p_value,
     subset_p_value,
 )
+from tests.trials import trials
 
 Make = Callable[[int], Sampler]
 RULES = ("shared", "paper", "common")
 # So many show up all three cheats, in single draws and in pairs; the slow tests have more of them.
 RUNS = 2_000
+MATCHES = trials(3_000, 1_000)  # a rate that is 0.08 off is found in 1,000
 SMALL = {"a": (0, 1, 2, 3), "b": (2, 3, 4), "c": (0, 3, 4, 5)}
 # Everybody in step; then a faster than b and c, so that tables meet sizes they were not made for.
 STEPS = {
@@ -200,27 +202,28 @@ def match_rate(rule: str, sets: list[range], before: dict[int, int], runs: int) 
 )
 def test_two_jobs_match_as_often_as_they_can(rule: str, first: range, second: range) -> None:
     common = len(set(first) & set(second))
-    hits = match_rate(rule, [first, second], {}, 3_000)
+    hits = match_rate(rule, [first, second], {}, MATCHES)
     chance = common / max(len(first), len(second))
-    assert rate_p_value(hits, 3_000, chance) > ALPHA
+    assert rate_p_value(hits, MATCHES, chance) > ALPHA
 
 
 def test_two_jobs_match_as_often_as_they_can_in_the_middle_of_a_pass() -> None:
     # Given 4 of 12 rows read by one of the two, the other 8 are common and the larger job has 12.
-    assert rate_p_value(match_rate("shared", [range(12)] * 2, {0: 4}, 3_000), 3_000, 8 / 12) > ALPHA
+    hits = match_rate("shared", [range(12)] * 2, {0: 4}, MATCHES)
+    assert rate_p_value(hits, MATCHES, 8 / 12) > ALPHA
 
 
 @pytest.mark.parametrize("count", [3, 4, 5])
 def test_under_the_papers_rule_all_jobs_match_with_the_largest_possible_chance(count: int) -> None:
     sets = [range(number, 10 + 2 * number) for number in range(count)]
     common = len(set.intersection(*map(set, sets)))
-    hits = match_rate("paper", sets, {}, 3_000)
-    assert rate_p_value(hits, 3_000, common / max(map(len, sets))) > ALPHA
+    hits = match_rate("paper", sets, {}, MATCHES)
+    assert rate_p_value(hits, MATCHES, common / max(map(len, sets))) > ALPHA
 
 
 @pytest.mark.parametrize("others", [1, 3])
 def test_bystanders_leave_the_match_rate_of_a_pair_where_it_was(others: int) -> None:
-    runs, hits = 3_000, 0
+    runs, hits = MATCHES, 0
     for seed in range(runs):
         sampler = DependentSampler(seed)
         sampler.add("inner", range(10))

@@ -52,3 +52,11 @@ def test_the_pace_of_a_job_does_not_depend_on_its_batches() -> None:
             pace.note(size, 100.0 + step * size / 20)
         assert pace.known
         assert pace.per_s == pytest.approx(20.0, rel=0.05)
+
+
+def test_a_row_computes_waits_for_a_storage_and_wants_a_processor() -> None:
+    pace = RowPace()
+    assert pace.parts_s == (0.0, 0.0)  # not known, rather than guessed
+    pace.note(1.0, 2, computed_s=0.2, waited_s=0.6)  # 0.2 s without a processor
+    assert pace.parts_s == pytest.approx((0.1, 0.3))
+    assert pace.row_s == pytest.approx(0.5)

@@ -18,7 +18,18 @@ TINY = Effort(150, 1, (0.0, 0.5, 1.0))
 OTHERS = [name for name in EVERY_FIGURE if name not in FIGURES and name != "streams"]
 
 
-@pytest.mark.parametrize("name", OTHERS)
+# They take seconds each in any size. What they say is tested in papers/, that they run by
+# `make reproduce`, and that their code decides by the test below.
+LARGE = {
+    *("adloader-dynamic", "adloader-table1", "lobster-imbalance", "lobster-speedup"),
+    "locality-imbalance",
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=pytest.mark.slow) if one in LARGE else one for one in OTHERS],
+)
 def test_a_figure_ticks_as_often_as_it_says_and_depends_on_its_seed_alone(name: str) -> None:
     figure = EVERY_FIGURE[name]
     ticks: list[None] = []

@@ -18,6 +18,7 @@ from joader.simulator.figures import (
     union,
 )
 from joader.simulator.runs import Sets
+from tests.trials import trials
 
 SLOW = pytest.mark.slow
 
@@ -65,7 +66,7 @@ def test_two_equal_sized_sets_are_prepared_once_at_any_cache_size(percent: int, 
     "percent", [pytest.param(75, marks=SLOW), 50, pytest.param(25, marks=SLOW)]
 )
 def test_nested_pairs_prepare_what_the_formula_says(percent: int) -> None:
-    mean = one_slot(nested(100, percent), 1000, "dependent", 8)
+    mean = one_slot(nested(100, percent), 1000, "dependent", trials(8, 3))
     assert mean == pytest.approx(expected_misses_of_nested_pair(1000, 10 * percent), rel=0.015)
 
 
@@ -73,7 +74,7 @@ def test_nested_pairs_prepare_what_the_formula_says(percent: int) -> None:
     ("make", "size", "most"),
     [
         # Rows a round of the largest job; benchmarks/bench_misses.py has the full sizes.
-        (random_sets(4), 1000, 1.70),
+        (random_sets(4), trials(1000, 500), 1.70),
         (nested(100, 75, 50, 25), 2000, 1.82),
         pytest.param(folds(5), 1000, 2.2, marks=SLOW),
         pytest.param(chained(6), 1000, 3.52, marks=SLOW),
@@ -88,7 +89,7 @@ def test_the_default_rule_is_at_least_as_good_as_the_better_of_the_two_it_replac
     assert ours <= most * max(map(len, make(size, 0)))
 
 
-@pytest.mark.parametrize("size", [100, pytest.param(500, marks=SLOW)])
+@pytest.mark.parametrize("size", [trials(100, 50), pytest.param(500, marks=SLOW)])
 def test_ref_count_is_never_worse_than_the_policies_it_replaces(size: int) -> None:
     for make in (random_sets(4), nested(100, 75, 50, 25)):
         for slots in (1, *(size * percent // 100 for percent in (2, 10, 30, 60, 100))):

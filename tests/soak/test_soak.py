@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.node import ROOT
+from tests.trials import trials
 
 
 def soak(minutes: float, report: Path, *more: str) -> "subprocess.CompletedProcess[str]":
@@ -28,12 +29,11 @@ def soak(minutes: float, report: Path, *more: str) -> "subprocess.CompletedProce
 
 
 def test_jobs_come_leave_die_and_resume_and_nothing_is_lost_or_left(tmp_path: Path) -> None:
-    ran = soak(0.1, tmp_path / "report.json", "--seed", "1")
+    ran = soak(trials(10, 4) / 100, tmp_path / "report.json", "--seed", "1")
     assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-3000:]
     told = json.loads((tmp_path / "report.json").read_text())
     assert told["verdict"] == "no promise broke"
-    assert told["counts"]["jobs killed"] >= 1
-    assert told["counts"]["read to the end"] >= 1
+    assert sum(told["counts"].values()) >= 1
 
 
 def test_a_budget_that_is_too_small_for_the_crowd_is_a_verdict_not_a_hang(tmp_path: Path) -> None:
@@ -47,3 +47,6 @@ def test_a_budget_that_is_too_small_for_the_crowd_is_a_verdict_not_a_hang(tmp_pa
 def test_three_minutes_of_soak_break_no_promise(tmp_path: Path) -> None:
     ran = soak(3.0, tmp_path / "report.json")
     assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-3000:]
+    told = json.loads((tmp_path / "report.json").read_text())
+    assert told["counts"]["jobs killed"] >= 1
+    assert told["counts"]["read to the end"] >= 1

@@ -44,6 +44,7 @@ class StorageContract:
 
     package: ClassVar[str | None] = None  # without it the kind cannot be opened
     extra: ClassVar[str] = ""
+    effort: ClassVar[int] = 4  # times what is tried with threads and forks; less if a read is dear
     names_itself: ClassVar[bool] = True  # whether it has a fingerprint without being given one
 
     def write(self, folder: Path) -> Any:
@@ -153,7 +154,7 @@ class StorageContract:
         self.check(storage, SCATTERED)
 
     def test_threads_read_at_the_same_time(self, storage: Storage) -> None:
-        orders = [np.random.default_rng(seed).permutation(ROWS) for seed in range(16)]
+        orders = [np.random.default_rng(seed).permutation(ROWS) for seed in range(4 * self.effort)]
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(lambda rows: self.check(storage, rows), orders))
 
@@ -199,7 +200,7 @@ class StorageContract:
         with ThreadPoolExecutor(2) as pool:
             threads = [pool.submit(read_on, seed) for seed in range(2)]
             try:
-                for _ in range(3):
+                for _ in range(self.effort):
                     in_a_fork(lambda: self.check(storage, SCATTERED))
             finally:
                 going_on = False

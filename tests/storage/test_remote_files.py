@@ -21,6 +21,7 @@ from joader.storage import ImageFolder, Storage, TarShards, Values, open_storage
 from joader.storage.remote_files import RemoteFiles
 from tests.storage.contract import ROWS, SCATTERED, StorageContract, body, in_a_fork
 from tests.storage.test_tar import members, write_tar
+from tests.trials import trials
 
 obstore = pytest.importorskip("obstore", reason="object stores need obstore")
 pytest.importorskip("moto.server", reason="a server with the S3 API needs moto[server]")
@@ -92,6 +93,7 @@ def bucket(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Buck
 class RemoteContract(StorageContract):
     package = "obstore"
     extra = "s3"
+    effort = trials(4, 1)
 
     @pytest.fixture(autouse=True)
     def _bucket(self, bucket: Bucket) -> None:

@@ -20,6 +20,7 @@ from joader.cache.by_need import parts_by_need
 from joader.cache.classes import round_up
 from joader.cache.demand import Demand, Job
 from joader.cache.eviction import ExpectedUse, Known, MakePolicy, Policy
+from joader.cache.gaps import smallest_gap
 from joader.cache.needs import as_samples
 from joader.cache.runs import Run, Runs
 from joader.cache.table import NOBODY, NOWHERE, PREPARING, READY, Table
@@ -41,7 +42,9 @@ class Cache:
         self.demand = Demand()
         self._runs = Runs(capacity_bytes)
         self._make_policy = make_policy
+        self._known = Known(self.table, self.demand)
         self._policies: dict[int, Policy] = {}  # by size of slots
+        self._in_slot: dict[int, int] = {}  # by offset
         self._admissions = 0
         self.pinned_bytes = 0  # of samples that cannot leave now: leased, or in preparation
         self.wasted = 0  # samples that were prepared ahead and went before anybody got them
@@ -175,6 +178,7 @@ class Cache:
             table.offset.cells[sample] = offset
             table.size.cells[sample] = size
             table.admitted.cells[sample] = self._admissions
+            self._in_slot[offset] = sample
         self.pinned_bytes += len(offsets) * size
         return len(offsets)
 
@@ -202,9 +206,9 @@ class Cache:
     def unplace(self, sample: int) -> None:
         """Take the slot from a sample in preparation, if it has one; its leases stay."""
         self._check_state(sample, PREPARING)
-        if self.table.offset.cells[sample] != NOWHERE:
-            self.pinned_bytes -= self.table.size.cells[sample]
-            self._give_back(sample)
+        if size := self.table.size.cells[sample]:
+            self.pinned_bytes -= size
+            self._give_back((sample,), size)
 
     # Samples are used.
 
@@ -250,18 +254,24 @@ class Cache:
 
     # Samples go.
 
+    def release_and_drop(self, samples: Sequence[int]) -> None:
+        """End the last lease of each of these samples, which are ready, and forget them."""
+        for size, some in self._by_size(np.array(samples, np.int64)):
+            self.pinned_bytes -= size * len(some)
+            self._forget(some, size)
+
     def drop(self, sample: int) -> None:
         """Forget a sample, ready or in preparation; all its leases must have ended."""
-        table = self.table
-        if table.pins.cells[sample]:
+        if self.table.pins.cells[sample]:
             raise BadArgument(
                 f"sample {sample} is leased; release all its leases before dropping it"
             )
-        if table.state.cells[sample] == READY:
-            self._policy(table.size.cells[sample]).discard_each((sample,))
-        elif table.offset.cells[sample] != NOWHERE:
-            self.pinned_bytes -= table.size.cells[sample]
-        self._forget(sample)
+        size = self.table.size.cells[sample]  # 0 without a slot
+        if self.table.state.cells[sample] == READY:
+            self._policy(size).discard_each((sample,))
+        else:
+            self.pinned_bytes -= size
+        self._forget((sample,), size)
 
     # Room.
 
@@ -293,38 +303,25 @@ class Cache:
 
     def _samples_in(self, run: Run) -> list[int]:
         """Return the samples whose slots are of a run."""
-        offsets = self.table.offset.all
-        inside = (offsets >= run.start) & (offsets < run.end)
-        found: list[int] = np.flatnonzero(inside & (self.table.state.all > 0)).tolist()
-        return found
+        find = self._in_slot.get
+        return [sample for offset in run.offsets if (sample := find(offset)) is not None]
 
     def _clear(self, size: int) -> list[int] | None:
         """Use the smallest room between pinned samples that is enough; None if there is none."""
-        table = self.table
-        placed = np.flatnonzero((table.state.all > 0) & (table.offset.all >= 0))
-        held = placed[(table.pins.all[placed] > 0) | (table.state.all[placed] == PREPARING)]
-        held = held[np.argsort(table.offset.all[held])]
-        ends = np.r_[0, table.offset.all[held] + table.size.all[held]]
-        rooms = np.r_[table.offset.all[held], self.capacity_bytes] - ends
-        enough = np.flatnonzero(rooms >= size)
-        if not enough.size:
+        gap = smallest_gap(self.table, size, self.capacity_bytes)
+        if gap is None:
             self._no_room_for = size
             return None
-        start = int(ends[enough[np.argmin(rooms[enough])]])
-        inside = placed[
-            (table.offset.all[placed] < start + size)
-            & (table.offset.all[placed] + table.size.all[placed] > start)
-        ]
+        start, inside = gap
         self._runs.break_up(start, start + size)
-        return self._evict(inside.tolist())
+        return self._evict(inside)
 
     def _evict(self, samples: list[int]) -> list[int]:
         if not samples:
             return samples
         for size, some in self._by_size(np.array(samples, np.int64)):
             self._policy(size).discard_each(some)
-        for sample in samples:
-            self._forget(sample)
+            self._forget(some, size)
         return samples
 
     # The same for one and many.
@@ -332,7 +329,7 @@ class Cache:
     def _policy(self, size: int) -> Policy:
         policy = self._policies.get(size)
         if policy is None:
-            policy = self._policies[size] = self._make_policy(Known(self.table, self.demand))
+            policy = self._policies[size] = self._make_policy(self._known)
         return policy
 
     def _by_size(self, samples: npt.NDArray[np.int64]) -> Iterable[tuple[int, list[int]]]:
@@ -371,20 +368,25 @@ class Cache:
             for size, some in self._by_size(held):
                 self._policy(size).change_each(some)
 
-    def _forget(self, sample: int) -> None:
+    def _forget(self, samples: Sequence[int], size: int) -> None:
+        """Forget samples that have slots of one size; of size 0, those that have none."""
         table = self.table
-        if table.state.cells[sample] == READY and not table.own.cells[sample]:
-            self.wasted += table.claimed.cells[sample] == NOBODY
-        if self.table.offset.cells[sample] != NOWHERE:
-            self._give_back(sample)
-        self.table.remove(sample)
+        state, own, claimed = table.state.cells, table.own.cells, table.claimed.cells
+        for sample in samples:
+            if claimed[sample] == NOBODY and state[sample] == READY and not own[sample]:
+                self.wasted += 1
+        if size:
+            self._give_back(samples, size)
+        table.remove(*samples)
 
-    def _give_back(self, sample: int) -> None:
-        table = self.table
+    def _give_back(self, samples: Sequence[int], size: int) -> None:
+        offsets, sizes = self.table.offset.cells, self.table.size.cells
         self._no_room_for = 0
-        self._runs.give_back(table.offset.cells[sample], table.size.cells[sample])
-        table.offset.cells[sample] = NOWHERE
-        table.size.cells[sample] = 0
+        self._runs.give_back(size, *[offsets[sample] for sample in samples])
+        for sample in samples:
+            del self._in_slot[offsets[sample]]
+            offsets[sample] = NOWHERE
+            sizes[sample] = 0
 
     def _check_preparing(self, sample: int) -> None:
         self._check_state(sample, PREPARING)

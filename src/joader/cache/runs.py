@@ -80,17 +80,19 @@ class Runs:
         self.used_bytes += size * len(taken)
         return taken
 
-    def give_back(self, offset: int, size: int) -> None:
-        """Note that a slot is not used any more."""
-        self.used_bytes -= size
-        run = self._run.get(offset)
-        if run is None:
-            self._memory.free(offset)
-            return
-        run.used -= 1
-        self._free.setdefault(size, {})[offset] = None
-        if not run.used:
-            self._empty.setdefault(size, {})[run.start] = run
+    def give_back(self, size: int, *offsets: int) -> None:
+        """Note that slots of one size are not used any more."""
+        self.used_bytes -= size * len(offsets)
+        runs, free = self._run, self._free.setdefault(size, {})
+        for offset in offsets:
+            run = runs.get(offset)
+            if run is None:
+                self._memory.free(offset)
+                continue
+            run.used -= 1
+            free[offset] = None
+            if not run.used:
+                self._empty.setdefault(size, {})[run.start] = run
 
     def run_of(self, offset: int) -> Run | None:
         """Return the run that a slot is of; None if that was broken up."""

@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from joader.cache.columns import Column
 
 FREE, PREPARING, READY = 0, 1, 2
+# Up to so many cells are written one by one: arrays cost more.
+FEW = 8
 NOWHERE = -1
 NOBODY = -1
 
@@ -75,24 +77,40 @@ class Table:
             self.first[home] = sample
         return sample
 
-    def remove(self, sample: int) -> None:
-        """Forget a sample; its slot must have been given back."""
-        home = self.home.cells[sample]
-        if not self.own.cells[sample]:
-            if self.first.get(home) == sample:
-                del self.first[home]
-            else:
-                self.extras[home].remove(sample)
-            # Whichever is left is the first then.
-            if home not in self.first and (others := self.extras.get(home)):
-                self.first[home] = others.pop(0)
-            if not self.extras.get(home, True):
-                del self.extras[home]
-        self.state.cells[sample] = FREE
-        self.own.cells[sample] = self.copied.cells[sample] = 0
-        self.pins.cells[sample] = 0
-        self.claimed.cells[sample] = NOBODY
-        self._vacant.append(sample)
+    def remove(self, *samples: int) -> None:
+        """Forget samples; their slots must have been given back."""
+        homes, own = self.home.cells, self.own.cells
+        for sample in samples:
+            if not own[sample]:
+                self._unlist(sample, homes[sample])
+        if len(samples) <= FEW:
+            for sample in samples:
+                self.state.cells[sample] = FREE
+                self.own.cells[sample] = self.copied.cells[sample] = 0
+                self.pins.cells[sample] = 0
+                self.claimed.cells[sample] = NOBODY
+        else:
+            here = np.array(samples, np.int64)
+            self.state.all[here] = FREE
+            self.own.all[here] = self.copied.all[here] = 0
+            self.pins.all[here] = 0
+            self.claimed.all[here] = NOBODY
+        self._vacant += samples
+
+    def _unlist(self, sample: int, home: int) -> None:
+        """Let a sample not be found by its row any more."""
+        if not self.extras and self.first[home] == sample:
+            del self.first[home]
+            return
+        if self.first.get(home) == sample:
+            del self.first[home]
+        else:
+            self.extras[home].remove(sample)
+        # Whichever is left is the first then.
+        if home not in self.first and (others := self.extras.get(home)):
+            self.first[home] = others.pop(0)
+        if not self.extras.get(home, True):
+            del self.extras[home]
 
     def all_of(self, home: int) -> list[int]:
         """Return the samples of a row, but for those of one job alone."""

@@ -7,13 +7,14 @@ import argparse
 import io
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 from joader import __version__
 from joader.cli.console import drop, write
 from joader.cli.examples import add_examples
 from joader.cli.profiling import add_profile
 from joader.cli.screens import add_screens
-from joader.errors import BadArgument, JoaderError, UserError
+from joader.errors import BadArgument, JoaderError, MissingExtra, UserError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -247,7 +248,7 @@ def _up(options: argparse.Namespace) -> int:
         from joader.cli.ready import wait_until_ready
 
         return wait_until_ready(60.0 if options.wait is None else options.wait, options.nodes)
-    from joader.cli.node import Up, up
+    from joader.cli.up import Up, up
 
     return up(
         Up(
@@ -312,6 +313,11 @@ def _datasets(options: argparse.Namespace) -> int:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
+    if find_spec("joader.simulator.papers") is None:  # left out of the wheel, in pyproject.toml
+        raise MissingExtra(
+            "the figures of the papers are not part of the installed package: clone joader's "
+            "repository, run `make setup` there, and then `.venv/bin/joader reproduce`"
+        )
     from joader.cli.reproduce import Choice, list_figures, reproduce, reproduce_all
     from joader.cli.run import Outputs
     from joader.simulator.figures import FULL, QUICK

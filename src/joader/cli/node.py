@@ -1,4 +1,4 @@
-"""`joader up`, `down` and `status`: the daemon of this user on this machine."""
+"""`joader down` and `status`: the daemon of this user on this machine."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from rich.table import Table
@@ -16,103 +16,13 @@ from joader.cli.console import Console, write
 from joader.cli.other_daemon import OtherDaemon, other_daemon
 from joader.cli.words import counted, part, printable, size
 from joader.client.watcher import Watcher
-from joader.cluster.auto import auto_address
-from joader.cluster.leader_address import Address
-from joader.cluster.this_node import key_for
-from joader.config import cpu_part, size_in_bytes, socket_path
-from joader.daemon.lifecycle import connected, log_path, start
-from joader.daemon.start_lock import start_lock
-from joader.errors import BadArgument, JoaderError, MissingExtra, NoDaemon, Overdue, Refusal
-from joader.schedule.policies import policy_of
-from joader.statistics import ClusterStatistics, JobStatistics, NodeStatistics, saved
+from joader.config import socket_path
+from joader.errors import BadArgument, NoDaemon, Overdue, Refusal
+from joader.statistics import ClusterStatistics, JobStatistics, NodeStatistics
 from joader.wire import readable
 
 _DOWN_S = 20.0
 _COUNTS = ("position", "delivered", "prepared", "shared")
-
-
-@dataclass(frozen=True)
-class Up:
-    """How a daemon is started."""
-
-    memory: str | None = None
-    workers: int | None = None
-    cpu: str | None = None
-    policy: str | None = None
-    log_format: str | None = None
-    detach: bool = False
-    dashboard: bool = True
-    cluster: str | None = None
-    ray: str | None = None
-
-
-def up(options: Up) -> int:
-    """Start the daemon, in the background or here."""
-    if options.ray:
-        return _up_on_ray(options, options.ray)
-    path = socket_path()
-    arguments = ["--idle=0"]
-    if options.memory:
-        arguments.append(f"--memory={size_in_bytes(options.memory)}")
-    if options.workers:
-        arguments.append(f"--workers={options.workers}")
-    if options.cpu is not None:
-        cpu_part(options.cpu)  # what is wrong with it is said here, not by the daemon
-        arguments.append(f"--cpu={options.cpu}")
-    if options.policy is not None:
-        arguments.append(f"--policy={policy_of(options.policy).name}")
-    if options.log_format:
-        arguments.append(f"--log-format={options.log_format}")
-    if options.cluster:
-        auto = options.cluster == "auto"
-        leader = auto_address(os.environ) if auto else Address.read(options.cluster)
-        leader.resolved()
-        key_for(leader)
-        arguments.append(f"--cluster={leader}")
-    with start_lock(path):
-        running = connected(path)
-        if running is not None:
-            running.close()
-            raise BadArgument(f"a daemon already runs at {path}; `joader status` shows it")
-        if options.detach:
-            pid = start(path, arguments)
-            write(
-                f"joader: daemon {pid} listens at {path}; it writes to {log_path()}\n", sys.stdout
-            )
-            _open_dashboard(options)
-            return 0
-    from joader.daemon.main import main
-
-    _open_dashboard(options)
-    write(f"joader: listening at {path}; Ctrl-C stops it\n", sys.stdout)
-    sys.argv = ["joader.daemon", f"--socket={path}", *arguments]
-    main()
-    return 0
-
-
-def _up_on_ray(options: Up, address: str) -> int:
-    if options.cluster:
-        raise BadArgument("--ray and --cluster name two ways to find other machines; use one")
-    from joader.cluster.ray import start as start_on_ray
-
-    names = start_on_ray(options.memory, None if address == "auto" else address)
-    counted_nodes = counted(len(names), "node")
-    write(f"joader: a daemon on {counted_nodes}: {', '.join(sorted(names))}\n", sys.stdout)
-    return 0
-
-
-def _open_dashboard(options: Up) -> None:
-    """Have a dashboard beside the daemon, if it is wanted and installed."""
-    if not options.dashboard:
-        return
-    from joader.cli.dashboard import beside_daemon
-
-    try:
-        write(f"joader: {beside_daemon().url} shows what runs\n", sys.stdout)
-    except MissingExtra:
-        pass  # `joader dashboard` says what to install
-    except JoaderError as error:
-        write(f"joader: there is no dashboard: {error}\n", sys.stderr)
 
 
 def down(force: bool) -> int:
@@ -205,7 +115,7 @@ def _summary(node: NodeStatistics, path: Path) -> str:
             f"started by a job, process {node.started_by}: it may end with that job's cgroup, "
             f"{node.cgroup or '/'} (`joader up` starts a separate daemon)",
         )
-    saves = saved(totals)
+    saves = totals.saved
     if saves is None:
         lines.append("no samples delivered yet")
     else:
@@ -254,7 +164,7 @@ def _jobs(jobs: Sequence[JobStatistics]) -> Table:
     for column in (*columns, "saved"):
         table.add_column(column, justify="left" if column == "name" else "right")
     for job in jobs:
-        table.add_row(*(Text(_cell(job, column)) for column in columns), part(saved(job)))
+        table.add_row(*(Text(_cell(job, column)) for column in columns), part(job.saved))
     return table
 
 

@@ -23,6 +23,7 @@ def _add_top(commands: Commands) -> None:
         "all about it, s sorts by another figure, r turns the order around.",
     )
     top.add_argument("--once", action="store_true", help="print it once, for scripts")
+    top.add_argument("--json", action="store_true", help="print its figures once, as JSON")
     top.set_defaults(run=_top)
 
 
@@ -63,7 +64,7 @@ def _add_doctor(commands: Commands) -> None:
 
 def _add_bench(commands: Commands) -> None:
     own = argparse.ArgumentParser(add_help=False)
-    own.add_argument("--seconds", type=float, default=8.0, help="measured per way (default 8)")
+    own.add_argument("--seconds", type=float, default=4.0, help="measured per way (default 4)")
     own.add_argument(
         "--data",
         action="append",
@@ -78,8 +79,9 @@ def _add_bench(commands: Commands) -> None:
         help="is data the bottleneck, and what would joader give here",
         description="Run a training script for some seconds in each of four ways: as it is, with "
         "rows that are in memory already, with one batch again and again, and with joader's "
-        "loader. The differences are the time that it waits for data. A dataset (a path, or the "
-        "name of a table) is read without a training step. It takes about a minute.",
+        "loader. The differences are the time that it waits for data. All loaders of an epoch "
+        "are measured (three at most). A dataset (a path, or the name of a table) is read "
+        "without a training step. It takes less than a minute.",
     )
     bench.add_argument("what", metavar="DATASET_OR_SCRIPT")
     bench.add_argument("arguments", nargs=argparse.REMAINDER, help="of the script")
@@ -110,6 +112,10 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _top(options: argparse.Namespace) -> int:
+    if options.json:
+        from joader.cli.node import status
+
+        return status(as_json=True)
     from joader.cli.top.top import top
 
     return top(options.once)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from joader.messages import Event, Place, Prepare
-from joader.statistics import ClusterStatistics
+from joader.statistics import CacheStatistics, ClusterStatistics
 
 
 class Alone:
@@ -37,6 +37,6 @@ class Alone:
         """Say nothing."""
         return ""
 
-    def statistics(self) -> ClusterStatistics | None:
+    def statistics(self, memory: CacheStatistics) -> ClusterStatistics | None:
         """Return that there is none."""
         return None

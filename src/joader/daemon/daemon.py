@@ -380,13 +380,14 @@ class Daemon:
         return self.history.seen(now, self._counted(self.pool.statistics()))
 
     def _counted(self, pool: PoolStatistics) -> NodeStatistics:
+        counted = self.engine.statistics()
         return reports.node(
-            self.engine.statistics(),
+            counted,
             pool,
             self.sessions.values(),
             past=self.registration.past,
             config=self.config,
-            cluster=self.neighbors.statistics(),
+            cluster=self.neighbors.statistics(counted.memory),
         )
 
     def _note_moment(self) -> None:

@@ -31,6 +31,20 @@ _BACK = 5
 
 
 @dataclass(frozen=True)
+class _Saved:
+    """Time that hits would have taken workers."""
+
+    saved_s: float = 0.0
+    saved_cpu_s: float = 0.0
+
+    def __add__(self, other: "_Saved") -> "_Saved":
+        return _Saved(self.saved_s + other.saved_s, self.saved_cpu_s + other.saved_cpu_s)
+
+    def rounded(self) -> "_Saved":
+        return _Saved(round(self.saved_s, 3), round(self.saved_cpu_s, 3))
+
+
+@dataclass(frozen=True)
 class _Before:
     """Figures at the end of an earlier moment."""
 
@@ -51,8 +65,8 @@ class History:
         self._minutes: deque[MomentStatistics] = deque(maxlen=_MINUTES)
         self._minute: list[MomentStatistics] = []
         self._past: deque[JobStatistics] = deque(maxlen=_PAST)
-        self._saved_s: dict[int, float] = {}  # by job
-        self._saved_in_all_s = 0.0
+        self._saved_s: dict[int, _Saved] = {}  # by job
+        self._saved_in_all_s = _Saved()
 
     def note(self, now: float, node: NodeStatistics, cpu_s: Mapping[int, float]) -> None:
         """Take in figures as counted; `cpu_s` is what each worker process has had."""
@@ -73,17 +87,23 @@ class History:
     def left(self, job: JobStatistics) -> None:
         """Keep the last figures of a job that leaves."""
         self._note_saved(job, self._before[-1].jobs.get(job.id) if self._before else None)
-        self._past.append(replace(job, saved_s=self._saved_s.pop(job.id, 0.0), saved=saved(job)))
+        its = self._saved_s.pop(job.id, _Saved()).rounded()
+        told = replace(job, saved_s=its.saved_s, saved_cpu_s=its.saved_cpu_s, saved=saved(job))
+        self._past.append(told)
 
     def seen(self, now: float, node: NodeStatistics) -> NodeStatistics:
         """Return figures as counted, with those that follow from what came before."""
         late = self._moments[-1] if self._moments else mean(())
+        all_of_it = self._saved_in_all_s.rounded()
         return replace(
             node,
             uptime_s=round(now - self._began, 3),
             jobs=tuple(self._seen(job, late.jobs.get(job.id)) for job in node.jobs),
             totals=replace(
-                node.totals, saved_s=round(self._saved_in_all_s, 3), saved=saved(node.totals)
+                node.totals,
+                saved_s=all_of_it.saved_s,
+                saved_cpu_s=all_of_it.saved_cpu_s,
+                saved=saved(node.totals),
             ),
             delivered_per_s=late.delivered_per_s,
             prepared_per_s=late.prepared_per_s,
@@ -101,17 +121,21 @@ class History:
 
     def _note_saved(self, job: JobStatistics, before: JobStatistics | None) -> None:
         # Step by step: what a row takes may change, and is known only after the first.
-        saved_s = (job.hits - (before.hits if before else 0)) * job.row_s
-        self._saved_s[job.id] = self._saved_s.get(job.id, 0.0) + saved_s
-        self._saved_in_all_s += saved_s
+        hits = job.hits - (before.hits if before else 0)
+        its = _Saved(hits * job.row_s, hits * job.computing_s)
+        self._saved_s[job.id] = self._saved_s.get(job.id, _Saved()) + its
+        self._saved_in_all_s += its
 
     def _seen(self, job: JobStatistics, late: JobMomentStatistics | None) -> JobStatistics:
         late = late or JobMomentStatistics()
         left = max(0, job.rows - job.position)
+        its = self._saved_s.get(job.id, _Saved()).rounded()
         return replace(
             job,
-            saved_s=round(self._saved_s.get(job.id, 0.0), 3),
+            saved_s=its.saved_s,
+            saved_cpu_s=its.saved_cpu_s,
             saved=saved(job),
+            done=round(min(1.0, job.position / job.rows), 4) if job.rows else 0.0,
             wait_per_sample_s=job.wait_s / job.delivered if job.delivered else 0.0,
             samples_per_s=late.samples_per_s,
             waiting=late.waiting,

@@ -34,7 +34,7 @@ from joader.engine import Engine
 from joader.messages import Event, Failed, Hear, LastCopies, Lost, Place, Prepare, Prepared
 from joader.messages.nodes import Ask, Enough, Knock, Members, Node
 from joader.schedule.nodes import placement
-from joader.statistics import ClusterStatistics
+from joader.statistics import CacheStatistics, ClusterStatistics
 
 log = logging.getLogger("joader.cluster")
 
@@ -83,6 +83,7 @@ class Neighbors:
         self._not_before: dict[str, float] = {}  # when an unreachable node is tried again
         self._able: dict[str, frozenset[str]] = {}  # by node: recipes that it can prepare
         self._clocks: dict[str, dict[str, _Clocks]] = {}  # by recipe and node
+        self._memory = CacheStatistics()
         self._traffic: dict[str, dict[str, int]] = {}  # by node: what it says of itself
         self._heard: dict[str, object] = {}  # by recipe: what the engine was told last
         self._said_clocks: set[str] = set()  # recipes whose clocks others have heard of
@@ -338,7 +339,7 @@ class Neighbors:
         values = {
             _ABLE: msgspec.msgpack.encode(able),
             _TRAFFIC: msgspec.msgpack.encode(
-                traffic.own_traffic(self._fetching.counts, self._guests)
+                traffic.own_traffic(self._fetching.counts, self._guests, self._memory)
             ),
             _LEAVES: self._leaving.said,
         }
@@ -357,13 +358,15 @@ class Neighbors:
 
     # Figures.
 
-    def statistics(self) -> ClusterStatistics:
-        """Return who is there, and what went between nodes."""
+    def statistics(self, memory: CacheStatistics) -> ClusterStatistics:
+        """Return who is there, and what went between nodes; others hear of our memory."""
+        self._memory = memory
         return traffic.statistics(
             self.node,
             self._members,
             counts=self._fetching.counts,
             guests=self._guests,
+            memory=memory,
             leader_reached=self.company is not None and self.company.reached,
             told=self._traffic,
             linked=lambda name: self._link_up(name) is not None,

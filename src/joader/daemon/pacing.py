@@ -3,8 +3,9 @@
 A hundred workers report ten thousand times a second. If each report woke the loop, each would be a
 round of decisions of its own; handled together they cost a fraction. So there is a limit to how
 often the loop looks for what has come: RATE times a second, with BURST looks to spare for whoever
-comes after a pause. A lone row, or the first batch of a job, never waits; under load a message
-waits for a millisecond at most.
+comes after a pause. A look after a round that took long counts for more, MOST at most: the more
+there is to do, the more is done together. A lone row, or the first batch of a job, never waits;
+under load a message waits for a millisecond, and for four if the loop is always at work.
 
 What follows from what has come (decisions, then writes) is done before the loop looks again, a few
 callbacks deep: so all of one look is decided on together, and each worker gets one write.
@@ -17,6 +18,9 @@ from collections.abc import Callable
 
 RATE = 1000.0
 BURST = 32.0
+# A look counts for more if the loop was at work for over one part in so many of the time.
+_PARTS = 6.0
+MOST = 4.0
 # How many times in a row callbacks go before sockets: decisions, writes, and what follows. Not for
 # ever: a callback may call itself again and again.
 _DEEP = 3
@@ -36,7 +40,7 @@ class PacedSelector(selectors.EpollSelector):
         super().__init__()
         self._clock, self._sleep = clock, sleep
         self._looks = BURST  # that it may take at once
-        self._at = clock()  # when that was so
+        self._at = self._woke = clock()  # when that was so; when it last had something to do
         self._skipped = 0
 
     def select(self, timeout: float | None = None) -> Events:
@@ -51,14 +55,17 @@ class PacedSelector(selectors.EpollSelector):
         now = self._clock()
         self._looks = min(BURST, self._looks + (now - self._at) * RATE)
         self._at = now
-        if self._looks < 1.0:
-            wait_s = (1.0 - self._looks) / RATE
+        counts = min(MOST, max(1.0, _PARTS * (now - self._woke) * RATE))
+        if self._looks < counts:
+            wait_s = (counts - self._looks) / RATE
             if timeout is not None:
                 wait_s = min(wait_s, timeout)
                 timeout -= wait_s
             self._sleep(wait_s)
-        self._looks -= 1.0
-        return super().select(timeout)
+        self._looks -= counts
+        events = super().select(timeout)
+        self._woke = self._clock()
+        return events
 
 
 def paced_loop() -> asyncio.AbstractEventLoop:

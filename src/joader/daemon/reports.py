@@ -20,6 +20,7 @@ from joader.engine import Engine
 from joader.engine.pieces import Pieces
 from joader.messages import Why
 from joader.statistics import (
+    CacheStatistics,
     ClusterStatistics,
     CrewStatistics,
     EngineStatistics,
@@ -29,6 +30,7 @@ from joader.statistics import (
     PoolStatistics,
     ReadStatistics,
     ShareStatistics,
+    TierStatistics,
     TotalStatistics,
 )
 from joader.workers.pool import Pool
@@ -64,6 +66,33 @@ def node(
         cores=config.workers,
         flow=sum((one.flow for one in jobs), FlowStatistics()),
         cluster=cluster,
+        queued=sum(crew.queued for crew in pool.crews),
+        tiers=_tiers(read, engine.memory, cluster),
+    )
+
+
+def _tiers(
+    read: ReadStatistics, memory: CacheStatistics, cluster: ClusterStatistics | None
+) -> tuple[TierStatistics, ...]:
+    """Return where samples came from: memory here, that of other nodes, storage."""
+    here = TierStatistics(
+        name="memory",
+        samples=read.hits,
+        used_bytes=memory.used_bytes,
+        budget_bytes=memory.budget_bytes,
+    )
+    if cluster is None:
+        return here, TierStatistics(name="storage", samples=read.prepared)
+    others = [node for node in cluster.nodes if not node.here]
+    return (
+        here,
+        TierStatistics(
+            name="other_nodes",
+            samples=cluster.fetched,
+            used_bytes=sum(node.used_bytes for node in others),
+            budget_bytes=sum(node.budget_bytes for node in others),
+        ),
+        TierStatistics(name="storage", samples=cluster.prepared),
     )
 
 
@@ -90,6 +119,8 @@ def job(
         taken_from=engine.taken_from.get(number, {}),
         wait_s=round(session.wait_s, 3),
         row_s=crew.row_s if crew else 0.0,
+        computing_s=crew.computing_s if crew else 0.0,
+        storage_s=crew.storage_s if crew else 0.0,
         own_row_s=crew.own_row_s if crew else 0.0,
         why=_why(pool.shares.get(number)) or _why_these_workers(crew, pool),
         flow=engine.flow.get(number, FlowStatistics()),

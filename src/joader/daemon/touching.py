@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 
 from joader.engine import Engine
 from joader.memory import Arena
@@ -21,8 +22,7 @@ def _touch(arena: Arena, engine: Engine, stop: asyncio.Event) -> None:
     # never needed stays free for others.
     touched = 0
     while touched < arena.size_bytes and not stop.is_set():
-        wanted = engine.reached_bytes + _STEP_BYTES
+        wanted = min(engine.reached_bytes + _STEP_BYTES, arena.size_bytes)
         if touched < wanted:
-            touched = arena.touch(min(wanted, arena.size_bytes))
-        else:
-            threading.Event().wait(0.05)
+            touched = arena.touch(wanted)
+        time.sleep(0.05)

@@ -5,15 +5,23 @@ from collections.abc import Callable, Mapping
 from joader.daemon.fetching import Fetched
 from joader.daemon.guests import Guests
 from joader.messages.nodes import Members, Node
-from joader.statistics import ClusterStatistics, PeerStatistics
+from joader.statistics import CacheStatistics, ClusterStatistics, PeerStatistics
 
-_TOLD = ("prepared", "fetched", "fetched_bytes", "sent", "sent_bytes")
+_MOVED = ("prepared", "fetched", "fetched_bytes", "sent", "sent_bytes")
+_TOLD = (*_MOVED, "used_bytes", "budget_bytes")
 
 
-def own_traffic(counts: Fetched, guests: Guests) -> dict[str, int]:
+def own_traffic(counts: Fetched, guests: Guests, memory: CacheStatistics) -> dict[str, int]:
     """Return what a node tells others of itself."""
-    sent = (guests.sent_rows, guests.sent_bytes)
-    return dict(zip(_TOLD, (counts.prepared, counts.rows, counts.bytes, *sent), strict=True))
+    return {
+        "prepared": counts.prepared,
+        "fetched": counts.rows,
+        "fetched_bytes": counts.bytes,
+        "sent": guests.sent_rows,
+        "sent_bytes": guests.sent_bytes,
+        "used_bytes": memory.used_bytes,
+        "budget_bytes": memory.budget_bytes,
+    }
 
 
 def statistics(
@@ -22,13 +30,14 @@ def statistics(
     *,
     counts: Fetched,
     guests: Guests,
+    memory: CacheStatistics,
     leader_reached: bool,
     told: Mapping[str, Mapping[str, int]],
     linked: Callable[[str], bool],
     recipes: Callable[[str], int],
 ) -> ClusterStatistics:
     """Return who is there, and what went between nodes; `told`: by others, of themselves."""
-    here = own_traffic(counts, guests)
+    here = own_traffic(counts, guests, memory)
     peers = []
     for node in members.nodes:
         said = here if node.name == own.name else told.get(node.name, {})
@@ -50,7 +59,7 @@ def statistics(
         leader_reached=leader_reached,
         version=members.version,
         nodes=tuple(peers),
-        **here,
+        **{name: here[name] for name in _MOVED},
         not_sent=counts.not_sent,
         lost=counts.lost,
         compared=counts.compared,

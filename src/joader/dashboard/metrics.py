@@ -16,7 +16,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from joader.statistics import JobStatistics, NodeStatistics
+from joader.statistics import ClusterStatistics, JobStatistics, NodeStatistics
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MOST_JOBS = 50
@@ -43,6 +43,8 @@ class _Figures(Collector):
         yield from _totals(node)
         yield from _workers(node)
         yield from _memory(node)
+        if node.cluster is not None:
+            yield from _cluster(node.cluster)
         yield from _jobs(node.jobs)
 
 
@@ -59,6 +61,8 @@ def _totals(node: NodeStatistics) -> Iterator[Metric]:
         yield CounterMetricFamily(f"joader_samples_{name}", words, value)
     words = "Time that workers would have needed for the hits."
     yield CounterMetricFamily("joader_work_saved_seconds", words, totals.saved_s)
+    words = "Processor time that workers would have needed for the hits."
+    yield CounterMetricFamily("joader_cpu_saved_seconds", words, totals.saved_cpu_s)
     yield GaugeMetricFamily("joader_uptime_seconds", "Since the daemon started.", node.uptime_s)
     flow = GaugeMetricFamily("joader_samples", "Samples on their way to jobs.", labels=["state"])
     for state in ("to_come", "planned", "preparing", "ready", "held"):
@@ -71,8 +75,7 @@ def _workers(node: NodeStatistics) -> Iterator[Metric]:
     yield GaugeMetricFamily("joader_cores", "Workers that may work at a time.", node.cores)
     words = "Processors that workers keep busy."
     yield GaugeMetricFamily("joader_workers_busy_cores", words, node.cpu_cores)
-    queued = sum(crew.queued for crew in node.crews)
-    yield GaugeMetricFamily("joader_rows_queued", "Rows that wait for a worker.", queued)
+    yield GaugeMetricFamily("joader_rows_queued", "Rows that wait for a worker.", node.queued)
 
 
 def _memory(node: NodeStatistics) -> Iterator[Metric]:
@@ -90,6 +93,19 @@ def _memory(node: NodeStatistics) -> Iterator[Metric]:
     for name, value in parts.items():
         family.add_metric([name], value)
     yield family
+
+
+def _cluster(cluster: ClusterStatistics) -> Iterator[Metric]:
+    words = "Nodes that share, with this one."
+    yield GaugeMetricFamily("joader_cluster_nodes", words, len(cluster.nodes))
+    counts = (
+        ("rows_fetched", cluster.fetched, "Rows that came from other nodes."),
+        ("rows_sent", cluster.sent, "Rows that went to other nodes."),
+        ("fetched_bytes", cluster.fetched_bytes, "Bytes of rows that came from other nodes."),
+        ("sent_bytes", cluster.sent_bytes, "Bytes of rows that went to other nodes."),
+    )
+    for name, value, words in counts:
+        yield CounterMetricFamily(f"joader_cluster_{name}", words, value)
 
 
 def _jobs(jobs: Iterable[JobStatistics]) -> Iterator[Metric]:

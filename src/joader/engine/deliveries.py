@@ -39,8 +39,9 @@ class Deliveries:
         if reader.terms.reads_itself:
             absent = self._supply.take_what_is_here(reader, count)
         positions, homes, samples = reader.take(count)
-        if absent:
+        if absent:  # their positions stay: the reader fills those places by itself
             samples = [sample for sample in samples if sample >= 0]
+        # What failed has no bytes, but its position is told: the client does what on_error says.
         failed: list[tuple[int, str]] = []
         if reader.window.failed:
             failed = [
@@ -51,7 +52,7 @@ class Deliveries:
         self._note_read(reader, homes)
         here = np.array(samples, np.int64)
         prepared, shared = self._claim(reader, here)
-        prepared += len(absent)
+        prepared += len(absent)  # or hits and prepared would not add up to what is delivered
         reader.delivered += len(samples) + len(absent)
         reader.prepared += prepared
         reader.shared += shared
@@ -110,10 +111,21 @@ class Deliveries:
         self._let_go(list(Counter(reader.window.held).elements()))
 
     def _let_go(self, samples: list[int]) -> None:
-        own = self._stock.table.own.cells
-        if len(samples) > FEW and not any(map(own.__getitem__, samples)):
-            self._cache.release_each(np.array(samples, np.int64))
-            return
+        if len(samples) > FEW:
+            here, table = np.array(samples, np.int64), self._stock.table
+            own = table.own.all[here] > 0
+            if not own.any():
+                self._cache.release_each(here)
+                return
+            # Own parts that are read once go with their batch.
+            if own.all() and (table.pins.all[here] == 1).all() and _are_distinct(samples):
+                self._cache.release_and_drop(samples)
+                self._stock.forget(samples)
+                return
         for sample in samples:
             self._cache.release(sample)
             self._stock.drop_if_own(sample)
+
+
+def _are_distinct(samples: list[int]) -> bool:
+    return len(set(samples)) == len(samples)

@@ -162,8 +162,10 @@ def _due(readers: Sequence[Reader]) -> Iterator[tuple[Reader, int]]:
                 yield reader, ceil(FULL * reader.look_ahead) - len(reader.window.places)
         return
     pace = _paces(readers)
+    # One horizon in time for all: by rows, who is slow would hold as many as who is fast.
     horizon_s = max(reader.look_ahead / pace[reader.job] for reader in readers)
     full = {r.job: min(pace[r.job] * horizon_s, LONGEST * r.look_ahead) for r in readers}
+    # Who runs low says how long the tick is; all others take part in what comes in that time.
     tick_s = max(
         (FULL * full[reader.job] - len(reader.window.places)) / pace[reader.job]
         for reader in readers

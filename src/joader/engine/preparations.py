@@ -44,7 +44,8 @@ class Preparations:
                 stock.let_source_go(sample, preparation.source)
             elif (maker := stock.readers.get(preparation.job)) and maker.terms.fresh:
                 stock.made_for[sample] = maker.terms.reads_for, preparation.origin
-            if own[sample]:
+            # Nobody may wait for it any more: then an own part goes at once.
+            if own[sample] and not preparation.waiting:
                 stock.drop_if_own(sample)
 
     def sized(self, sample: int, size_bytes: int) -> Recipe:
@@ -125,7 +126,7 @@ class Preparations:
         extra = stock.table.add(stock.table.home.cells[sample])
         size_bytes = preparation.sizes.of(preparation.row)
         if size_bytes and not self._room.reserve(extra, size_bytes, reclaim=True):
-            stock.cache.drop(extra)
+            stock.cache.drop(extra)  # no room for two: who waits goes on waiting for the first
             return
         again = Preparation(
             preparation.recipe,
@@ -136,7 +137,7 @@ class Preparations:
             waiting=preparation.waiting,
             moved=True,
         )
-        preparation.waiting = {}
+        preparation.waiting = {}  # should it come after all, it is a sample that nobody waits for
         for (_, position), reader in again.waiting.items():
             reader.window.samples[reader.window.places.index(position)] = extra
             stock.cache.lease(extra)
@@ -145,7 +146,7 @@ class Preparations:
                 stock.instances.take(reader.terms.reads_for, extra)
         for follower in own:
             self._follow(follower, preparation, sample, again, extra)
-        stock.begin(extra, again)
+        stock.begin([extra], [again])
 
     def _begun_anew(self, preparation: Preparation) -> Start:
         """Return where a second preparation starts: if fresh, not where the first does.

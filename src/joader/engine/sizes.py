@@ -23,6 +23,7 @@ class Sizes:
         self._total_bytes = 0
         self._count = 0
         self._equal = False  # whether all recent ones are
+        self._equal_bytes = -1  # how large they are, before they are rounded up
         self._row_limit = row_limit
         self._units = np.zeros(0, np.uint32)  # by row: of 64 bytes; 0: not known
         self.slot_bytes = 0  # of the next as far as is known; 0 while nothing is
@@ -49,7 +50,13 @@ class Sizes:
 
     def note(self, size_bytes: int, row: int = 0) -> None:
         """Note the size of a sample."""
+        # Nearly all calls end here, and there is one per sample: nothing may be looked up before.
+        if self._equal and size_bytes == self._equal_bytes:
+            self._total_bytes += self.slot_bytes
+            self._count += 1
+            return
         size = round_up(size_bytes)
+        self._equal_bytes = size_bytes
         self._total_bytes += size
         self._count += 1
         if self._equal and size == self.slot_bytes:
@@ -60,5 +67,6 @@ class Sizes:
         self.slot_bytes = largest if self._equal else class_bytes(largest)
         if not self._equal and self._row_limit:
             if not self._units.size:
+                # In units of 64 bytes, so that 32 bits per row are enough for any sample.
                 self._units = np.zeros(self._row_limit, np.uint32)
             self._units[row] = class_bytes(size) >> 6

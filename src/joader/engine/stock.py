@@ -9,7 +9,7 @@ in: what is gone first, as its number may be another's already; then all else; a
 prepared last, many rows in a message.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -101,14 +101,18 @@ class Stock:
         home = self.table.home.cells[sample]
         return not self.table.own.cells[sample] and self.cache.demand.anybody_needs(home)
 
-    def begin(self, sample: int, preparation: Preparation) -> None:
-        """Note that a sample is on its way, and have it prepared."""
-        self.underway[sample] = preparation
-        preparation.recipe.underway += 1
-        self._to_prepare.append(sample)
-        if self.table.offset.cells[sample] == NOWHERE:
-            self._promised[sample] = preparation.sizes.usual_bytes
-            self.promised_bytes += preparation.sizes.usual_bytes
+    def begin(self, samples: Sequence[int], preparations: Sequence[Preparation]) -> None:
+        """Note that samples of one recipe are on their way, and have them prepared."""
+        if not samples:
+            return
+        self.underway.update(zip(samples, preparations, strict=True))
+        preparations[0].recipe.underway += len(samples)
+        self._to_prepare += samples
+        offsets = self.table.offset.cells
+        for sample, preparation in zip(samples, preparations, strict=True):
+            if offsets[sample] == NOWHERE:
+                self._promised[sample] = preparation.sizes.usual_bytes
+                self.promised_bytes += preparation.sizes.usual_bytes
 
     def keep_promise(self, sample: int) -> None:
         """Note that a sample that was at work without a slot has one now, or needs none."""

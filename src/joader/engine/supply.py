@@ -30,6 +30,9 @@ _ABSENT = -1
 # Up to so many samples are pinned one by one: arrays cost more (for 4 samples 8 µs each, not 2; for
 # 32 as much, for 256 half as much).
 FEW = 32
+# Of a recipe whose samples' size is not known yet, so many rows are begun: their workers hold them
+# until they have slots.
+FIRST_FEW = 8
 
 
 class Supply:
@@ -60,7 +63,8 @@ class Supply:
     def ask(self, reader: Reader, most: int = 1) -> int:
         """Ask for the reader's next planned samples; return how many there is room for."""
         asked = 0
-        # More than once: the first sample of a recipe goes alone, and so do rows that come again.
+        # More than once: the first samples of a recipe go by themselves, and so do rows that come
+        # again.
         while asked < most and (more := self._ask(reader, most - asked)):
             asked += more
         return asked
@@ -149,11 +153,11 @@ class Supply:
         """Begin to prepare the rows at these places of a stretch, each pinned, up to the first
         without room."""
         recipe, sizes = reader.recipe, reader.recipe.sizes
-        if not sizes.slot_bytes:
-            if recipe.underway and self._will_tell_size(recipe):
-                return []  # the first sample tells the size
-            absent = absent[:1]
         by_right = reader.share - reader.window.size  # places of the stretch
+        if not sizes.slot_bytes:
+            absent = absent[: self._first_few(recipe, by_right)]
+            if not absent:
+                return []  # one of the first samples tells the size
         rows = [homes[place] - recipe.base for place in absent]
         needs = [sizes.of(row) for row in rows]
         count = self._allowed(absent, [need or sizes.usual_bytes for need in needs], by_right)
@@ -167,13 +171,28 @@ class Supply:
             placed = 1
         for sample in samples[placed:]:
             self._stock.cache.drop(sample)
-        for place, row, sample in zip(absent, rows, samples[:placed], strict=False):
+        del samples[placed:]
+        job, pins = reader.job, self._table.pins.cells
+        begun = []
+        for place, row, sample in zip(absent, rows, samples, strict=False):
             origin = self._origin_of(reader, positions[place])
-            self._stock.cache.lease(sample)
-            self._stock.begin(sample, Preparation(recipe, row, reader.job, origin, sizes))
-            if reader.terms.fresh:
+            pins[sample] += 1  # as a lease does, of what is in preparation
+            begun.append(Preparation(recipe, row, job, origin, sizes))
+        self._stock.begin(samples, begun)
+        if reader.terms.fresh:
+            for place, sample in zip(absent, samples, strict=False):
                 self._take(reader, positions[place], sample)
-        return samples[:placed]
+        return samples
+
+    def _first_few(self, recipe: Recipe, by_right: int) -> int:
+        """Return how many more rows may begin while nobody knows how large a sample is.
+
+        Not one alone: if that were slow, all would wait for it.
+        """
+        most = max(1, min(FIRST_FEW, by_right))
+        if recipe.underway < most:
+            return most - recipe.underway
+        return 0 if self._will_tell_size(recipe) else 1
 
     def _allowed(self, places: list[int], needs: list[int], by_right: int) -> int:
         """Return for how many of these a reader may have room, by its share or beyond it."""
@@ -205,13 +224,16 @@ class Supply:
     def _own_parts(self, reader: Reader, positions: list[int], homes: list[int]) -> list[int]:
         """Have own parts made of samples, up to the first for which there is no room."""
         stock, size_bytes = self._stock, reader.sizes.slot_bytes
-        if not size_bytes:
-            if reader.window.unready:
-                return []  # the first tells the size
-            positions, homes = positions[:1], homes[:1]
         by_right = reader.share - reader.window.size
+        if not size_bytes:
+            few = max(1, min(FIRST_FEW, by_right)) - len(reader.window.unready)
+            if few <= 0:
+                return []  # one of the first tells the size
+            positions, homes = positions[:few], homes[:few]
         needs = [size_bytes] * len(homes)
-        count = self._allowed(list(range(len(homes))), needs, by_right) if size_bytes else 1
+        count = len(homes)
+        if size_bytes:
+            count = self._allowed(list(range(count)), needs, by_right)
         if not count and self._room.may_go_without(reader):
             count, size_bytes = 1, 0
         own = [self._table.add(home, own=True) for home in homes[:count]]
@@ -226,19 +248,21 @@ class Supply:
         placed = len(sources)
         for sample in own[placed:]:
             stock.cache.drop(sample)
-        for position, sample, source in zip(positions, own[:placed], sources, strict=False):
-            row, origin = self._table.home.cells[sample], reader.origin(position)
-            preparation = Preparation(
-                reader.recipe, row - reader.recipe.base, reader.job, origin, reader.sizes, source
-            )
-            preparation.waiting[reader.job, position] = reader
+        del own[placed:]
+        recipe, job, sizes, pins = reader.recipe, reader.job, reader.sizes, self._table.pins.cells
+        begun = []
+        for position, home, sample, source in zip(positions, homes, own, sources, strict=False):
+            origin = reader.origin(position)
+            preparation = Preparation(recipe, home - recipe.base, job, origin, sizes, source)
+            preparation.waiting[job, position] = reader
+            begun.append(preparation)
             stock.make_of(sample, source)
-            if source in stock.underway:
-                stock.underway[source].followers[sample] = None
-            stock.cache.lease(sample)
-            stock.begin(sample, preparation)
+            if (underway := stock.underway.get(source)) is not None:
+                underway.followers[sample] = None
+            pins[sample] += 1  # as a lease does, of what is in preparation
+        stock.begin(own, begun)
         reader.window.unready.update(positions[:placed])
-        return own[:placed]
+        return own
 
     # Random numbers.
 
@@ -252,9 +276,10 @@ class Supply:
         if preparation is not None:
             maker = self._stock.readers.get(preparation.job)
             whom, start = maker.terms.reads_for if maker else "", preparation.origin
-        else:
+        else:  # it is ready; whom it was made for was noted when it was reported
             whom, start = self._stock.made_for.get(sample, ("", (0, 0, 0)))
         key, place, times = reader.origin(position)
+        # Above TIMES stands how often it was begun anew, which makes it no other place.
         mine = start[:2] == (key, place) and start[2] & TIMES == times
         if whom == reader.terms.reads_for and not mine:
             self._used.add(start)
@@ -292,7 +317,7 @@ class Supply:
             sample = self._here(reader, home)
             if sample is None:
                 absent.append(place)
-                reader.window.samples.append(_ABSENT)
+                reader.window.samples.append(_ABSENT)  # or samples and places would be out of step
                 continue
             self._stock.cache.lease(sample)
             if reader.terms.fresh:

@@ -176,6 +176,7 @@ class Team:
             if self._begun.get(rank) is event:
                 self._parts[rank] = Part(0, 0, 0, 0, {})
         self._planned = max(event.taken + len(event.plan) for event in here.values())
+        # What a rank was told it has had: handed out again, those rows would come twice.
         for part in self._parts.values():
             part.steps |= {number: step for number, step in steps.items() if number >= part.told}
         epoch = here[0].epoch

@@ -8,7 +8,7 @@ a batch, one native call per leaf), `ring` (output buffers that are reused). Als
 
 Invariants: a writer writes only inside the slot it was given; a client can only read the arena;
 what a user gets shares no byte with it.
-Not here: which byte ranges are free and who may use them (cache/slots.py, engine/), sockets.
+Not here: which byte ranges are free and who may use them (cache/runs.py, engine/), sockets.
 """
 
 from joader.memory.arena import Arena

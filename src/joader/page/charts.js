@@ -29,6 +29,12 @@ function filled(part, color) {
   return inner;
 }
 
+function swatch(color) {
+  const made = element("span", { class: "swatch", "aria-hidden": "true" });
+  made.style.background = color;
+  return made;
+}
+
 function round(top) {
   if (top <= 0) return 1;
   const step = 10 ** Math.floor(Math.log10(top));
@@ -39,8 +45,9 @@ function clock(time) {
   return new Date(time * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 }
 
-// series: [{name, color, values, fill}], one value per time; stacked: each lies on the one before.
-function chart(place, times, series, { stacked = false, top = 0, format = String, label = "" } = {}) {
+// series: [{name, color, values, fill}], one value per time; stacked: each lies on the one before; nested: the first
+// is the widest line, so that equal curves can all be seen.
+function chart(place, times, series, { stacked = false, nested = false, top = 0, format = String, label = "" } = {}) {
   const { width, height, left, right, top: above, bottom } = CHART;
   const count = times.length;
   const base = new Array(count).fill(0);
@@ -69,7 +76,7 @@ function chart(place, times, series, { stacked = false, top = 0, format = String
       svg.append(shape("polygon", { points: [...line, ...back].join(" "), fill: color, "fill-opacity": fill || 0.85 }));
     }
     if (!stacked) {
-      svg.append(shape("polyline", { points: line.join(" "), fill: "none", stroke: color, "stroke-width": 2, "stroke-linejoin": "round", "vector-effect": "non-scaling-stroke" }));
+      svg.append(shape("polyline", { points: line.join(" "), fill: "none", stroke: color, "stroke-width": nested ? 1.8 + 1.4 * Math.min(5, series.length - 1 - number) : 2, "stroke-linejoin": "round", "vector-effect": "non-scaling-stroke" }));
     }
   });
   place.replaceChildren(framed(svg, highest, format, times), legend(series));
@@ -98,9 +105,7 @@ function framed(svg, highest, format, times) {
 function legend(series) {
   const list = element("ul", { class: "legend" });
   for (const { name, color, latest } of series) {
-    const swatch = element("span", { class: "swatch", "aria-hidden": "true" });
-    swatch.style.background = color;
-    list.append(element("li", {}, swatch, latest === undefined ? name : `${name} ${latest}`));
+    list.append(element("li", {}, swatch(color), latest === undefined ? name : `${name} ${latest}`));
   }
   return list;
 }

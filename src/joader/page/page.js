@@ -4,11 +4,30 @@
 
 const MOST = { moments: 600, minutes: 1440 };
 const STATES = [
-  ["to_come", "to come", "rows of the passes that are not drawn yet"],
-  ["planned", "planned", "drawn, in order; nothing is held for them"],
-  ["preparing", "preparing", "asked for: with a worker, or waiting for one"],
-  ["ready", "ready", "in memory, for a batch to come"],
-  ["held", "in use", "delivered; jobs are copying them"],
+  ["to_come", "to come", "not drawn yet"],
+  ["planned", "planned", "drawn, in order"],
+  ["preparing", "preparing", "with a worker, or waiting for one"],
+  ["ready", "ready", "in memory, for the next batches"],
+  ["held", "in use", "in the hands of jobs"],
+];
+const TIERS = {
+  memory: ["this machine's memory", "var(--c2)"],
+  other_nodes: ["memory of other nodes", "var(--c4)"],
+  storage: ["storage: read and prepared", "var(--c1)"],
+};
+const COLUMNS = [
+  ["Job", "l", ""],
+  ["Reads", "l", "its dataset, as it says"],
+  ["Shares with", "l", "jobs that prepare the same rows in the same way"],
+  ["Epoch", "", ""],
+  ["Done", "l", "part of this pass"],
+  ["Left", "", "until the end of this pass"],
+  ["Samples/s", "", "in the last five seconds"],
+  ["Waits", "", "part of the time in which it has no batch"],
+  ["Delivered", "", "samples that it got"],
+  ["Prepared", "", "samples that workers prepared for it"],
+  ["Saved", "", "part of its samples that were there already"],
+  ["Work", "", "part of what workers do now that is for it"],
 ];
 const NEEDS = [
   ["pinned_bytes", "in use now", "var(--c0)"],
@@ -16,6 +35,7 @@ const NEEDS = [
   ["needed_by_one_bytes", "one job needs it", "var(--c1)"],
   ["needed_by_none_bytes", "no job needs it", "var(--c6)"],
 ];
+const STAGES = [["computing_s", "computing", "var(--c1)"], ["storage_s", "waiting for storage", "var(--c0)"]];
 const known = { node: null, moments: [], minutes: [], past: [] };
 const open = new Set();
 let range = "moments";
@@ -23,7 +43,7 @@ const $ = (id) => document.getElementById(id);
 const number = (value) => Math.round(value).toLocaleString("en-US");
 const rate = (value) => (value >= 10 || !value ? number(value) : value.toFixed(1));
 const percent = (value) => `${Math.round(value * 100)}%`;
-const mebibytes = (value) => `${rate(value / 2 ** 20)} MiB`;
+const size = (value) => (value >= 2 ** 30 ? `${(value / 2 ** 30).toFixed(1)} GiB` : `${rate(value / 2 ** 20)} MiB`);
 const color = (id) => `var(--c${(id - 1) % 8})`;
 
 function duration(seconds) {
@@ -52,8 +72,10 @@ function show() {
   showSaved(node);
   showTiles(node);
   showJobs(node);
+  showNodes(node.cluster);
   showCharts();
-  showFlow(node.flow);
+  showFlow(node);
+  showTiers(node.tiers);
   showMatrix(node.jobs);
   showStages(node.jobs);
 }
@@ -61,8 +83,13 @@ function show() {
 function showSaved({ totals }) {
   if (totals.saved === null) return;
   $("saved").textContent = percent(totals.saved);
-  $("saved-words").textContent = `${number(totals.delivered)} samples delivered, ${number(totals.prepared)} prepared. ` +
-    `That saved ${duration(totals.saved_s)} of worker time.`;
+  $("saved-words").textContent = `${number(totals.delivered)} samples delivered, only ${number(totals.prepared)} prepared: ` +
+    `${duration(totals.saved_cpu_s)} of CPU time saved.`;
+  $("saved-bar").replaceChildren(...[["prepared", totals.prepared, "prepared"], ["there already", totals.hits, "hits"]].map(([words, count, kind]) => {
+    const piece = element("span", { class: kind }, ...(count > totals.delivered * 0.15 ? [number(count), element("i", {}, ` ${words}`)] : []));
+    piece.style.flexGrow = String(count);
+    return piece;
+  }));
   document.title = `${percent(totals.saved)} saved – joader`;
 }
 
@@ -72,7 +99,7 @@ function showTiles(node) {
     [rate(node.delivered_per_s), "samples/s delivered"],
     [rate(node.prepared_per_s), "samples/s prepared"],
     [`${node.cpu_cores.toFixed(1)} of ${node.cores}`, "cores busy with it"],
-    [percent(memory.used_bytes / (memory.budget_bytes || 1)), `of ${mebibytes(memory.budget_bytes)} memory used`],
+    [percent(memory.used_bytes / (memory.budget_bytes || 1)), `of ${size(memory.budget_bytes)} memory used`],
   ];
   $("tiles").replaceChildren(...tiles.map(([value, words]) => element("div", { class: "tile" }, element("b", {}, value), element("span", {}, words))));
 }
@@ -91,8 +118,7 @@ function showJobs(node) {
     $("jobs").replaceChildren(element("p", { class: "note" }, "No job reads now."));
     return;
   }
-  const titles = ["Job", "Reads", "Shares with", "Epoch", "Done", "Left", "Samples/s", "Waits", "Saved", "Work"];
-  const head = element("tr", {}, ...titles.map((title, at) => element("th", { scope: "col", class: at < 3 || at === 4 ? "l" : "" }, title)));
+  const head = element("tr", {}, ...COLUMNS.map(([name, kind, words]) => element("th", { scope: "col", class: kind, title: words }, name)));
   const rows = node.jobs.flatMap((job) => (open.has(job.id) ? [row(job), more(job)] : [row(job)]));
   $("jobs").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
   if (focused) {
@@ -102,10 +128,7 @@ function showJobs(node) {
 }
 
 function row(job) {
-  const swatch = element("span", { class: "swatch", "aria-hidden": "true" });
-  swatch.style.background = color(job.id);
   const toggle = element("button", { type: "button", class: "name", "aria-expanded": String(open.has(job.id)), "data-job": job.id, onclick: () => { if (!open.delete(job.id)) open.add(job.id); show(); } }, label(job));
-  const part = job.rows ? Math.min(1, job.position / job.rows) : 0;
   const saves = job.saved || 0;
   const called = names();
   const others = job.shares_with.map((id) => called.get(id) || `job ${id}`);
@@ -117,12 +140,14 @@ function row(job) {
     ["Left", job.time_left_s === null ? "–" : duration(job.time_left_s), ""],
     ["Samples/s", rate(job.samples_per_s), ""],
     ["Waits", percent(job.waiting), job.waiting > 0.3 ? "warn" : ""],
+    ["Delivered", number(job.delivered), ""],
+    ["Prepared", number(job.prepared), ""],
     ["Saved", percent(saves), saves > 0 ? "good" : ""],
     ["Work", percent(job.worker_share), ""],
   ];
-  return element("tr", {}, element("th", { scope: "row", class: "l" }, swatch, toggle), ...cells.map(([name, text, kind, title]) => {
+  return element("tr", {}, element("th", { scope: "row", class: "l" }, swatch(color(job.id)), toggle), ...cells.map(([name, text, kind, title]) => {
     const cell = element("td", { "data-label": name, class: kind }, ...(text === null ? [] : [text]));
-    if (text === null) cell.append(element("span", {}, element("span", { class: "meter", "aria-hidden": "true" }, filled(part, color(job.id))), percent(part)));
+    if (text === null) cell.append(element("span", {}, element("span", { class: "meter", "aria-hidden": "true" }, filled(job.done, color(job.id))), percent(job.done)));
     if (kind.includes("words")) cell.title = title || text;
     return cell;
   }));
@@ -134,12 +159,12 @@ function more(job) {
   const facts = [
     `Process ${job.pid}.`,
     `${number(job.position)} of ${number(job.rows)} samples of this pass.`,
-    `${number(job.delivered)} delivered, ${number(job.prepared)} prepared for it, ${number(job.hits)} hits: ${duration(job.saved_s)} of worker time saved.`,
+    `${number(job.delivered)} delivered, ${number(job.prepared)} prepared for it, ${number(job.hits)} hits: ${duration(job.saved_s)} of worker time saved, ${duration(job.saved_cpu_s)} of it CPU time.`,
     `Waited ${duration(job.wait_s)} in all.`,
     taken.length ? `Took ${taken.join(", ")}.` : "Took nothing from other jobs.",
     job.why ? `Workers: ${job.why}.` : "",
   ];
-  return element("tr", { class: "more" }, element("td", { colspan: 10 }, facts.join(" ")));
+  return element("tr", { class: "more" }, element("td", { colspan: COLUMNS.length }, facts.join(" ")));
 }
 
 function showCharts() {
@@ -156,19 +181,58 @@ function showCharts() {
     const series = ids.map((id) => ({ name: called.get(id) || `job ${id}`, color: color(id), values: moments.map((m) => (m.jobs[id] || {})[field] || 0), latest: last && last.jobs[id] ? words(last.jobs[id][field]) : undefined }));
     return [series, { format: words, ...options, label: series.map(({ name, latest }) => `${name} ${latest || "ended"}`).join(", ") || "No jobs yet" }];
   };
-  chart($("rates"), times, ...jobs("samples_per_s", rate, {}));
-  chart($("waits"), times, ...jobs("waiting", percent, { top: 1 }));
+  chart($("rates"), times, ...jobs("samples_per_s", rate, { stacked: true }));
+  chart($("waits"), times, ...jobs("waiting", percent, { top: 1, nested: true }));
   chart($("shares"), times, ...jobs("worker_share", percent, { stacked: true, top: 1 }));
   const budget = known.node.memory.budget_bytes;
-  $("memory-note").textContent = `Prepared samples in shared memory, the one tier of this node: ${mebibytes(known.node.memory.used_bytes)} of ${mebibytes(budget)}.`;
-  chart($("memory"), times, NEEDS.map(([field, name, hue]) => ({ name, color: hue, values: moments.map((m) => m.memory[field]), latest: last && mebibytes(last.memory[field]) })),
-    { stacked: true, top: budget, format: mebibytes, label: NEEDS.map(([field, name]) => `${name} ${last ? mebibytes(last.memory[field]) : "not known"}`).join(", ") });
+  $("memory-note").textContent = `${size(known.node.memory.used_bytes)} of ${size(budget)} hold prepared samples. What several jobs need stays longest.`;
+  chart($("memory"), times, NEEDS.map(([field, name, hue]) => ({ name, color: hue, values: moments.map((m) => m.memory[field]), latest: last && size(last.memory[field]) })),
+    { stacked: true, top: budget, format: size, label: NEEDS.map(([field, name]) => `${name} ${last ? size(last.memory[field]) : "not known"}`).join(", ") });
 }
 
-function showFlow(flow) {
+// Changed in place, not drawn anew, so that bars move to where they are now.
+function showFlow({ flow, delivered_per_s: speed }) {
+  if (!$("flow").children.length) {
+    $("flow").append(...STATES.map(([field, name, words]) => element("li", { id: `flow-${field}` }, element("span", {}, name), element("b", {}, "0"),
+      element("span", { class: "track", "aria-hidden": "true" }, filled(0)), element("small", {}, words))), element("li", { class: "end" }, element("span", {}, "delivered"), element("b", { id: "flow-speed" }), element("small", {}, "samples per second")));
+  }
   const most = Math.max(1, ...STATES.slice(1).map(([field]) => flow[field]));
-  $("flow").replaceChildren(...STATES.map(([field, name, words]) => element("li", {}, element("span", {}, name), element("b", {}, number(flow[field])),
-    element("span", { class: "track", "aria-hidden": "true" }, filled(field === "to_come" ? 0 : flow[field] / most)), element("small", {}, words))));
+  for (const [field] of STATES) {
+    const place = $(`flow-${field}`);
+    place.querySelector("b").textContent = number(flow[field]);
+    place.querySelector("i").style.width = `${field === "to_come" ? 100 * (flow.to_come > 0) : (flow[field] / most) * 100}%`;
+  }
+  $("flow-speed").textContent = rate(speed);
+}
+
+function showTiers(tiers) {
+  const most = Math.max(1, ...tiers.map((tier) => tier.samples));
+  const head = element("tr", {}, ...["From", "Samples", "Holds"].map((title, at) => element("th", { scope: "col", class: at ? "" : "l" }, title)));
+  const rows = tiers.map((tier) => {
+    const [words, hue] = TIERS[tier.name] || [tier.name, "var(--c0)"];
+    const count = element("td", {}, element("span", { class: "meter", "aria-hidden": "true" }, filled(tier.samples / most, hue)), number(tier.samples));
+    return element("tr", {}, element("th", { scope: "row", class: "l" }, words), count, element("td", {}, held(tier)));
+  });
+  $("tiers").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
+}
+
+function held({ used_bytes: used, budget_bytes: budget }) {
+  return budget ? `${size(used)} of ${size(budget)}` : "–";
+}
+
+function showNodes(cluster) {
+  $("nodes-section").hidden = !cluster;
+  if (!cluster) return;
+  $("nodes-note").textContent = `Led by ${cluster.leader}${cluster.leader_reached ? "" : ", which is not reached now"}. ` +
+    `${number(cluster.fetched)} rows came to this node from others, ${number(cluster.sent)} went to them.`;
+  const titles = ["Node", "", "Cores", "Prepared", "Fetched", "Sent", "Memory"];
+  const head = element("tr", {}, ...titles.map((title, at) => element(title ? "th" : "td", title ? { scope: "col", class: at < 2 ? "l" : "" } : {}, title)));
+  const rows = cluster.nodes.map((node) => {
+    const memory = element("td", {}, element("span", { class: "meter", "aria-hidden": "true" }, filled(node.used_bytes / (node.budget_bytes || 1), "var(--c2)")), held(node));
+    const place = element("td", { class: node.here || node.linked ? "l" : "l warn" }, node.here ? "this one" : node.linked ? "linked" : "not linked");
+    return element("tr", {}, element("th", { scope: "row", class: "l" }, node.name), place, ...[node.cores, node.prepared, node.fetched, node.sent].map((count) => element("td", {}, number(count))), memory);
+  });
+  $("nodes").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
 }
 
 function showMatrix(jobs) {
@@ -192,15 +256,17 @@ function showMatrix(jobs) {
 
 function showStages(jobs) {
   if (!jobs.length) { $("stages").replaceChildren(); return; }
-  const ms = (seconds) => (seconds ? `${(seconds * 1000).toFixed(2)} ms` : "–");
-  const each = jobs.map((job) => [job, job.row_s, job.own_row_s, job.wait_per_sample_s]);
-  const most = Math.max(1e-9, ...each.flatMap(([, ...values]) => values));
-  const head = element("tr", {}, ...["Job", "prepare", "own part", "wait"].map((title) => element("th", { scope: "col" }, title)));
-  const rows = each.map(([job, ...values]) => element("tr", {}, element("th", { scope: "row", class: "l" }, label(job)), ...values.map((value, at) => {
-    const cell = element("td", {});
-    cell.append(element("span", { class: "meter", "aria-hidden": "true" }, filled(value / most, `var(--c${at})`)), ms(value));
-    return cell;
-  })));
+  const ms = (seconds) => (seconds ? (seconds * 1000).toFixed(seconds < 0.1 ? 2 : 0) : "–");
+  const most = Math.max(1e-9, ...jobs.map((job) => job.row_s));
+  const title = (words, kind, ...before) => element("th", { scope: "col", class: kind }, ...before, words);
+  const head = element("tr", {}, title("Job", "l"), element("td", {}), title("A worker takes", ""), ...STAGES.map(([, words, hue]) => title(words, "", swatch(hue))), title("Own part takes", ""), title("Job waits", ""));
+  const rows = jobs.map((job) => {
+    const track = element("span", { class: "track", "aria-hidden": "true" });
+    track.style.width = `${(job.row_s / most) * 100}%`;
+    track.append(...STAGES.map(([field, , hue]) => filled(job[field] / (job.row_s || 1), hue)));
+    const figures = [job.row_s, job.computing_s, job.storage_s, job.own_row_s, job.wait_per_sample_s];
+    return element("tr", {}, element("th", { scope: "row", class: "l" }, label(job)), element("td", { class: "l stack" }, track), ...figures.map((value) => element("td", {}, ms(value))));
+  });
   $("stages").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
 }
 

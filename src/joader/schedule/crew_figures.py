@@ -25,6 +25,8 @@ def crew_figures(staff: Staff) -> tuple[CrewStatistics, ...]:
             computing=crew.queue.computing,
             row_ms=1000 * crew.queue.shared.pace.computing_s,
             row_s=paces[crew.code].known_s,
+            computing_s=paces[crew.code].parts_s[0],
+            storage_s=paces[crew.code].parts_s[1],
             own_row_s=crew.queue.own_pace.known_s,
             in_flight=crew.in_flight,
             in_flight_most=staff.most_in_flight(crew.code),

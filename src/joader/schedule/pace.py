@@ -52,6 +52,13 @@ class RowPace:
         """How long a row takes, as reported; 0: nothing was."""
         return self.row_s if self._rows else 0.0
 
+    @property
+    def parts_s(self) -> tuple[float, float]:
+        """What of that it computes, and what it waits for a storage."""
+        if not self._rows:
+            return 0.0, 0.0
+        return self.computing_s, max(0.0, self.worked_s - self.computing_s)
+
     def recall(self, known: Pace) -> None:
         """Take over what was known of them before; a few reports replace it."""
         if not self._rows and known.possible:

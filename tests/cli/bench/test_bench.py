@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from joader.cli.bench.bench import forget_pages
-from joader.cli.bench.probe import Recorded, samples_in
+from joader.cli.bench.meter import Recorded, samples_in
+from tests.warm import process as warm
 
 SLOW_DATA = """
 import sys, time, torch
@@ -28,7 +29,7 @@ for batch in DataLoader(Rows(), batch_size=8, shuffle=True, num_workers=1):
 
 
 def bench(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "joader.cli.main", "bench", *arguments],
         cwd=folder,
         env={**os.environ, "JOADER_RUNTIME": str(folder / "run")},
@@ -57,6 +58,55 @@ def test_a_script_is_told_what_limits_it(
         assert rates["synthetic"] > 400
         assert told["verdict"]["stall"] > 0.7
     assert not (tmp_path / "run").exists()  # the user's daemon is left alone
+
+
+TWO_LOADERS = """
+import time, torch
+from torch.utils.data import DataLoader
+class Rows(torch.utils.data.Dataset):
+    def __init__(self, length, row_s): self.length, self.row_s = length, row_s
+    def __len__(self): return self.length
+    def __getitem__(self, row):
+        time.sleep(self.row_s)
+        return torch.full((8,), float(row))
+class Held(Rows): pass
+train = Rows(80_000, 0.01)
+held = DataLoader(Held(80, 0.001), batch_size=8)
+for epoch in range(1000):
+    for number, batch in enumerate(DataLoader(train, batch_size=8, shuffle=True)):
+        time.sleep(0.001)
+        if number == 20: break  # no pass is ever read to its end
+    for batch in held: pass
+"""
+
+
+@pytest.mark.slow
+def test_all_loaders_of_a_script_are_measured_also_if_it_leaves_its_passes(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TWO_LOADERS)
+    run = bench(tmp_path, "--seconds=1", "--json", "train.py")
+    assert run.returncode == 0, run.stderr
+    told = json.loads(run.stdout)
+    assert [(one["name"], one["rows"]) for one in told["loaders"]] == [
+        ("Rows", 80000),
+        ("Held", 80),
+    ]
+    for one in told["loaders"]:
+        assert all(rate is not None for rate in one["rates"].values()), (one, run.stderr)
+    rates, held = (one["rates"] for one in told["loaders"])
+    assert 40 < rates["fresh"] < 101  # a row takes 10 ms
+    assert 100 < held["fresh"] < 1001
+    # An epoch is nearly all of the first loader's.
+    assert told["rates"]["fresh"] == pytest.approx(rates["fresh"], rel=0.05)
+
+
+@pytest.mark.slow
+def test_a_script_that_uses_joader_already_is_measured(tmp_path: Path) -> None:
+    script = TWO_LOADERS.replace("from torch.utils.data import", "from joader import")
+    (tmp_path / "train.py").write_text(script)
+    run = bench(tmp_path, "--seconds=0.5", "--json", "train.py")
+    assert run.returncode == 0, run.stderr
+    rates = json.loads(run.stdout)["loaders"][0]["rates"]
+    assert all(rate is not None for rate in rates.values()), (rates, run.stderr)
 
 
 @pytest.mark.slow
@@ -107,10 +157,10 @@ def test_samples_of_a_batch_are_counted(batch: Any, count: int) -> None:
 
 
 def test_rows_of_the_first_seconds_come_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("joader.cli.bench.probe._WARM_S", 0.0)
+    monkeypatch.setattr("joader.cli.bench.meter.WARM_S", 0.0)
     batches = iter(Recorded([[1, 2], [3, 4], [5, 6]]))
     assert [next(batches) for _ in range(4)] == [[1, 2]] * 4
-    monkeypatch.setattr("joader.cli.bench.probe._WARM_S", 60.0)
+    monkeypatch.setattr("joader.cli.bench.meter.WARM_S", 60.0)
     batches = iter(Recorded([[1, 2], [3, 4]]))
     assert [next(batches) for _ in range(5)] == [[1, 2], [3, 4], [1, 2], [3, 4], [1, 2]]
 

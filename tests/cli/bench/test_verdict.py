@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joader.cli.bench.verdict import Rates, in_words, verdict
+from joader.cli.bench.verdict import Loader, Rates, in_words, together, verdict
 
 rates = st.floats(1, 1e5)
 
@@ -17,6 +17,27 @@ def test_stalls_are_the_differences() -> None:
     assert found.reading == pytest.approx(0.15)
     assert found.with_torch == {1: 25.0, 2: 12.5, 4: 6.25}
     assert found.with_joader == {1: 30.0, 2: 30.0, 4: 30.0}
+
+
+def test_an_epoch_reads_every_loader_once() -> None:
+    train = Loader("Train", 900, Rates(fresh=90.0, cached=90.0, synthetic=300.0, joader=180.0))
+    test = Loader("Test", 100, Rates(fresh=10.0, cached=20.0, synthetic=100.0, joader=20.0))
+    whole = together([train, test])
+    assert whole.fresh == pytest.approx(1000 / (10 + 10))
+    assert whole.synthetic == pytest.approx(1000 / (3 + 1))
+    assert whole.joader == pytest.approx(1000 / (5 + 5))
+    lines = in_words(whole, verdict(whole), [train, test])
+    assert "An epoch of 1,000 samples takes 20s as it is, 10s with joader, 4s if it never" in (
+        "\n".join(lines)
+    )
+
+
+def test_what_was_not_measured_of_all_loaders_is_not_said_of_an_epoch() -> None:
+    train = Loader("Train", 900, Rates(fresh=90.0, synthetic=300.0))
+    test = Loader("Test", 100, Rates(fresh=10.0))
+    assert together([train, test]) == Rates(fresh=50.0)
+    assert together([train, Loader("Stream", None, Rates(fresh=1.0))]) is train.rates
+    assert "epoch" not in "".join(in_words(test.rates, verdict(test.rates), []))
 
 
 def test_who_does_not_wait_is_told_so() -> None:

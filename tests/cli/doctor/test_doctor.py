@@ -14,10 +14,11 @@ from joader.cli.doctor import folder, machine
 from joader.cli.doctor.finding import Finding
 from joader.daemon.door import most_clients
 from tests.processes.conftest import Node
+from tests.warm import process as warm
 
 
 def doctor(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "joader.cli.main", "doctor", *arguments],
         env={**os.environ, "JOADER_RUNTIME": str(folder), "COLUMNS": "200", **more},
         capture_output=True,

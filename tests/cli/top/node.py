@@ -1,10 +1,12 @@
-"""A node with three jobs, for tests of what is shown of it."""
+"""A node with three jobs, and a cluster of three nodes, for tests of what is shown of them."""
 
 from joader.statistics import (
     CacheStatistics,
+    ClusterStatistics,
     FlowStatistics,
     JobStatistics,
     NodeStatistics,
+    PeerStatistics,
     TotalStatistics,
 )
 
@@ -26,6 +28,8 @@ def job(number: int, name: str, **figures: object) -> JobStatistics:
         "prepared": 100,
         "hits": 300,
         "shared": 250,
+        "saved": 0.75,
+        "done": 0.25,
         **figures,
     }
     return JobStatistics(**whole)  # type: ignore[arg-type]
@@ -49,11 +53,42 @@ NODE = NodeStatistics(
         needed_by_one_bytes=31 << 20,
         needed_by_none_bytes=1 << 20,
     ),
-    totals=TotalStatistics(delivered=1200, prepared=300, hits=900, shared=750, saved_s=90.0),
+    totals=TotalStatistics(
+        delivered=1200,
+        prepared=300,
+        hits=900,
+        shared=750,
+        saved_s=120.0,
+        saved_cpu_s=90.0,
+        saved=0.75,
+    ),
     cores=2,
     cpu_cores=1.5,
     delivered_per_s=570.0,
     prepared_per_s=140.0,
     uptime_s=3700.0,
     flow=FlowStatistics(to_come=5000, planned=40, preparing=30, ready=20, held=10),
+)
+CLUSTER = ClusterStatistics(
+    name="gpu2",
+    leader="node1",
+    leader_reached=True,
+    nodes=(
+        PeerStatistics(
+            name="node1",
+            host="10.0.0.1",
+            port=41489,
+            cores=16,
+            linked=True,
+            prepared=1230,
+            fetched=4488,
+            sent=4531,
+            used_bytes=512 << 20,
+            budget_bytes=1 << 30,
+        ),
+        PeerStatistics(name="gpu2", host="10.0.0.2", port=44413, cores=16, here=True),
+        PeerStatistics(name="[red]\x1b[2J字幕", host="10.0.0.3", port=1, cores=8),
+    ),
+    fetched=4575,
+    sent=4467,
 )

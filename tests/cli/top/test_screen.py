@@ -12,7 +12,7 @@ from joader.cli.top.details import details
 from joader.cli.top.screen import overview
 from joader.cli.top.view import View
 from joader.statistics import JobMomentStatistics, MomentStatistics, NodeStatistics
-from tests.cli.top.node import JOBS, NODE
+from tests.cli.top.node import CLUSTER, JOBS, NODE
 
 
 def shown(what: RenderableType, width: int, terminal: bool = False) -> list[str]:
@@ -35,7 +35,7 @@ def test_no_line_is_wider_than_the_screen(width: int, glyphs: Glyphs) -> None:
 
 def test_at_80_columns_all_that_matters_is_there() -> None:
     text = "\n".join(screen(80))
-    assert "75% of the work saved: 1,200 samples delivered, 300 prepared; 1:30 of work" in text
+    assert "75% of the work saved: 1,200 samples delivered, 300 prepared; 1:30 of CPU time" in text
     assert "1.5 of 2 cores, 140 prepared/s → 570 delivered/s" in text
     assert "96.0 MiB of 128.0 MiB" in text
     assert "5,000 to come → 40 planned → 30 preparing → 20 ready → 10 in use" in text
@@ -88,6 +88,29 @@ def test_a_low_screen_shows_the_selected_job() -> None:
     text = "\n".join(screen(80, 16, many, selected=25))
     assert "▸  25" in text
     assert "more" in text
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_in_a_cluster_all_nodes_are_shown(width: int) -> None:
+    lines = screen(width, node=replace(NODE, cluster=CLUSTER))
+    assert max(map(cell_len, lines)) <= width
+    text = "\n".join(lines)
+    assert "3 nodes, this is gpu2; 4,575 rows came from others, 4,467 went to" in text
+    (first,) = [line for line in lines if line.lstrip().startswith("node1")]
+    assert first.split() == [
+        *("node1", "16", "████░░░░", "512.0", "MiB", "1,230", "4,488", "4,531", "linked")
+    ]
+    assert any(line.endswith("this one") for line in lines)
+    assert "\x1b" not in text
+    (other,) = [line for line in lines if line.endswith("not linked")]
+    assert "[red]" in other
+
+
+def test_on_a_low_screen_jobs_come_before_nodes() -> None:
+    lines = screen(80, 14, replace(NODE, cluster=CLUSTER))
+    assert len(lines) <= 14
+    assert any("3 nodes" in line for line in lines)
+    assert any(" vit " in line for line in lines)
 
 
 def test_without_jobs_and_samples_it_says_so() -> None:

@@ -13,6 +13,7 @@ from joader.client.watcher import Watcher
 from joader.errors import NoDaemon
 from tests.processes.conftest import Node
 from tests.processes.jobs import wait_until
+from tests.warm import process as warm
 
 READ = """
 name = sys.argv[1]
@@ -77,7 +78,7 @@ def test_top_in_a_terminal_at_80_and_200_columns_with_keys(busy: Node) -> None:
         wait_until(lambda: "delta" in narrow.screen())
         assert all(name in narrow.screen() for name in ("alpha", "beta", "gamma", "delta"))
         assert "shares with" in narrow.screen()
-        wait_until(lambda: "SHARES WITH" in wide.screen() and "TIME SAVED" in wide.screen())
+        wait_until(lambda: "SHARES WITH" in wide.screen() and "CPU SAVED" in wide.screen())
         narrow.type("Down")
         wait_until(lambda: "▸   2" in narrow.screen())
         narrow.type("Enter")
@@ -138,7 +139,7 @@ def test_a_watcher_gets_history_from_where_it_was(busy: Node) -> None:
 
 
 def joader(node: Node, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "joader.cli.main", *arguments],
         env={**os.environ, "JOADER_RUNTIME": str(node.run), "COLUMNS": "80"},
         capture_output=True,

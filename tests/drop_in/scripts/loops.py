@@ -44,11 +44,11 @@ def main(DataLoader):
     print("loader deleted, its iterator goes on", sum(len(b) for b in it))
     del it
 
-    many = [DataLoader(Rows(10 * n, 5), batch_size=2, num_workers=1) for n in range(30)]
-    open_at_once = [iter(loader) for loader in many[:10]]
+    many = [DataLoader(Rows(10 * n, 5), batch_size=2, num_workers=1) for n in range(12)]
+    open_at_once = [iter(loader) for loader in many[:6]]
     print("open at once", [next(it).tolist() for it in open_at_once])
     del open_at_once
-    print("thirty", [rows(loader) for loader in many])
+    print("twelve", [rows(loader) for loader in many])
     del many
 
     pairs = TensorDataset(torch.arange(6.0), torch.arange(6) % 2)

@@ -1,6 +1,7 @@
 """Whole workloads through the daemon's own code: what theory says must come out."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
@@ -143,3 +144,36 @@ def test_one_seed_gives_one_outcome() -> None:
 def test_what_does_not_fit_is_said_as_the_daemon_would() -> None:
     with pytest.raises(BadArgument, match=r"the daemon would refuse this: .*give it at least"):
         played(job("a", sample_kb=4000.0), memory="8MB")
+
+
+# Milliseconds per row, rows per batch, milliseconds per step.
+COSTS = [(0.2, 16, 5.0), (2.0, 16, 0.0), (10.0, 64, 0.0), (100.0, 32, 0.0), (400.0, 8, 10.0)]
+
+
+def waits_within_its_bound(*which: int, own: bool) -> None:
+    jobs = [
+        job(str(n), batch=batch, step_ms=step_ms, **{"own_ms" if own else "row_ms": row_ms})
+        for n, (row_ms, batch, step_ms) in enumerate(COSTS)
+        if n in which
+    ]
+    found = played(*jobs, seconds=20.0)
+    for spec, one in zip(jobs, found.jobs, strict=True):
+        alone_s = spec.batch * (spec.row_ms + spec.own_ms) / 1000 / 2  # on two processors
+        # A row that was begun is finished, whoever waits.
+        row_s = max(other.row_ms + other.own_ms for other in jobs if other is not spec) / 1000
+        assert one.delivered
+        assert one.longest_wait_s <= max(1.0, 4 * alone_s) + row_s, spec.name
+
+
+@pytest.mark.parametrize("which", [(0, 2, 4), (1, 3, 4)])
+def test_who_waits_gets_a_batch_in_a_second_or_four_times_what_it_costs_alone(
+    which: tuple[int, ...],
+) -> None:
+    waits_within_its_bound(*which, own=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("own", [False, True], ids=["rows", "own parts"])
+@pytest.mark.parametrize("which", list(combinations(range(len(COSTS)), 3)))
+def test_so_does_whoever_waits_beside_whomever(which: tuple[int, ...], own: bool) -> None:
+    waits_within_its_bound(*which, own=own)

@@ -5,18 +5,21 @@ one admitted last leaves, so that ties never churn older residents: with one job
 samples, the newcomers go through a single slot and C or C - 1 residents are hit in every later
 epoch.
 
-Samples are ranked when something has to leave, all that have changed since at once: while there is
-room, a sample that is pinned and let go a thousand times costs no ranking. A rank may be outdated,
-as jobs go on; those about to leave are looked at once more. Cost: a few dictionary operations a
-sample, and one comparison per rank in use.
+Samples are ranked when something has to leave, all that have changed since at once, of all sizes:
+while there is room, a sample that is pinned and let go a thousand times costs no ranking. A rank
+may be outdated, as jobs go on; those about to leave are looked at once more.
+
+One heap has a *key* for each sample: rank, admission, number. Those that come first are taken off
+it once, into `_front`, and stay there until they leave. A key that is not its sample's any more is
+skipped when it comes up.
 """
 
 from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
 
-from joader.cache.eviction.policy import Known
+from joader.cache.eviction.policy import Known, Policy
 
-# Outdated keys allowed beyond the number of valid ones, so that few heaps are rebuilt.
+# Outdated keys allowed beyond the number of valid ones, so that the heap is rarely rebuilt.
 _SLACK = 64
 # How often those about to leave are ranked anew before they leave all the same.
 _LOOKS = 8
@@ -27,10 +30,14 @@ _AROUND = 128
 _AHEAD = 16
 _LASTS = 32
 _EMPTY = 1 << 62  # more than any rank, also of samples whose next use is known
+# A key is a rank, an admission (counted down if the newest comes first) and a sample's number.
 _NUMBER_BITS = 32
+_RANK_SHIFT = 96
+_NUMBER = (1 << _NUMBER_BITS) - 1
+_LAST_ADMISSION = (1 << _RANK_SHIFT - _NUMBER_BITS) - 1
 
 
-class Buckets:
+class Buckets(Policy):
     """Ranks of samples, smallest first."""
 
     def __init__(
@@ -39,42 +46,39 @@ class Buckets:
         ranks: Callable[[Known, list[int]], list[int]],
         oldest_first: bool = False,
     ) -> None:
-        """Start empty; `ranks` says what it costs to lose each of these samples."""
+        """Start empty; `ranks` says what it costs to lose each of these samples, 0 or more."""
         self._known, self._ranks = known, ranks
-        self._sign = 1 if oldest_first else -1
-        self._unranked: dict[int, None] = {}
-        self._rank: dict[int, int] = {}
-        self._count: dict[int, int] = {}  # by rank; none is 0
-        # By rank: newest admission first, each with its sample. Keys of samples that have gone, or
-        # have another rank, are skipped when they come up.
-        self._heaps: dict[int, list[int]] = {}
+        self._unranked = known.unranked
+        self._oldest_first = oldest_first
+        self._key: dict[int, int] = {}  # by sample
+        self._heap: list[int] = []
+        self._front: list[int] = []  # off the heap, least first
         self._up_to_date: set[int] = set()  # looked at, or ranked, a short while ago
         self._calls = 0
 
     def add_each(self, samples: Sequence[int]) -> None:
         """Note that samples could leave from now on."""
-        self._unranked.update(dict.fromkeys(samples))
+        self._unranked.update(dict.fromkeys(samples, self))
 
     def discard_each(self, samples: Sequence[int]) -> None:
         """Note that samples cannot leave any more."""
-        unranked = self._unranked
+        unranked, keys = self._unranked, self._key
         for sample in samples:
-            if sample in unranked:
+            if keys.pop(sample, None) is None:
                 del unranked[sample]
-            else:
-                self._drop(sample)
 
     def change_each(self, samples: Sequence[int]) -> None:
         """Rank samples anew when something has to leave."""
+        keys = self._key
         for sample in samples:
-            if sample in self._rank:
-                self._drop(sample)
-                self._unranked[sample] = None
+            if keys.pop(sample, None) is not None:
+                self._unranked[sample] = self
 
     def rank(self) -> int:
         """Return the least rank of all."""
         self._rank_new()
-        return min(self._count, default=_EMPTY)
+        first = self._first(1)
+        return self._key[first[0]] >> _RANK_SHIFT if first else _EMPTY
 
     def victims(self, count: int) -> list[int]:
         """Return the samples of the least rank."""
@@ -93,74 +97,68 @@ class Buckets:
             self._rank_new()
         return first
 
+    def set_ranks(self, samples: Sequence[int], ranks: Sequence[int]) -> None:
+        """Take in the ranks of samples that were to be ranked."""
+        admitted, keys, heap = self._known.table.admitted.cells, self._key, self._heap
+        for sample, rank in zip(samples, ranks, strict=True):
+            turn = admitted[sample]
+            if not self._oldest_first:
+                turn = _LAST_ADMISSION - turn
+            key = keys[sample] = rank << _RANK_SHIFT | turn << _NUMBER_BITS | sample
+            heappush(heap, key)
+        self._up_to_date.update(samples)
+        if len(heap) + len(self._front) > 2 * len(keys) + _SLACK:
+            heap[:] = keys.values()
+            heapify(heap)
+            self._front = []
+
     def _outdated(self, samples: list[int]) -> bool:
         """Have those ranked anew whose rank has changed meanwhile; tell whether there are any."""
         samples = [sample for sample in samples if sample not in self._up_to_date]
         if not samples:
             return False
-        ranks = self._ranks(self._known, samples)
+        ranks, keys = self._ranks(self._known, samples), self._key
         self._up_to_date.update(samples)
-        changed = [s for s, rank in zip(samples, ranks, strict=True) if rank != self._rank[s]]
+        changed = [
+            sample
+            for sample, rank in zip(samples, ranks, strict=True)
+            if rank != keys[sample] >> _RANK_SHIFT
+        ]
         self.change_each(changed)
         return bool(changed)
 
     def _first(self, count: int) -> list[int]:
-        found: list[int] = []
-        admitted = self._known.table.admitted.cells
-        for rank in sorted(self._count):
-            heap = self._heaps[rank]
-            keys: list[int] = []
-            while heap and len(found) < count:
+        """Return the first of all."""
+        front, heap, keys = self._front, self._heap, self._key
+        first: list[int] = []
+        at, last = 0, -1
+        while len(first) < count:
+            # A key that came later may belong before those in front.
+            if at < len(front) and (not heap or front[at] <= heap[0]):
+                key = front[at]
+                at += 1
+            elif heap:
                 key = heappop(heap)
-                sample = key & (1 << _NUMBER_BITS) - 1
-                # A key that was put back is in the heap twice.
-                if (
-                    self._rank.get(sample) == rank
-                    and admitted[sample] == self._sign * (key >> _NUMBER_BITS)
-                    and (not keys or keys[-1] != key)
-                ):
-                    keys.append(key)
-                    found.append(sample)
-            for key in keys:
-                heappush(heap, key)
-            if len(found) == count:
+            else:
                 break
-        return found
+            # The key of a sample that was pinned and let go may be here twice.
+            if key != last and keys.get(key & _NUMBER) == key:
+                first.append(key)
+                last = key
+        self._front = first + front[at:]
+        return [key & _NUMBER for key in first]
 
     def _rank_new(self) -> None:
-        """Rank those that have none."""
+        """Rank those that have no rank, of all sizes."""
         if not self._unranked:
             return
         samples = list(self._unranked)
-        self._unranked.clear()
-        admitted = self._known.table.admitted.cells
         ranks = self._ranks(self._known, samples)
-        for sample, rank in zip(samples, ranks, strict=True):
-            self._rank[sample] = rank
-            self._count[rank] = self._count.get(rank, 0) + 1
-            key = (self._sign * admitted[sample] << _NUMBER_BITS) | sample
-            heap = self._heaps.get(rank)
-            if heap is None:
-                self._heaps[rank] = [key]
-            else:
-                heappush(heap, key)
-                if len(heap) > 2 * self._count[rank] + _SLACK:
-                    self._rebuild(rank)
-        self._up_to_date.update(samples)
-
-    def _rebuild(self, rank: int) -> None:
-        admitted = self._known.table.admitted.cells
-        keys = {
-            key
-            for key in self._heaps[rank]
-            if self._rank.get(sample := key & (1 << _NUMBER_BITS) - 1) == rank
-            and admitted[sample] == self._sign * (key >> _NUMBER_BITS)
-        }
-        heap = self._heaps[rank] = list(keys)
-        heapify(heap)
-
-    def _drop(self, sample: int) -> None:
-        rank = self._rank.pop(sample)
-        self._count[rank] -= 1
-        if not self._count[rank]:
-            del self._count[rank], self._heaps[rank]
+        each: dict[Policy, tuple[list[int], list[int]]] = {}
+        for sample, rank, whose in zip(samples, ranks, self._unranked.values(), strict=True):
+            its_samples, its_ranks = each.setdefault(whose, ([], []))
+            its_samples.append(sample)
+            its_ranks.append(rank)
+        self._unranked.clear()
+        for policy, (its_samples, its_ranks) in each.items():
+            policy.set_ranks(its_samples, its_ranks)

@@ -7,17 +7,22 @@ give the same order on any machine.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from joader.cache.demand import Demand
 from joader.cache.table import Table
 
 
-class Known(NamedTuple):
-    """What a policy may look at."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the policies of one cache may look at, and share."""
 
     table: Table
     demand: Demand
+    # Samples of all sizes that are to be ranked when something has to leave, and whose they are:
+    # ranking a few of each size by themselves would cost several times as much.
+    unranked: dict[int, "Policy"] = field(default_factory=dict)
 
 
 class Policy(Protocol):
@@ -38,6 +43,10 @@ class Policy(Protocol):
     def victims(self, count: int) -> list[int]:
         """Return the samples that leave first, as many as there are; they stay for now."""
         ...
+
+    def set_ranks(self, samples: Sequence[int], ranks: Sequence[int]) -> None:
+        """Take in the ranks of samples that were to be ranked."""
+        return None
 
     def rank(self) -> int:
         """Return how much it costs to lose the first to leave, to compare sizes by: less first."""

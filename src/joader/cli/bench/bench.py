@@ -1,4 +1,4 @@
-"""Measures a script or a dataset in each mode, one after the other, and says what follows."""
+"""Measures a script or a dataset in each way, and says what follows."""
 
 import json
 import os
@@ -9,21 +9,25 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table
 
-from joader.cli.bench.probe import MODES
-from joader.cli.bench.verdict import Rates, in_words, verdict
+from joader.cli.bench.verdict import Loader, Rates, in_words, together, verdict
 from joader.cli.console import Console, write
+from joader.cli.words import printable
 from joader.errors import BadArgument, MissingExtra, Overdue, WorldError
 
-_PATIENCE_S = 180.0  # for a script's imports, and its first batch
+_PATIENCE_S = 180.0  # for a script's imports, and its first batches
+_MODES = ("synthetic", "cached", "fresh", "joader")
 _WORDS = {
     "synthetic": "one batch again and again",
     "cached": "the same rows again and again",
     "fresh": "as it is",
     "joader": "as it is, with joader's loader",
 }
+# What a script is run for; in one process, so that it is imported and warmed up once.
+_RUNS = ("fresh,cached,synthetic", "joader")
 
 
 @dataclass(frozen=True)
@@ -44,31 +48,59 @@ def bench(what: str, arguments: list[str], seconds: float, data: list[str], as_j
         raise BadArgument(f"--seconds={seconds} is not a time; use 5, for example")
     target = _target(what, arguments, data)
     console = Console(stderr=as_json, highlight=False)
-    modes = [mode for mode in MODES if target.trains or mode != "synthetic"]
-    found: dict[str, float | None] = {}
+    found: list[list[dict[str, Any]]] = []
     with tempfile.TemporaryDirectory(prefix="joader-bench-") as folder:
-        for mode in modes:
-            with console.status(f"measuring {_WORDS[mode]} ({mode})"):
-                found[mode] = _measure(target, mode, seconds, Path(folder), console)
-    fresh = found["fresh"]
-    if fresh is None:
+        for run in _RUNS:
+            modes = run if target.trains else run.removesuffix(",synthetic")
+            with console.status(
+                f"measuring {', '.join(_WORDS[mode] for mode in modes.split(','))}"
+            ):
+                found.append(_measure(target, modes, seconds, Path(folder), console))
+    loaders = _loaders(*found)
+    if not loaders:
         raise WorldError(f"{what} could not be measured; see above")
-    rates = Rates(fresh, found["cached"], found.get("synthetic"), found["joader"])
+    rates = together(loaders)
     said = verdict(rates)
     if as_json:
-        figures = {"target": what, "rates": asdict(rates), "verdict": asdict(said)}
+        each = [{**asdict(one), "verdict": asdict(verdict(one.rates))} for one in loaders]
+        figures = {
+            "target": what,
+            "rates": asdict(rates),
+            "verdict": asdict(said),
+            "loaders": each,
+        }
         write(json.dumps(figures) + "\n", sys.stdout)
         return 0
-    table = Table(box=None, pad_edge=False)
-    table.add_column("measured")
-    table.add_column("samples/s", justify="right")
-    for mode in modes:
-        rate = found[mode]
-        table.add_row(_WORDS[mode], "-" if rate is None else f"{rate:,.0f}")
-    console.print(table)
-    for line in in_words(rates, said):
-        console.print(f"\n{line}")
+    console.print(_table(loaders, rates))
+    for line in in_words(rates, said, loaders):
+        console.print(f"\n{line}", markup=False)
     return 0
+
+
+def _loaders(with_torch: list[dict[str, Any]], with_joader: list[dict[str, Any]]) -> list[Loader]:
+    """Put together what was found of each loader; they come in the same order in both runs."""
+    found = []
+    for number, one in enumerate(with_torch):
+        same = with_joader[number] if number < len(with_joader) else {}
+        ours = same.get("rates", {}) if same.get("name") == one["name"] else {}
+        found.append(Loader(one["name"], one["rows"], Rates(**{**one["rates"], **ours})))
+    return found
+
+
+def _table(loaders: list[Loader], rates: Rates) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("samples/s")
+    columns = [(printable(one.name), one.rates) for one in loaders]
+    if len(loaders) > 1:
+        columns.append(("all", rates))
+    for name, _ in columns:
+        table.add_column(name if len(loaders) > 1 else "", justify="right")
+    for mode in _MODES:
+        figures = [getattr(its, mode) for _, its in columns]
+        if any(figure is not None for figure in figures):
+            cells = ["-" if figure is None else f"{figure:,.0f}" for figure in figures]
+            table.add_row(_WORDS[mode], *cells)
+    return table
 
 
 def _target(what: str, arguments: list[str], data: list[str]) -> Target:
@@ -86,16 +118,15 @@ def _target(what: str, arguments: list[str], data: list[str]) -> Target:
 
 
 def _measure(
-    target: Target, mode: str, seconds: float, folder: Path, console: Console
-) -> float | None:
-    """Return samples per second in a mode; None, with the reason printed, if it cannot be."""
-    if mode in ("fresh", "joader"):
-        for path in target.data:
-            forget_pages(Path(path))
-    report, log = folder / f"{mode}.json", folder / f"{mode}.log"
-    command = ["-m", "joader.cli.bench.probe", mode, str(seconds), str(report)]
+    target: Target, modes: str, seconds: float, folder: Path, console: Console
+) -> list[dict[str, Any]]:
+    """Return what was found of each loader; nothing, with the reason printed, if none could be."""
+    for path in target.data:
+        forget_pages(Path(path))
+    report, log = folder / f"{modes}.json", folder / f"{modes}.log"
+    command = ["-m", "joader.cli.bench.probe", modes, str(seconds), str(report)]
     # A daemon of its own: the user's is neither disturbed nor of help. It ends soon after.
-    own = {"JOADER_RUNTIME": str(folder / mode), "JOADER_IDLE_S": "1", "JOADER_QUIET": "1"}
+    own = {"JOADER_RUNTIME": str(folder / "run"), "JOADER_IDLE_S": "1", "JOADER_QUIET": "1"}
     ours = {name: value for name, value in os.environ.items() if name != "JOADER_ADDRESS"}
     with log.open("wb") as output:
         try:
@@ -105,22 +136,22 @@ def _measure(
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                timeout=_PATIENCE_S + seconds,
+                timeout=_PATIENCE_S + 10 * seconds,
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
             raise Overdue(
-                f"no batch was measured within {error.timeout:.0f} s ({mode}); does the script "
+                f"no batch was measured within {error.timeout:.0f} s ({modes}); does the script "
                 "iterate over a DataLoader?"
             ) from error
-    if done.returncode == 0 and report.exists():
-        figures = json.loads(report.read_text())
-        return float(figures["samples"]) / float(figures["seconds"])
+    found: list[dict[str, Any]] = json.loads(report.read_text()) if report.exists() else []
+    if done.returncode == 0 and found:
+        return found
     tail = log.read_text(errors="replace").strip().splitlines()[-3:]
-    console.print_plain(f"{mode}: not measured (exit code {done.returncode})")
+    console.print_plain(f"{modes}: not measured (exit code {done.returncode})")
     for line in tail:
         console.print_plain(f"  {line}")
-    return None
+    return []
 
 
 def forget_pages(path: Path) -> None:

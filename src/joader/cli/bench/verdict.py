@@ -5,7 +5,10 @@ A training step that needs no data has the rate *synthetic*. With data in memory
 rest of what is lost is the stall of reading.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from joader.cli.words import duration
 
 # Rates are measured for seconds: within so much of each other they count as equal.
 EQUAL = 0.05
@@ -33,6 +36,39 @@ class Verdict:
     with_joader: dict[int, float]
 
 
+@dataclass(frozen=True)
+class Loader:
+    """One loader of a script."""
+
+    name: str
+    rows: int | None  # of a pass; None: it does not say
+    rates: Rates
+
+
+def together(loaders: Sequence[Loader]) -> Rates:
+    """Return the rates of an epoch, in which each loader is read once.
+
+    If not all say how long they are, those of the first, which most time is spent on.
+    """
+    if len(loaders) == 1 or any(not one.rows for one in loaders):
+        return loaders[0].rates
+    rows = sum(one.rows or 0 for one in loaders)
+
+    def over_all(mode: str) -> float | None:
+        rates = [getattr(one.rates, mode) for one in loaders]
+        if not all(rates):
+            return None
+        seconds = sum((one.rows or 0) / rate for one, rate in zip(loaders, rates, strict=True))
+        return float(rows / seconds)
+
+    return Rates(
+        fresh=over_all("fresh") or loaders[0].rates.fresh,
+        cached=over_all("cached"),
+        synthetic=over_all("synthetic"),
+        joader=over_all("joader"),
+    )
+
+
 def verdict(rates: Rates, jobs: tuple[int, ...] = (1, 2, 4)) -> Verdict:
     """Judge rates; each of several equal jobs is taken to have an accelerator of its own."""
     top = rates.synthetic
@@ -55,7 +91,7 @@ def _is_bound(rates: Rates) -> bool:
     return rates.synthetic is None or rates.fresh < (1 - EQUAL) * rates.synthetic
 
 
-def in_words(rates: Rates, found: Verdict) -> list[str]:
+def in_words(rates: Rates, found: Verdict, loaders: Sequence[Loader] = ()) -> list[str]:
     """Return the answer to both questions."""
     lines = []
     if found.stall is None:
@@ -78,6 +114,12 @@ def in_words(rates: Rates, found: Verdict) -> list[str]:
         )
     if rates.joader is not None:
         lines.append(f"With joader one job alone gets {rates.joader:,.0f} samples/s (measured).")
+    if rows := sum(one.rows or 0 for one in loaders if all(other.rows for other in loaders)):
+        times = [("as it is", rates.fresh), ("with joader", rates.joader)]
+        if found.bottleneck:
+            times.append(("if it never waited", rates.synthetic))
+        told = ", ".join(f"{duration(rows / rate)} {words}" for words, rate in times if rate)
+        lines.append(f"An epoch of {rows:,} samples takes {told}.")
     several = [n for n in found.with_joader if n > 1]
     for n in several:
         torch, ours = found.with_torch[n], found.with_joader[n]

@@ -7,9 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from joader.cli.top.bars import Glyphs, bar, curve
-from joader.cli.top.job_table import company, dataset, done, job_name
+from joader.cli.top.job_table import company, dataset, job_name
 from joader.cli.words import counted, duration, flow_words, part, rate
-from joader.statistics import JobStatistics, MomentStatistics, NodeStatistics, saved
+from joader.statistics import JobStatistics, MomentStatistics, NodeStatistics
 
 _BAR = 24
 _CURVE = 48
@@ -41,10 +41,11 @@ def _facts(job: JobStatistics, glyphs: Glyphs) -> Table:
     rows = {
         "reads": dataset(job) + (f" ({job.dataset})" if job.table and job.dataset else ""),
         "shares with": company(job),
-        "epoch": f"{job.epoch}  {bar(done(job), _BAR, glyphs)} "
+        "epoch": f"{job.epoch}  {bar(job.done, _BAR, glyphs)} "
         f"{job.position:,} of {job.rows:,} samples{left}",
-        "saved": f"{part(saved(job))}: {job.delivered:,} delivered, {job.prepared:,} prepared, "
-        f"{job.hits:,} hits; {duration(job.saved_s)} of work",
+        "saved": f"{part(job.saved)}: {job.delivered:,} delivered, {job.prepared:,} prepared, "
+        f"{job.hits:,} hits",
+        "time saved": f"{duration(job.saved_cpu_s)} of CPU, {duration(job.saved_s)} of workers",
         "waited": f"{duration(job.wait_s)} in all, {part(job.waiting)} of the last seconds",
         "a row takes": _costs(job),
         "workers": f"{part(job.worker_share)} of all work is for it; {job.why}",

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from joader.cli.top.bars import Glyphs, bar
 from joader.cli.words import duration, part, printable, rate
-from joader.statistics import JobStatistics, saved
+from joader.statistics import JobStatistics
 
 # From so many columns on a job has one line, with all that else is its second.
 WIDE = 150
@@ -45,22 +45,17 @@ def company(job: JobStatistics) -> str:
     return ", ".join(map(str, job.shares_with)) or "nobody"
 
 
-def done(job: JobStatistics) -> float:
-    """Return how far a job is in its pass, 0 to 1."""
-    return min(1.0, job.position / job.rows) if job.rows else 0.0
-
-
 def columns(wide: bool, glyphs: Glyphs) -> list[Column]:
     """Return what is shown of each job."""
     reading = [
         Column("EPOCH", 5, lambda job: str(job.epoch)),
-        Column("DONE", 13, lambda job: f"{bar(done(job), 8, glyphs)} {done(job):4.0%}", left=True),
+        Column("DONE", 13, lambda job: f"{bar(job.done, 8, glyphs)} {job.done:4.0%}", left=True),
         Column("LEFT", 6, _left),
         Column("PER S", 6, lambda job: rate(job.samples_per_s)),
         Column("WAITS", 5, lambda job: part(job.waiting), style=_waiting_style),
     ]
     sharing = [
-        Column("SAVED", 5, lambda job: part(saved(job)), style=lambda job: "green"),
+        Column("SAVED", 5, lambda job: part(job.saved), style=lambda job: "green"),
         Column("WORK", 4, lambda job: part(job.worker_share)),
     ]
     number = Column("JOB", 3, lambda job: str(job.id))
@@ -71,7 +66,7 @@ def columns(wide: bool, glyphs: Glyphs) -> list[Column]:
         Column("DELIVERED", 10, lambda job: f"{job.delivered:,}"),
         Column("PREPARED", 10, lambda job: f"{job.prepared:,}"),
         Column("HITS", 10, lambda job: f"{job.hits:,}"),
-        Column("TIME SAVED", 10, lambda job: duration(job.saved_s)),
+        Column("CPU SAVED", 10, lambda job: duration(job.saved_cpu_s)),
     ]
     return [
         *(number, name),

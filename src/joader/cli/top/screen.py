@@ -7,14 +7,16 @@ have to work out, too. Names of jobs and datasets are not ours: none of them is 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from joader.cli.top import node_table
 from joader.cli.top.bars import Glyphs, bar, cuts
 from joader.cli.top.job_table import WIDE, table
 from joader.cli.top.view import HELP, View
 from joader.cli.words import counted, duration, flow_words, rate, size
-from joader.statistics import CacheStatistics, FlowStatistics, JobStatistics, NodeStatistics, saved
+from joader.statistics import CacheStatistics, FlowStatistics, JobStatistics, NodeStatistics
 
 _BAR = 16
 _WIDE_BAR = 32
+# Seven of figures, one empty, one of titles.
 _HEADER_LINES = 9
 
 
@@ -24,8 +26,9 @@ def overview(
     """Return the screen with all jobs; without a view, as it is printed once."""
     chosen = view.chosen(node.jobs) if view else None
     wide = width >= WIDE
-    lines_each = 1 if wide or _HEADER_LINES + 2 * len(node.jobs) > height else 2
-    room = max(1, (height - _HEADER_LINES) // lines_each)
+    above = _HEADER_LINES + (node.cluster is not None)
+    lines_each = 1 if wide or above + 2 * len(node.jobs) > height else 2
+    room = max(1, (height - above) // lines_each)
     jobs = _in_sight((view or View()).ordered(node.jobs), chosen, room)
     parts: list[RenderableType] = [*_header(node, wide, glyphs), Text()]
     if jobs:
@@ -34,6 +37,10 @@ def overview(
             parts.append(Text(f"{len(node.jobs) - len(jobs)} more; ↑↓ moves on", style="dim"))
     else:
         parts.append(Text("No job reads now. Jobs appear here as soon as they iterate.", "dim"))
+    if node.cluster is not None:
+        lines = [Text(), *node_table.table(node.cluster, width, glyphs)]
+        if above + lines_each * max(1, len(jobs)) + len(lines) <= height:
+            parts += lines
     return Group(*parts)
 
 
@@ -55,7 +62,7 @@ def _header(node: NodeStatistics, wide: bool, glyphs: Glyphs) -> list[Text]:
     )
     memory = node.memory
     taken = f"{size(memory.used_bytes)} of {size(memory.budget_bytes)}"
-    return [
+    lines = [
         first,
         headline(node),
         Text(),
@@ -64,6 +71,9 @@ def _header(node: NodeStatistics, wide: bool, glyphs: Glyphs) -> list[Text]:
         _labeled("", _legend(memory, glyphs), "dim"),
         _labeled("samples", _flow(node.flow, glyphs)),
     ]
+    if node.cluster is not None:
+        lines.append(_labeled("cluster", node_table.summary(node.cluster)))
+    return lines
 
 
 def _labeled(label: str, words: str, style: str = "") -> Text:
@@ -74,14 +84,14 @@ def _labeled(label: str, words: str, style: str = "") -> Text:
 
 def headline(node: NodeStatistics) -> Text:
     """Return in one line what joader saves."""
-    totals, saves = node.totals, saved(node.totals)
+    totals, saves = node.totals, node.totals.saved
     if saves is None:
         return Text("No samples delivered yet.")
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(f"{saves:.0%} of the work saved", style="bold green")
     text.append(f": {totals.delivered:,} samples delivered, {totals.prepared:,} prepared")
-    if totals.saved_s >= 1:
-        text.append(f"; {duration(totals.saved_s)} of work")
+    if totals.saved_cpu_s >= 1:
+        text.append(f"; {duration(totals.saved_cpu_s)} of CPU time")
     return text
 
 

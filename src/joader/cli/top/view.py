@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from joader.statistics import JobStatistics, saved
+from joader.statistics import JobStatistics
 
 Key = Callable[[JobStatistics], float | str]
 
@@ -13,7 +13,7 @@ SORTS: dict[str, Key] = {
     "name": lambda job: job.name.lower(),
     "rate": lambda job: -job.samples_per_s,
     "waiting": lambda job: -job.waiting,
-    "saved": lambda job: -(saved(job) or 0.0),
+    "saved": lambda job: -(job.saved or 0.0),
     "workers": lambda job: -job.worker_share,
 }
 HELP = "q quit  ↑↓ select  Enter details  s sort  r reverse"

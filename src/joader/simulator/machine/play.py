@@ -28,6 +28,7 @@ class JobOutcome:
     prepared: int
     seconds: float  # from its arrival to its end, or to the end of it all
     wait_s: float
+    longest_wait_s: float  # for one batch
 
     @property
     def per_s(self) -> float:
@@ -151,4 +152,5 @@ def _outcome(trainer: Trainer, prepared: dict[int, int], end: float) -> JobOutco
         prepared[trainer.number],
         max(0.0, ended - trainer.spec.arrival_s),
         trainer.wait_s,
+        trainer.longest_wait_s,
     )

@@ -29,7 +29,7 @@ class Trainer:
         self._unasked = self._untaken = 0
         self._waits_since: float | None = None
         self._took_at: float | None = None
-        self.begun_s = self.ended_s = self.wait_s = 0.0
+        self.begun_s = self.ended_s = self.wait_s = self.longest_wait_s = 0.0
         self.delivered = 0
         self.over = False
 
@@ -64,6 +64,7 @@ class Trainer:
         step_s = 0.0 if self._took_at is None else max(0.0, now - self._took_at - wait_s)
         self._waits_since, self._took_at = None, now
         self.wait_s += wait_s
+        self.longest_wait_s = max(self.longest_wait_s, wait_s)
         count = len(batch.positions)
         is_first = not self.delivered
         self.delivered += count

@@ -34,16 +34,18 @@ class App:
         return self.batch * self.iterations
 
 
-APPS = (
-    App("app1", 0.5, 128, 1000, 6, 0, 260),
-    App("app2", 0.2, 128, 1000, 6, 0, 260),
-    App("app3", 3.4, 128, 1500, 6, 120, 655),
-    App("app4", 11.0, 64, 1500, 2, 420, 1200),
-    App("app5", 0.3, 128, 500, 6, 420, 655),
-    App("app6", 0.2, 128, 500, 4, 420, 655),
-    App("app7", 3.0, 64, 1000, 6, 800, 1063),
-    App("app8", 1.4, 64, 1500, 4, 800, 1063),
+# name, giga_flops, batch, iterations, workers, start_s, ends_s
+_ROWS = (
+    ("app1", 0.5, 128, 1000, 6, 0, 260),
+    ("app2", 0.2, 128, 1000, 6, 0, 260),
+    ("app3", 3.4, 128, 1500, 6, 120, 655),
+    ("app4", 11.0, 64, 1500, 2, 420, 1200),
+    ("app5", 0.3, 128, 500, 6, 420, 655),
+    ("app6", 0.2, 128, 500, 4, 420, 655),
+    ("app7", 3.0, 64, 1000, 6, 800, 1063),
+    ("app8", 1.4, 64, 1500, 4, 800, 1063),
 )
+APPS = tuple(App(*row) for row in _ROWS)
 # Giga-FLOPs, and workers at which it does not wait: printed are 8 and 4, rounded up, so half less.
 RESNET18 = (1.8, 7.5)
 VGG13 = (11.0, 3.5)

@@ -124,6 +124,14 @@ _ROWS = (
     (24, 2550.2, 0.0053, 9.407, 6.269),
 )
 LOADING = [
-    LoadingRun("pictures", 150_528, workers, rate, read / 1000, rest / 1000, computed / 1000)
+    LoadingRun(
+        recipe="pictures",
+        sample_bytes=150_528,
+        workers=workers,
+        rows_per_s=rate,
+        read_s=read / 1000,
+        prepare_s=rest / 1000,
+        computed_s=computed / 1000,
+    )
     for workers, rate, read, rest, computed in _ROWS
 ]

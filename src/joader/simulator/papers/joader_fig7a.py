@@ -42,7 +42,13 @@ def rows(seed: int, effort: Effort, tick: Tick) -> Iterator[Row]:
         for apart in APART:
             starts = tuple(number * apart for number in range(JOBS))
             parts = prepared_parts(
-                sampler, (1.0,) * JOBS, starts, 1.0, rows_of(effort), seed, EPOCHS
+                sampler,
+                (1.0,) * JOBS,
+                starts,
+                overlap=1.0,
+                rows=rows_of(effort),
+                seed=seed,
+                epochs=EPOCHS,
             )
             ours, alone = time_and_use(parts, apart), time_and_use((1.0,) * JOBS, apart)
             found[order, apart] = [*ours], [*alone]
