@@ -205,9 +205,8 @@ class Relay:
             self._tell_engine(replace(self._begun, key=message.key, taken=0, plan=()))
         steps = [self._unpacked(piece) for piece in message.pieces]
         self._steps.update(enumerate(steps, message.first))
-        said = tuple((step.positions, step.repeated) for step in steps)
-        number = self.session.number
-        self.session.send(Announce(self.job, said, message.key, number, message.life))
+        said = [(step.positions, step.repeated, step.life or message.life) for step in steps]
+        self.session.send(Announce(self.job, tuple(said), message.key, self.session.number))
 
     def _unpacked(self, piece: Piece) -> Step:
         rows = self._engine.rows_of(self.job)
@@ -218,7 +217,7 @@ class Relay:
             if placement is None:
                 raise BadArgument(f"a step is of version {piece.version}, which nobody has told")
             positions = by_rank(positions, rows.rows[positions], placement)
-        return Step.of(positions, piece.repeated)
+        return Step.of(positions, piece.repeated, piece.life)
 
     def _granted(self, number: int) -> None:
         """Read the rank's part of a step; the host says so, too, of those that it has reported."""

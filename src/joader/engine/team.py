@@ -40,19 +40,22 @@ class Step:
     repeated: int
     times: Array
     packed: Piece | None = None  # as it travels to other nodes, if it was planned for any
+    life: int = 0  # of another daemon that has drawn it
 
     @classmethod
-    def of(cls, positions: Array, repeated: int, packed: Piece | None = None) -> "Step":
+    def of(
+        cls, positions: Array, repeated: int, life: int = 0, packed: Piece | None = None
+    ) -> "Step":
         """Make a step whose last so many positions came before in this pass."""
         times = np.zeros(positions.size, np.int64)
         filled = positions.size - repeated
         times[filled:] = 1 + occurrence(positions[filled:])
-        return cls(positions, repeated, times, packed)
+        return cls(positions, repeated, times, packed, life)
 
     @property
     def piece(self) -> Piece:
         """What other nodes are told of it; what a rank has reported is in its ranks' order."""
-        return self.packed or Piece(rows=self.positions, repeated=self.repeated)
+        return self.packed or Piece(rows=self.positions, repeated=self.repeated, life=self.life)
 
 
 @dataclass
@@ -144,10 +147,10 @@ class Team:
     def _check(self, rank: int, event: Begin) -> None:
         """Raise BadArgument where a rank cannot begin like this."""
         length, size = self.lead.rows.rows.size, self.step_size
-        for positions in (event.done, *(positions for positions, _ in event.plan)):
+        for positions in (event.done, *(positions for positions, *_ in event.plan)):
             if positions.size and not 0 <= int(positions.min()) <= int(positions.max()) < length:
                 raise BadArgument(f"rank {rank} speaks of positions beyond its {length}")
-        for positions, repeated in event.plan:
+        for positions, repeated, _ in event.plan:
             whole = 0 < positions.size <= size and positions.size % self.world_size == 0
             if event.taken < 0 or not whole or not 0 <= repeated < positions.size:
                 raise BadArgument(f"rank {rank} reports a step that cannot be: {positions.size}")
@@ -280,7 +283,7 @@ class Team:
             self._filling = positions
         missing = -positions.size % self.world_size
         positions = np.concatenate([positions, np.resize(self._filling, missing)])
-        return Step.of(positions, missing, self._packed(positions, missing))
+        return Step.of(positions, missing, packed=self._packed(positions, missing))
 
     def _packed(self, positions: Array, missing: int) -> Piece | None:
         """Return a step as other nodes are told it, if this team has ranks there."""
@@ -304,7 +307,7 @@ def _reported(here: dict[int, Begin]) -> dict[int, PlannedStep]:
 
 def _union(event: Begin, steps: dict[int, PlannedStep]) -> Array:
     """Return all that a rank has read, with all steps after it; ascending."""
-    after = [positions for number, (positions, _) in steps.items() if number >= event.taken]
+    after = [positions for number, (positions, *_) in steps.items() if number >= event.taken]
     return np.unique(np.concatenate([event.done, *after]))
 
 

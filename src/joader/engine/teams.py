@@ -95,7 +95,7 @@ class Teams:
                     pieces = tuple(step.piece for step in steps)
                     yield Steps(reader.job, 0, first, pieces, reader.key)
                 else:
-                    said = tuple((step.positions, step.repeated) for step in steps)
+                    said = tuple((step.positions, step.repeated, step.life) for step in steps)
                     yield Announce(reader.job, said, reader.key)
 
     def want(self, job: Job, now: float) -> None:

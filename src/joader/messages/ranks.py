@@ -49,6 +49,7 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
     rows: Array = NONE
     repeated: int = 0
     version: int = 0
+    life: Word = 0  # of another daemon that has drawn it; 0: the host has
 
 
 class Assign(Message, frozen=True):

@@ -122,7 +122,6 @@ class Announce(Message, frozen=True):
     steps: tuple[PlannedStep, ...]
     key: int
     number: int = 0
-    life: Word = 0  # of the engine that has planned them, if that is another daemon's
 
 
 class Know(Message, frozen=True):
