@@ -330,8 +330,9 @@ class Engine:
         self._preparations.prepared(event.samples, event.size_of_each, event.copied)
 
     def _sized(self, event: Sized) -> None:
-        for sample, size_bytes in zip(event.samples, event.sizes, strict=True):
-            self._admit(self._preparations.sized(sample, size_bytes))
+        sized = self._preparations.sized
+        for recipe in {id(one): one for one in map(sized, event.samples, event.sizes)}.values():
+            self._admit(recipe)
 
     def _failed(self, event: Failed) -> None:
         self._preparations.failed(event.sample, event.reason)
