@@ -124,6 +124,7 @@ class NodeJob:
             command,
             cwd=folder,
             env=environment,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -237,8 +238,11 @@ class Nodes:
     # Jobs.
 
     def job(self, name: str, *prefix: str, **options: object) -> NodeJob:
-        command = [*self._inside(name), *prefix, sys.executable, str(self.folder / "job.py")]
-        job = NodeJob([*command, json.dumps(options)], self.folder, self.environment(name))
+        return self.start(name, [str(self.folder / "job.py"), json.dumps(options)], *prefix)
+
+    def start(self, name: str, script: list[str], *prefix: str, **variables: str) -> NodeJob:
+        command = [*self._inside(name), *prefix, sys.executable, *script]
+        job = NodeJob(command, self.folder, {**self.environment(name), **variables})
         self.jobs.append(job)
         return job
 

@@ -71,6 +71,7 @@ from joader.messages.questions import (
     Status,
     Why,
 )
+from joader.messages.ranks import Grant, Steps
 from joader.messages.reading import (
     Announce,
     Begin,
@@ -79,6 +80,7 @@ from joader.messages.reading import (
     Join,
     Know,
     Leave,
+    Reassign,
     Refuse,
     Register,
     Registered,
@@ -131,8 +133,11 @@ Event = (
     | Leave
     | Hear
     | LastCopies
+    | Reassign
 )
-Instruction = Prepare | Finish | Compare | Place | Drop | Deliver | Announce | Refuse | Forget
+Instruction = (
+    Prepare | Finish | Compare | Place | Drop | Deliver | Announce | Steps | Grant | Refuse | Forget
+)
 
 __all__ = [
     "MY_JOB",
@@ -165,6 +170,7 @@ __all__ = [
     "FromClient",
     "FromNursery",
     "FromWorker",
+    "Grant",
     "HandBack",
     "Hear",
     "Hello",
@@ -185,6 +191,7 @@ __all__ = [
     "PlannedStep",
     "Prepare",
     "Prepared",
+    "Reassign",
     "Refuse",
     "Register",
     "Registered",
@@ -193,6 +200,7 @@ __all__ = [
     "Sized",
     "Slay",
     "Status",
+    "Steps",
     "Stop",
     "Text",
     "ToChild",
