@@ -5,7 +5,7 @@ import pytest
 from joader.engine.deliveries import FEW, Deliveries
 from joader.engine.preparations import Preparations
 from joader.engine.supply import Supply
-from joader.engine.team import Teams
+from joader.engine.teams import Teams
 from joader.messages import Deliver
 from tests.engine.shelf import SLOT_BYTES, Shelf
 

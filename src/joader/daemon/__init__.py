@@ -11,7 +11,9 @@ with `machine` (memory and cores), `touching` (memory ahead of time), `pacing` (
 `fingerprint` (which machine).
 
 Other nodes: `neighbors` (who is there; `alone` if nobody), `fetching` (rows from them), `guests`
-(rows for them), `leaving` and `heirs` (what a node that leaves hands over, and to whom), `traffic`.
+(rows for them), `where` (rows live) and `clocks` (how far others have read), `leaving` and `heirs`
+(what a node that leaves hands over, and to whom), `traffic`. Ranks of one job on several nodes:
+`ranks`, `rank_host` (their team, at the node of rank 0), `rank_relay` (one of them, at its node).
 
 The daemon runs no code of users.
 """

@@ -47,8 +47,8 @@ Arrays are of int64, and travel as bytes. A layout is named by a number that the
 the first batch with a new number brings the layout itself.
 
 Reading order: `fields` (what messages are made of), `greetings` and `births` (who is there),
-`reading` (job and daemon), `work` (what workers do), `questions` (what people ask), `nodes` (what
-daemons on other machines say; imported from there).
+`reading` (job and daemon), `work` (what workers do), `questions` (what people ask), `nodes` and
+`ranks` (what daemons on other machines say; imported from there).
 """
 
 from joader.messages.births import Attend, Bear, Born, Ended, Slay, Unborn
@@ -79,6 +79,7 @@ from joader.messages.questions import (
     Status,
     Why,
 )
+from joader.messages.ranks import Grant, Steps
 from joader.messages.reading import (
     Announce,
     Begin,
@@ -87,6 +88,7 @@ from joader.messages.reading import (
     Join,
     Know,
     Leave,
+    Reassign,
     Refuse,
     Register,
     Registered,
@@ -139,8 +141,11 @@ Event = (
     | Leave
     | Hear
     | LastCopies
+    | Reassign
 )
-Instruction = Prepare | Finish | Compare | Place | Drop | Deliver | Announce | Refuse | Forget
+Instruction = (
+    Prepare | Finish | Compare | Place | Drop | Deliver | Announce | Steps | Grant | Refuse | Forget
+)
 
 __all__ = [
     "MY_JOB",
@@ -173,6 +178,7 @@ __all__ = [
     "FromClient",
     "FromNursery",
     "FromWorker",
+    "Grant",
     "HandBack",
     "Hear",
     "Hello",
@@ -193,6 +199,7 @@ __all__ = [
     "PlannedStep",
     "Prepare",
     "Prepared",
+    "Reassign",
     "Refuse",
     "Register",
     "Registered",
@@ -201,6 +208,7 @@ __all__ = [
     "Sized",
     "Slay",
     "Status",
+    "Steps",
     "Stop",
     "Text",
     "ToChild",

@@ -125,6 +125,8 @@ class Job:
             drop_last=self.drop_last,
             reads_for=self.reads_for or process_name(),
             reads_itself=nursery is None,
+            ranks_here=self.rank.here if self.rank else 0,
+            locality=self.rank.locality if self.rank else False,
         )
         return Register(
             join,
