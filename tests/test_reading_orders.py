@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "joader"
-# One file per figure, named for it; a page or a command lists them.
+# One file per figure, named for it: docs/papers.md and `joader reproduce --list` name them.
 LISTED_ELSEWHERE = {"simulator/papers", "cli/live"}
 # So few files need no order.
 FEW = 4
@@ -20,7 +20,7 @@ def modules(package: Path) -> set[str]:
 PACKAGES = [
     file.parent
     for file in sorted(SOURCE.rglob("__init__.py"))
-    if file.parent != SOURCE
+    if file.parent != SOURCE  # the rooms themselves are in docs/architecture.md
     and len(modules(file.parent)) >= FEW
     and file.parent.relative_to(SOURCE).as_posix() not in LISTED_ELSEWHERE
 ]

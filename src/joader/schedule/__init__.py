@@ -7,8 +7,8 @@ one loader brings), `staff` (who is here and who has what), `feeding` (which wor
 time), `blame` (who pays for a slow or dead worker), `whereabouts` (a sample's, in words).
 
 Who gets how much: `policies/` (a new one is a file there), `allocation` (from needs to shares),
-with `demand` (what a job would read), `weight`, `accounts` (what each has had) and `quota` (no more
-than that); memory: `shares`; who asks next: `turns`. How fast: `pace` (jobs and rows), `rate`,
+with `demand` (what a job would read), `weight`, `accounts` (what each has had) and `quota` (so much
+and no more); memory: `shares`; who asks next: `turns`. How fast: `pace` (jobs and rows), `rate`,
 `crew_figures`, `crowd` (others on the processors). How many at once: `stages` (rows that wait, rows
 that compute), `knee` and `storage_knee` (where more gives no more), `climb` (found by trying). From
 before: `experience`, `learning`.
