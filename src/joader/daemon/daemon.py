@@ -72,7 +72,7 @@ Record = Callable[[list[Event], list[Instruction]], None]
 
 log = logging.getLogger("joader.daemon")
 
-# What clients send takes as much memory as the budget at most, but this is always allowed.
+# What clients send takes as much memory as the budget at most; this is always allowed.
 _LEAST_ALLOWANCE_BYTES = 256 * 2**20
 
 
@@ -315,7 +315,8 @@ class Daemon:
         for instruction in instructions:
             match instruction:
                 case Prepare():
-                    for order, code in self.registration.by_code(instruction):
+                    whole = self._layouts.with_raw(instruction)
+                    for order, code in self.registration.by_code(whole):
                         if (here := self.neighbors.take(order, code)) is not None:
                             self.pool.prepare(here, code)
                 case Finish():
