@@ -2,7 +2,7 @@
 
 Reading order: `table` (all samples, one array per field), `demand` (who will still ask for what;
 `needs` keeps one job's), `runs` (slots of one size; `slots` is the memory they are cut from),
-`eviction` (which sample leaves first), `cache` (joins them).
+`eviction` (which sample leaves first), `cache` (joins them), `two_forms` (which rows stay raw).
 Not here: the bytes themselves (memory/), what to prepare next (engine/).
 """
 

@@ -320,9 +320,7 @@ class Daemon:
                         if (here := self.neighbors.take(order, code)) is not None:
                             self.pool.prepare(here, code)
                 case Finish():
-                    # Of a source that is still in preparation it is empty; its worker knows it.
-                    layouts = tuple(map(self._layouts.of, instruction.sources))
-                    self.pool.finish(replace(instruction, layouts=layouts))
+                    self.pool.finish(self._layouts.with_sources(instruction))
                 case Compare():
                     self._compare(instruction)
                 case Place():

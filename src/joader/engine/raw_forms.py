@@ -89,7 +89,9 @@ class RawForms:
         prepared = [one for one in each if one.source is None and not one.along]
         way = self._ways.get(prepared[0].recipe) if prepared else None
         if way is not None:
-            prepare_s = max(0.0, event.seconds - event.read_s)
+            # Not the time in which it wanted a processor and had none, if that is known.
+            worked_s = event.computed_s + event.waited_s if event.computed_s >= 0.0 else 0.0
+            prepare_s = max(0.0, (worked_s or event.seconds) - event.read_s)
             way.note(event.read_s, event.reads, prepare_s, len(prepared))
 
     def settle(self, sample: int, preparation: Preparation, raw_bytes: int) -> Recipe | None:
