@@ -2,9 +2,9 @@
 
 VENV  := .venv
 BIN   := $(VENV)/bin
-# The name holds this folder's path: a checkout that was moved or copied makes its own environment again.
-# Ray is large, and brings packages that others do not need.
+# Ray is large, and brings packages that others do not need; examples on it need torch, too.
 CLUSTER := .venv-cluster
+# The name holds this folder's path: a checkout that was moved or copied makes its own environment again.
 STAMP := $(VENV)/.ready-$(shell pwd | cksum | cut -d ' ' -f 1)
 
 # The first suitable Python; looked for only when the environment is made. `make setup PYTHON=...` overrides it.
@@ -25,7 +25,7 @@ MINUTES ?= 5
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-frameworks test-browser test-cluster soak reproduce check bench clean
+.PHONY: help setup demo test test-all test-frameworks test-browser test-cluster test-cluster-short soak reproduce check bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -48,8 +48,17 @@ test-frameworks: $(STAMP) ## Install Lightning, Accelerate, Jupyter and others, 
 test-browser: $(STAMP) ## Look at the dashboard with a real browser (apt install chromium); skipped without one
 	@$(BIN)/pytest -m browser tests/browser $(ARGS)
 
-test-cluster: $(CLUSTER)/.ready ## Several daemons and machines, with Ray, in an environment of its own
-	@$(CLUSTER)/bin/pytest tests/cluster tests/sampling/test_clocks.py $(ARGS)
+test-cluster: $(CLUSTER)/.with-torch ## Several daemons and machines, with Ray, in an environment of its own
+	@$(CLUSTER)/bin/pytest tests/cluster tests/sampling/test_clocks.py tests/examples/test_cluster_examples.py $(ARGS)
+
+test-cluster-short: $(STAMP) ## Two to three minutes of it; without Ray where that cannot be installed
+	@bin=$(CLUSTER)/bin; \
+	$(MAKE) --quiet $(CLUSTER)/.ready >/dev/null 2>&1 || { bin=$(BIN); \
+		echo "Ray cannot be installed here: the test on it is skipped, the others run without it"; }; \
+	$$bin/pytest -n 2 --dist worksteal -m short tests/cluster $(ARGS)
+
+example-%: $(CLUSTER)/.with-torch
+	@$(CLUSTER)/bin/python examples/$*.py $(ARGS)
 
 soak: $(STAMP) ## Let random jobs come, die and resume for MINUTES=5, and see that no promise breaks
 	@PYTHONPATH=. $(BIN)/python -m tests.soak.soak --minutes $(MINUTES) $(ARGS)
@@ -72,13 +81,17 @@ bench: $(STAMP) ## Run every benchmarks/bench_*.py
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
 
 clean: ## Remove the environment, caches and build results
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(CLUSTER) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(CLUSTER)/.ready: pyproject.toml
 	@$(PYTHON) -m venv $(CLUSTER) || $(PYTHON) -m virtualenv $(CLUSTER)
 	@$(CLUSTER)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[ray]' 'pytest>=8.2' \
 		'pytest-xdist>=3.6' 'hypothesis>=6.100' 'scipy>=1.12'
+	@touch $@
+
+$(CLUSTER)/.with-torch: $(CLUSTER)/.ready
+	@$(CLUSTER)/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH) 'ray[train,tune]' '.[images]'
 	@touch $@
 
 $(STAMP): pyproject.toml

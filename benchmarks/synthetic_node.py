@@ -200,7 +200,10 @@ class Worker(Peer):
                 samples = tuple([reply.samples[0] for reply in prepared])
                 sizes = tuple([reply.sizes[0] for reply in prepared])
                 self.say(Prepared(samples, sizes, (LAYOUT,), took_s))
-            self.say(*(reply for reply in replies if isinstance(reply, Sized)))
+            sized = [reply for reply in replies if isinstance(reply, Sized)]
+            if sized:
+                samples = tuple([reply.samples[0] for reply in sized])
+                self.say(Sized(samples, tuple([reply.sizes[0] for reply in sized])))
         self.at_work = False
         if self.queue:
             self.work()

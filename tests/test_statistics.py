@@ -14,10 +14,12 @@ from joader.statistics import (
     JobStatistics,
     MomentStatistics,
     NodeStatistics,
+    PeerStatistics,
     ReadStatistics,
     RunStatistics,
     TotalStatistics,
     from_json,
+    of_all_nodes,
     run_from_json,
     saved,
     to_json,
@@ -136,6 +138,18 @@ def test_what_jobs_read_adds_up() -> None:
 def test_what_is_on_its_way_adds_up() -> None:
     one = FlowStatistics(to_come=1, planned=2, preparing=3, ready=4, held=5)
     assert one + one == FlowStatistics(to_come=2, planned=4, preparing=6, ready=8, held=10)
+
+
+def test_what_another_node_prepared_is_saved_by_all_together() -> None:
+    def peer(delivered: int, prepared: int) -> PeerStatistics:
+        where = {"name": "", "host": "", "port": 0, "cores": 1}
+        return PeerStatistics(**where, delivered=delivered, prepared=prepared)  # type: ignore[arg-type]
+
+    both = of_all_nodes([peer(100, 30), peer(100, 20)])
+    assert (both.delivered, both.prepared, both.hits, both.saved) == (200, 50, 150, 0.75)
+    ahead = of_all_nodes([peer(10, 30), peer(0, 2)])  # and not read yet
+    assert (ahead.prepared, ahead.hits, ahead.saved) == (10, 0, 0.0)
+    assert of_all_nodes([]).saved is None
 
 
 def test_work_is_saved_by_what_was_there_already() -> None:

@@ -11,8 +11,8 @@ Counts are of rooms that know them; what is per second, or of late, comes from t
 (daemon/history.py). No screen works anything out: what is shown is here.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -219,6 +219,7 @@ class PeerStatistics:
     here: bool = False  # it is this one
     linked: bool = False  # rows come from it
     recipes: int = 0  # that its workers can prepare
+    delivered: int = 0  # samples, to its jobs
     prepared: int = 0  # rows, by its workers
     fetched: int = 0  # rows that came from others
     fetched_bytes: int = 0
@@ -246,6 +247,7 @@ class ClusterStatistics:
     lost: int = 0  # on their way, with a connection, and prepared here
     compared: int = 0  # rows that two nodes have prepared to see that they agree
     too_dear: int = 0  # rows whose bytes would take longer than preparing them
+    totals: TotalStatistics = TotalStatistics()  # of all nodes: a row from another is a hit
     inherited: int = 0  # of those fetched: rows that a node handed over when it left
 
 
@@ -342,3 +344,12 @@ def run_from_json(body: bytes) -> RunStatistics:
 def saved(figures: ReadStatistics | JobStatistics | TotalStatistics) -> float | None:
     """Return which part of the work was saved, 0 to 1; None if nothing was delivered yet."""
     return figures.hits / figures.delivered if figures.delivered else None
+
+
+def of_all_nodes(peers: Sequence[PeerStatistics]) -> TotalStatistics:
+    """Return what all nodes together delivered and prepared, each as far as it was heard of."""
+    delivered = sum(peer.delivered for peer in peers)
+    # What was prepared and is not read yet makes it more for a while.
+    prepared = min(delivered, sum(peer.prepared for peer in peers))
+    read = TotalStatistics(delivered=delivered, prepared=prepared, hits=delivered - prepared)
+    return replace(read, saved=saved(read))

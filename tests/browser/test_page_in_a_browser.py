@@ -254,11 +254,13 @@ def test_nodes_of_a_cluster_have_a_table_and_their_names_stay_text(tab: Tab) -> 
     told = json.loads(msgspec.json.encode(CLUSTER))
     told["nodes"][2]["name"] = "<b>evil</b>"
     # In one go: the next event takes the table away again.
-    rows, markup = tab.page.evaluate(
+    rows, markup, saved = tab.page.evaluate(
         """cluster => {
           take({ ...known, node: { ...known.node, cluster } });
           const rows = [...document.querySelectorAll('#nodes tbody tr')];
-          return [rows.map((row) => row.textContent), document.querySelector('#nodes b') !== null];
+          const saved = document.querySelector('.hero').textContent.replace(/\\s+/g, ' ');
+          const markup = document.querySelector('#nodes b') !== null;
+          return [rows.map((row) => row.textContent), markup, saved];
         }""",
         told,
     )
@@ -266,6 +268,8 @@ def test_nodes_of_a_cluster_have_a_table_and_their_names_stay_text(tab: Tab) -> 
     assert rows[0].endswith("512 MiB of 1.0 GiB")
     assert rows[2].startswith("<b>evil</b>not linked")
     assert not markup
+    assert "67% of the work saved on 3 nodes" in saved
+    assert "9,000 delivered, only 3,000 prepared." in saved
     tab.picture("nodes")
     assert tab.said == []
 

@@ -29,6 +29,7 @@ def longest_s(result: list[object]) -> float:
     return float(last["longest_s"])
 
 
+@pytest.mark.short
 @pytest.mark.slow
 def test_a_node_that_is_killed_costs_no_row(nodes: Nodes) -> None:
     nodes.up("a", "b", "c")
@@ -72,6 +73,7 @@ def test_a_node_that_is_stopped_is_not_waited_for(nodes: Nodes) -> None:
     wait_until(lambda: nodes.members("a") == ["a", "b"])  # it has met the leader again
 
 
+@pytest.mark.short
 @pytest.mark.slow
 def test_the_leader_is_killed_and_others_go_on_and_meet_the_next(nodes: Nodes) -> None:
     nodes.up("a", "b", "c")
@@ -88,6 +90,7 @@ def test_the_leader_is_killed_and_others_go_on_and_meet_the_next(nodes: Nodes) -
     wait_until(lambda: nodes.members("c") == ["a", "b", "c"])
 
 
+@pytest.mark.short
 @pytest.mark.slow
 def test_a_node_that_joins_late_takes_part(nodes: Nodes) -> None:
     nodes.up("a", "b")
@@ -103,6 +106,7 @@ def test_a_node_that_joins_late_takes_part(nodes: Nodes) -> None:
     assert sum(nodes.prepared().values()) < 1.8 * 1500
 
 
+@pytest.mark.short
 @pytest.mark.slow
 def test_a_node_leaves_in_good_order(nodes: Nodes) -> None:
     nodes.up("a", "b")
@@ -115,11 +119,12 @@ def test_a_node_leaves_in_good_order(nodes: Nodes) -> None:
     assert nodes.members("a") == ["a"]
 
 
+@pytest.mark.short
 @pytest.mark.slow
 def test_nodes_that_are_cut_off_go_on_and_meet_again(nodes_apart: Nodes) -> None:
     nodes = nodes_apart
     nodes.up("a", "b", "c")
-    jobs = {name: nodes.job(name, rows=2500) for name in ("a", "b", "c")}
+    jobs = {name: nodes.job(name, rows=2000) for name in ("a", "b", "c")}
     nodes.go(*jobs.values())
     half_read(nodes, 800)
     nodes.pull("b")
@@ -139,7 +144,9 @@ EVENTS = ("kill", "leave", "stop", "pull", "start")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=[pytest.mark.short] if not seed else []) for seed in SEEDS]
+)
 def test_ids_and_bytes_survive_whatever_happens(tmp_path: Path, seed: int) -> None:
     luck = random.Random(seed)
     apart = namespaces_work() and luck.random() < 0.5

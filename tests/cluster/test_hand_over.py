@@ -29,6 +29,8 @@ def inherited(nodes: Nodes, name: str) -> int:
     return int(nodes.status(name)["cluster"]["inherited"])
 
 
+@pytest.mark.short
+@pytest.mark.slow
 def test_what_a_node_had_alone_is_not_prepared_again_after_it_has_left(nodes: Nodes) -> None:
     late = a_pass_ahead(nodes, "a")
     began = time.monotonic()

@@ -17,7 +17,7 @@ ray = pytest.importorskip("ray", reason="Ray is not installed; `make test-cluste
 from ray.cluster_utils import Cluster  # noqa: E402
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: E402
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.slow, pytest.mark.short, pytest.mark.filterwarnings("ignore")]
 ROWS = 900
 
 

@@ -30,6 +30,11 @@ def test_a_row_is_prepared_on_one_node_and_read_on_both(nodes: Nodes) -> None:
     assert [one["budget_bytes"] for one in told["cluster"]["nodes"]] == [64 << 20] * 2
     assert [tier["name"] for tier in told["tiers"]] == ["memory", "other_nodes", "storage"]
     assert told["tiers"][1]["samples"] == fetched[0]
+    wait_until(lambda: nodes.status("a")["cluster"]["totals"]["delivered"] == 1800)
+    totals = nodes.status("a")["cluster"]["totals"]
+    # As the jobs themselves have counted what they prepared; alone each says that it did it all.
+    assert totals["prepared"] == sum(prepared.values())
+    assert totals["saved"] == pytest.approx(1 - totals["prepared"] / 1800)
 
 
 @pytest.mark.slow

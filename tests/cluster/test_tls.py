@@ -214,6 +214,7 @@ def test_without_openssl_it_says_what_to_give(monkeypatch: pytest.MonkeyPatch) -
         tls._made()
 
 
+@pytest.mark.short
 @pytest.mark.slow
 def test_jobs_of_two_nodes_share_in_tls(nodes: Nodes) -> None:
     nodes.up("a", "b")

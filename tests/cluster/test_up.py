@@ -73,3 +73,39 @@ def test_ray_that_is_not_installed_is_told(tmp_path: Path) -> None:
         assert "pip install 'joader[ray]'" in told.stderr
     else:
         pytest.skip("Ray is installed here")
+
+
+def wait(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "joader", "up", "--wait", *words],
+        env={**os.environ, "JOADER_RUNTIME": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_who_waits_is_told_when_the_node_and_its_cluster_are_ready(nodes: Nodes) -> None:
+    nodes.up("a")
+    waiting = subprocess.Popen(
+        [sys.executable, "-m", "joader", "up", "--wait", "30", "--nodes", "2"],
+        env=nodes.environment("b"),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    told = wait(nodes.run("a"), "0.3", "--nodes", "2")
+    assert told.returncode
+    assert "1 node of 2 in its cluster" in told.stderr
+    nodes.up("b")
+    said, _ = waiting.communicate(timeout=30)
+    assert waiting.returncode == 0
+    assert "ready at" in said
+    assert "2 nodes in its cluster" in said
+
+
+def test_who_waits_for_no_daemon_is_told_what_to_do(tmp_path: Path) -> None:
+    told = wait(tmp_path / "none", "0.2")
+    assert told.returncode
+    assert "not ready after 0.2 s" in told.stderr
+    assert "joader up -d" in told.stderr

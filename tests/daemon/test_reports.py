@@ -18,6 +18,7 @@ from joader.statistics import (
     PeerStatistics,
     PoolStatistics,
     ReadStatistics,
+    ShareStatistics,
     TierStatistics,
 )
 from joader.wire import Allowance
@@ -101,6 +102,20 @@ def test_a_node_says_which_process_it_is_and_who_started_it() -> None:
     assert node.memory.budget_bytes == 1 << 20
     by_a_person = DaemonConfig(memory_bytes=1 << 20, workers=1)
     assert reports.node(engine_with(), pool, [], ReadStatistics(), by_a_person).started_by is None
+
+
+def test_why_a_job_has_its_workers_is_said_without_digits_that_say_nothing() -> None:
+    shares = {
+        1: ShareStatistics(share=0.352, reason="fair"),
+        2: ShareStatistics(share=0.0012, weight=2.0, reason="fair"),
+    }
+    pool = PoolStatistics(processes=(), crews=(), shares=shares)
+    figures = engine_with(job1=ReadStatistics(), job2=ReadStatistics())
+    node = reports.node(figures, pool, [session(1), session(2)], ReadStatistics(), CONFIG)
+    assert [job.why for job in node.jobs] == [
+        "0.35 workers: fair",
+        "hardly a worker, weight 2: fair",
+    ]
 
 
 def explained(*sessions: Session) -> dict[str, Any]:

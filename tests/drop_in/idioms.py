@@ -72,13 +72,13 @@ IDIOMS = (
     Idiom("ddp", slow=True),  # nine times torch; processes/test_ranks.py has DDP in `make test`
     Idiom("ddp_drop_last", FORK, script="ddp", runs=(Run(("drop_last",)),), slow=True),
     Idiom("processes"),
-    Idiom("context", FORK),
+    Idiom("context", FORK, slow=True),  # client/reading/test_births.py has each start method
     # What the dataset is made of
     Idiom("caches", FORKSERVER_FIRST),
     Idiom("handles"),
     Idiom("local_code"),
     Idiom("stateful"),
-    Idiom("samples", NO_SPAWN),
+    Idiom("samples", NO_SPAWN, slow=True),  # processes/test_torch_batches.py has each kind
     Idiom("getitems", ("forkserver", "fork")),
     Idiom("iterable", NO_SPAWN),
     Idiom("bulk", FORKSERVER_FIRST),
@@ -101,6 +101,7 @@ IDIOMS = (
             Run(("data/value.txt",), before=("unshare", "-m", "sh", "-c", BIND, "sh")),
         ),
         together=True,
+        slow=True,  # recipe/test_place.py tells one mount namespace from another
         prepare=_mounts,
     ),
     Idiom(
@@ -115,7 +116,7 @@ IDIOMS = (
     Idiom("iterators", NO_SPAWN),
     Idiom("daemon_lost"),
     Idiom("loops", NO_SPAWN),
-    Idiom("orders", NO_SPAWN),
+    Idiom("orders", NO_SPAWN, slow=True),  # processes/test_torch_order.py has each order
     Idiom("manual_seed"),
     Idiom("random_loaders", FORK, runs=(Run(("0", "25")),)),
     Idiom(

@@ -65,7 +65,8 @@ class Parent:
             self._sock, theirs = socket.socketpair()
             path = Path(__file__).with_name("parent.py")
             command = [sys.executable, str(path), str(theirs.fileno()), self._modules, "x" * ROOM]
-            environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+            # As it was when tests were collected: what a test has set since is no part of it.
+            environment = {k: v for k, v in _begun.items() if k != "PYTHONPATH"}
             with theirs:
                 process = subprocess.Popen(
                     command,

@@ -54,12 +54,13 @@ def test_rows_are_told_before_own_parts_and_each_with_its_time(
     outbox.add(Sized((4,), (100,)), own=False, seconds=0.0)
     outbox.spent(0.25)
     outbox.add(prepared(2), own=False, seconds=0.25)
+    outbox.add(Sized((5,), (200,)), own=False, seconds=0.0)
     outbox.flush()
     assert [heard.receive(5) for _ in range(4)] == [
         Prepared((1, 2), (64,), (b"layout",), 2.0),  # with what the failed one took
         Prepared((11,), (64,), (b"layout",), 0.125),
+        Sized((4, 5), (100, 200)),
         Failed(3, "no"),
-        Sized((4,), (100,)),
     ]
 
 

@@ -4,6 +4,8 @@ import json
 import sys
 from dataclasses import asdict
 
+from rich.console import Group
+
 from joader.cli.console import Console, write
 from joader.cli.explain import job_number
 from joader.cli.top.bars import glyphs_for
@@ -37,8 +39,8 @@ def jobs(name: str | None, weight: str | None, as_json: bool) -> int:
     elif not shown:
         console.print("No job reads now.")
     else:
-        for line in table(shown, None, console.width, True, glyphs):
-            console.print(line)
+        # As a group: printed by itself, a line would wrap, whatever it says of that.
+        console.print(Group(*table(shown, None, console.width, True, glyphs)))
     return 0
 
 

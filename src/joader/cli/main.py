@@ -95,6 +95,17 @@ def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         help="have a daemon on every node of a Ray cluster (default: the one that runs here)",
     )
     up.add_argument("--no-dashboard", action="store_true", help="serve no page about it")
+    up.add_argument(
+        "--wait",
+        type=float,
+        metavar="SECONDS",
+        nargs="?",
+        const=60.0,
+        help="start none: wait until this machine's daemon is ready (at most 60 s)",
+    )
+    up.add_argument(
+        "--nodes", type=int, default=0, metavar="N", help="--wait for so many nodes, too"
+    )
     up.set_defaults(run=_up)
     down = commands.add_parser("down", help="stop the daemon")
     down.add_argument("--force", action="store_true", help="even if jobs are reading")
@@ -233,6 +244,10 @@ def _add_json(command: argparse.ArgumentParser) -> None:
 
 
 def _up(options: argparse.Namespace) -> int:
+    if options.wait is not None or options.nodes:
+        from joader.cli.ready import wait_until_ready
+
+        return wait_until_ready(60.0 if options.wait is None else options.wait, options.nodes)
     from joader.cli.up import Up, up
 
     return up(

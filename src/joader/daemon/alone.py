@@ -37,6 +37,8 @@ class Alone:
         """Say nothing."""
         return ""
 
+    delivered = 0
+
     def statistics(self, memory: CacheStatistics) -> ClusterStatistics | None:
         """Return that there is none."""
         return None

@@ -380,14 +380,14 @@ class Daemon:
 
     def _counted(self, pool: PoolStatistics) -> NodeStatistics:
         counted = self.engine.statistics()
-        return reports.node(
-            counted,
-            pool,
-            self.sessions.values(),
+        told = reports.node(
+            *(counted, pool, self.sessions.values()),
             past=self.registration.past,
             config=self.config,
             cluster=self.neighbors.statistics(counted.memory),
         )
+        self.neighbors.delivered = told.totals.delivered
+        return told
 
     def _note_moment(self) -> None:
         """Note what was done in the last second, now and again and again."""

@@ -84,6 +84,7 @@ class Neighbors:
         self._able: dict[str, frozenset[str]] = {}  # by node: recipes that it can prepare
         self._clocks: dict[str, dict[str, _Clocks]] = {}  # by recipe and node
         self._memory = CacheStatistics()
+        self.delivered = 0  # samples, to jobs of this node; others hear of it
         self._traffic: dict[str, dict[str, int]] = {}  # by node: what it says of itself
         self._heard: dict[str, object] = {}  # by recipe: what the engine was told last
         self._said_clocks: set[str] = set()  # recipes whose clocks others have heard of
@@ -336,11 +337,10 @@ class Neighbors:
             return
         hosts = self._registration.hosts()
         able = [] if self._leaving.begun else sorted(hosts)
+        own = traffic.own_traffic(self._fetching.counts, self._guests, self._memory, self.delivered)
         values = {
             _ABLE: msgspec.msgpack.encode(able),
-            _TRAFFIC: msgspec.msgpack.encode(
-                traffic.own_traffic(self._fetching.counts, self._guests, self._memory)
-            ),
+            _TRAFFIC: msgspec.msgpack.encode(own),
             _LEAVES: self._leaving.said,
         }
         clocks = self._engine.clocks()
@@ -356,8 +356,6 @@ class Neighbors:
         self._said_clocks = set(hosts)
         self.company.say(values)
 
-    # Figures.
-
     def statistics(self, memory: CacheStatistics) -> ClusterStatistics:
         """Return who is there, and what went between nodes; others hear of our memory."""
         self._memory = memory
@@ -367,6 +365,7 @@ class Neighbors:
             counts=self._fetching.counts,
             guests=self._guests,
             memory=memory,
+            delivered=self.delivered,
             leader_reached=self.company is not None and self.company.reached,
             told=self._traffic,
             linked=lambda name: self._link_up(name) is not None,

@@ -37,6 +37,9 @@ from joader.workers.pool import Pool
 
 Rows = NDArray[np.integer[Any]]
 
+# Of a worker: a job that others prepare for needs less, and how much less says nothing.
+_HARDLY = 0.05
+
 
 def node(
     engine: EngineStatistics,
@@ -144,7 +147,8 @@ def _why(share: ShareStatistics | None) -> str:
     if share is None or not share.reason:
         return ""
     weight = f", weight {share.weight:g}" if share.weight != 1 else ""
-    return f"{share.share:.2g} workers{weight}: {share.reason}"
+    workers = f"{share.share:.2g} workers" if share.share >= _HARDLY else "hardly a worker"
+    return f"{workers}{weight}: {share.reason}"
 
 
 def _why_these_workers(crew: CrewStatistics | None, pool: PoolStatistics) -> str:

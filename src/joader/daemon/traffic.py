@@ -5,15 +5,18 @@ from collections.abc import Callable, Mapping
 from joader.daemon.fetching import Fetched
 from joader.daemon.guests import Guests
 from joader.messages.nodes import Members, Node
-from joader.statistics import CacheStatistics, ClusterStatistics, PeerStatistics
+from joader.statistics import CacheStatistics, ClusterStatistics, PeerStatistics, of_all_nodes
 
 _MOVED = ("prepared", "fetched", "fetched_bytes", "sent", "sent_bytes")
-_TOLD = (*_MOVED, "used_bytes", "budget_bytes")
+_TOLD = (*_MOVED, "delivered", "used_bytes", "budget_bytes")
 
 
-def own_traffic(counts: Fetched, guests: Guests, memory: CacheStatistics) -> dict[str, int]:
-    """Return what a node tells others of itself."""
+def own_traffic(
+    counts: Fetched, guests: Guests, memory: CacheStatistics, delivered: int
+) -> dict[str, int]:
+    """Return what a node tells others of itself; `delivered`: samples, to its jobs."""
     return {
+        "delivered": delivered,
         "prepared": counts.prepared,
         "fetched": counts.rows,
         "fetched_bytes": counts.bytes,
@@ -31,13 +34,14 @@ def statistics(
     counts: Fetched,
     guests: Guests,
     memory: CacheStatistics,
+    delivered: int,
     leader_reached: bool,
     told: Mapping[str, Mapping[str, int]],
     linked: Callable[[str], bool],
     recipes: Callable[[str], int],
 ) -> ClusterStatistics:
     """Return who is there, and what went between nodes; `told`: by others, of themselves."""
-    here = own_traffic(counts, guests, memory)
+    here = own_traffic(counts, guests, memory, delivered)
     peers = []
     for node in members.nodes:
         said = here if node.name == own.name else told.get(node.name, {})
@@ -65,4 +69,5 @@ def statistics(
         compared=counts.compared,
         too_dear=counts.too_dear,
         inherited=counts.inherited,
+        totals=of_all_nodes(peers),
     )

@@ -336,8 +336,9 @@ class Engine:
             self._admit(recipe)
 
     def _sized(self, event: Sized) -> None:
-        for sample, size_bytes in zip(event.samples, event.sizes, strict=True):
-            self._admit(self._preparations.sized(sample, size_bytes))
+        sized = self._preparations.sized
+        for recipe in {id(one): one for one in map(sized, event.samples, event.sizes)}.values():
+            self._admit(recipe)
 
     def _lost(self, event: Lost) -> None:
         self._preparations.lost(event.samples, event.reason, event.blamed)

@@ -80,11 +80,13 @@ function show() {
   showStages(node.jobs);
 }
 
-function showSaved({ totals }) {
+function showSaved({ totals: own, cluster }) {
+  const totals = cluster && cluster.totals.saved !== null ? cluster.totals : own;
+  $("saved-where").textContent = totals === own ? "" : ` on ${cluster.nodes.length} nodes`;
   if (totals.saved === null) return;
   $("saved").textContent = percent(totals.saved);
-  $("saved-words").textContent = `${number(totals.delivered)} samples delivered, only ${number(totals.prepared)} prepared: ` +
-    `${duration(totals.saved_cpu_s)} of CPU time saved.`;
+  $("saved-words").textContent = `${number(totals.delivered)} delivered, only ${number(totals.prepared)} prepared` +
+    `${totals === own ? `: ${duration(own.saved_cpu_s)} of CPU time saved` : ""}.`;
   $("saved-bar").replaceChildren(...[["prepared", totals.prepared, "prepared"], ["there already", totals.hits, "hits"]].map(([words, count, kind]) => {
     const piece = element("span", { class: kind }, ...(count > totals.delivered * 0.15 ? [number(count), element("i", {}, ` ${words}`)] : []));
     piece.style.flexGrow = String(count);

@@ -160,16 +160,21 @@ class Reports:
     def _sized(self, worker: Worker, message: Sized) -> None:
         if len(message.samples) != len(message.sizes):
             raise BadMessage("sizes of other samples than are named")
-        for sample, size_bytes in zip(message.samples, message.sizes, strict=True):
-            order = worker.busy.get(sample)
-            if order is None or isinstance(order, Compare):
-                continue
-            self._check_placed(worker, sample)
-            worker.unplaced.add(sample)
-            worker.late = False
-            # Its slot, if it had one, is not its any more.
-            worker.busy[sample] = replace(order, offset=-1, size_bytes=0)
-            self._staff.tell(Sized((sample,), (size_bytes,)))
+        known: dict[int, int] = {}
+        try:
+            for sample, size_bytes in zip(message.samples, message.sizes, strict=True):
+                order = worker.busy.get(sample)
+                if order is None or isinstance(order, Compare):
+                    continue
+                self._check_placed(worker, sample)
+                worker.unplaced.add(sample)
+                worker.late = False
+                if order.offset >= 0:  # its slot is not its any more
+                    worker.busy[sample] = replace(order, offset=-1, size_bytes=0)
+                known[sample] = size_bytes
+        finally:  # what was right is so, whatever followed it
+            if known:
+                self._staff.tell(Sized(tuple(known), tuple(known.values())))
 
     def _check_placed(self, worker: Worker, sample: int) -> None:
         # The engine may have given up what was too large, and its number may be another's: only

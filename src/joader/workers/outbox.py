@@ -6,7 +6,8 @@ to them and sends them. Where the next row takes unexpectedly long, the thread t
 what has waited for HELD_S.
 
 Prepared samples travel in one message for rows and one for own parts, each with the seconds that
-they took, computed and waited: the daemon charges them to different claimants.
+they took, computed and waited: the daemon charges them to different claimants. What needs a slot
+travels in one message, too.
 """
 
 import threading
@@ -35,6 +36,7 @@ class Outbox:
         self._lock = threading.Lock()
         self._rows: list[Prepared] = []
         self._own: list[Prepared] = []
+        self._sized: list[Sized] = []
         self._others: list[Reply] = []
         # Time that is not told yet: what failed or was only sized is charged with the next.
         self._rows_s = self._own_s = 0.0
@@ -55,7 +57,9 @@ class Outbox:
                 self._own_s += seconds
             else:
                 self._rows_s += seconds
-            if not isinstance(reply, Prepared):
+            if isinstance(reply, Sized):
+                self._sized.append(reply)
+            elif not isinstance(reply, Prepared):
                 self._others.append(reply)
             elif own:
                 self._own.append(reply)
@@ -75,7 +79,7 @@ class Outbox:
 
     @property
     def _holds(self) -> bool:
-        return bool(self._rows or self._own or self._others)
+        return bool(self._rows or self._own or self._sized or self._others)
 
     def flush(self, after_s: float = 0.0) -> bool:
         """Send what there is, if the first was begun so long ago; tell if anything was sent."""
@@ -96,6 +100,10 @@ class Outbox:
             if self._own:
                 messages.append(_joined(self._own, self._own_s, spent, self._own_s / wall_s))
                 self._own, self._own_s = [], 0.0
+            if self._sized:
+                samples = tuple([reply.samples[0] for reply in self._sized])
+                messages.append(Sized(samples, tuple([reply.sizes[0] for reply in self._sized])))
+                self._sized = []
             messages += self._others
             self._others = []
             self._channel.send(*messages)

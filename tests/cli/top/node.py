@@ -91,4 +91,5 @@ CLUSTER = ClusterStatistics(
     ),
     fetched=4575,
     sent=4467,
+    totals=TotalStatistics(delivered=9000, prepared=3000, hits=6000, saved=2 / 3),
 )

@@ -35,7 +35,7 @@ def test_no_line_is_wider_than_the_screen(width: int, glyphs: Glyphs) -> None:
 
 def test_at_80_columns_all_that_matters_is_there() -> None:
     text = "\n".join(screen(80))
-    assert "75% of the work saved: 1,200 samples delivered, 300 prepared; 1:30 of CPU time" in text
+    assert "75% of the work saved: 1,200 delivered, 300 prepared; 1:30 of CPU time" in text
     assert "1.5 of 2 cores, 140 prepared/s → 570 delivered/s" in text
     assert "96.0 MiB of 128.0 MiB" in text
     assert "5,000 to come → 40 planned → 30 preparing → 20 ready → 10 in use" in text
@@ -96,6 +96,7 @@ def test_in_a_cluster_all_nodes_are_shown(width: int) -> None:
     assert max(map(cell_len, lines)) <= width
     text = "\n".join(lines)
     assert "3 nodes, this is gpu2; 4,575 rows came from others, 4,467 went to" in text
+    assert "67% of the work saved on 3 nodes: 9,000 delivered, 3,000 prepared" in text
     (first,) = [line for line in lines if line.lstrip().startswith("node1")]
     assert first.split() == [
         *("node1", "16", "████░░░░", "512.0", "MiB", "1,230", "4,488", "4,531", "linked")

@@ -84,12 +84,15 @@ def _labeled(label: str, words: str, style: str = "") -> Text:
 
 def headline(node: NodeStatistics) -> Text:
     """Return in one line what joader saves."""
-    totals, saves = node.totals, node.totals.saved
+    totals, where = node.totals, ""
+    if node.cluster is not None and node.cluster.totals.saved is not None:
+        totals, where = node.cluster.totals, f" on {counted(len(node.cluster.nodes), 'node')}"
+    saves = totals.saved
     if saves is None:
         return Text("No samples delivered yet.")
     text = Text(no_wrap=True, overflow="ellipsis")
-    text.append(f"{saves:.0%} of the work saved", style="bold green")
-    text.append(f": {totals.delivered:,} samples delivered, {totals.prepared:,} prepared")
+    text.append(f"{saves:.0%} of the work saved{where}", style="bold green")
+    text.append(f": {totals.delivered:,} delivered, {totals.prepared:,} prepared")
     if totals.saved_cpu_s >= 1:
         text.append(f"; {duration(totals.saved_cpu_s)} of CPU time")
     return text
