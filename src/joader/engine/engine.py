@@ -106,7 +106,7 @@ class Engine:
             Prepared: self._prepared,
             Sized: self._sized,
             Failed: lambda event: self._preparations.failed(event.sample, event.reason),
-            Lost: self._lost,
+            Lost: lambda e: self._preparations.lost(e.samples, e.reason, e.blamed),
             Late: lambda event: self._preparations.late(event.samples),
             Inspect: lambda event: self._inspection.begin(self._reader(event.job)),
             Compared: self._compared,
@@ -339,9 +339,6 @@ class Engine:
         sized = self._preparations.sized
         for recipe in {id(one): one for one in map(sized, event.samples, event.sizes)}.values():
             self._admit(recipe)
-
-    def _lost(self, event: Lost) -> None:
-        self._preparations.lost(event.samples, event.reason, event.blamed)
 
     # Jobs of one recipe that first meet.
 
