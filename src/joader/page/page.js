@@ -88,7 +88,7 @@ function showSaved({ totals: own, cluster }) {
   $("saved-words").textContent = `${number(totals.delivered)} delivered, only ${number(totals.prepared)} prepared` +
     `${totals === own ? `: ${duration(own.saved_cpu_s)} of CPU time saved` : ""}.`;
   $("saved-bar").replaceChildren(...[["prepared", totals.prepared, "prepared"], ["there already", totals.hits, "hits"]].map(([words, count, kind]) => {
-    const piece = element("span", { class: kind }, ...(count > totals.delivered * 0.15 ? [number(count), element("i", {}, ` ${words}`)] : []));
+    const piece = element("span", { class: kind }, count > totals.delivered * 0.12 ? number(count) : "", count > totals.delivered * 0.22 ? element("i", {}, ` ${words}`) : "");
     piece.style.flexGrow = String(count);
     return piece;
   }));

@@ -80,6 +80,18 @@ def test_what_gives_nothing_is_not_waited_for() -> None:
     assert its.rows is None
 
 
+def test_how_long_a_pass_is_follows_from_the_sampler_if_the_loader_makes_its_batches() -> None:
+    loader = Loader(3)
+    loader.batch_size, loader.sampler = 4, range(10)  # type: ignore[attr-defined]
+    its = meter(loader, quick("fresh"))
+    list(its.passing(iter))
+    assert its.rows == 10  # the last batch has two
+    loader.batches = 2  # it drops the last one
+    its = meter(loader, quick("fresh"))
+    list(its.passing(iter))
+    assert its.rows == 8
+
+
 def test_later_loaders_get_half_the_time_and_one_batch_alone_less() -> None:
     first, later = (ways(["fresh", "synthetic"], 4.0, one) for one in (True, False))
     assert [way.seconds for way in first] == [4.0, 2.0]

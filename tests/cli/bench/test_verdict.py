@@ -32,6 +32,11 @@ def test_an_epoch_reads_every_loader_once() -> None:
     )
 
 
+def test_of_a_short_epoch_no_time_is_told() -> None:
+    short = Loader("Train", 100, Rates(fresh=90.0))
+    assert "epoch" not in "".join(in_words(short.rates, verdict(short.rates), [short]))
+
+
 def test_what_was_not_measured_of_all_loaders_is_not_said_of_an_epoch() -> None:
     train = Loader("Train", 900, Rates(fresh=90.0, synthetic=300.0))
     test = Loader("Test", 100, Rates(fresh=10.0))

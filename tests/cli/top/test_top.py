@@ -1,5 +1,6 @@
 """`joader top` in a real terminal (tmux), with four live jobs."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -118,6 +119,8 @@ def test_top_once_prints_jobs_and_ends(busy: Node) -> None:
     assert "of the work saved" in run.stdout
     assert all(name in run.stdout for name in ("alpha", "beta", "gamma", "delta"))
     assert "\x1b" not in run.stdout
+    told = json.loads(joader(busy, "top", "--json").stdout)
+    assert sorted(job["name"] for job in told["jobs"]) == ["alpha", "beta", "delta", "gamma"]
 
 
 def test_top_without_a_daemon_says_so(tmp_path: Path) -> None:

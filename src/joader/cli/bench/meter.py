@@ -108,7 +108,11 @@ class Meter:
     def _count_rows(self) -> None:
         way = self.ways[0]
         try:
-            self.rows = round(len(self.loader) * way.samples / way.batches)
+            batch_size = getattr(self.loader, "batch_size", None)
+            if batch_size is None:  # a batch sampler of the user's: as it was so far
+                self.rows = round(len(self.loader) * way.samples / way.batches)
+            else:
+                self.rows = min(len(self.loader.sampler), len(self.loader) * batch_size)
         except (TypeError, ZeroDivisionError):
             self.rows = None  # it does not say how long it is
 

@@ -12,6 +12,8 @@ from joader.cli.words import duration
 
 # Rates are measured for seconds: within so much of each other they count as equal.
 EQUAL = 0.05
+# Epochs that are shorter say nothing in seconds.
+_LONG_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,8 @@ def in_words(rates: Rates, found: Verdict, loaders: Sequence[Loader] = ()) -> li
         )
     if rates.joader is not None:
         lines.append(f"With joader one job alone gets {rates.joader:,.0f} samples/s (measured).")
-    if rows := sum(one.rows or 0 for one in loaders if all(other.rows for other in loaders)):
+    rows = sum(one.rows or 0 for one in loaders)
+    if all(one.rows for one in loaders) and rows / rates.fresh >= _LONG_S:
         times = [("as it is", rates.fresh), ("with joader", rates.joader)]
         if found.bottleneck:
             times.append(("if it never waited", rates.synthetic))
