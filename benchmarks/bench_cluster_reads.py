@@ -1,11 +1,12 @@
 """How often storage is read in later epochs, by how much of the data a cluster's memory holds.
 
-    PYTHONPATH=. python benchmarks/bench_cluster_reads.py [--rows 6000] [--epochs 4]
+    PYTHONPATH=. python benchmarks/bench_cluster_reads.py [--rows 6000] [--epochs 4] [--row-ms 2]
 
-Three nodes on this machine, each with a daemon and a job; rows of 3 kB and 2 ms. Jobs meet at the
-end of every epoch, and what was prepared in it by all workers of all nodes is counted. The model is
-`simulator.many_nodes`, which keeps rows where `schedule.nodes.populating` says: what is not kept is
-read again. All ids and bytes are checked.
+Three nodes on this machine, each with a daemon, one worker and a job; rows of 3 kB that sleep, so
+that processors are free. Jobs meet at the end of every epoch; what was prepared in it by all
+workers of all nodes is counted, and how long it took. The model is `simulator.many_nodes`, which
+keeps rows where `schedule.nodes.populating` says: what is not kept is prepared again. It knows
+nothing of rows that are compared, 64 by each node with each other. All ids and bytes are checked.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from harness import machine, report
 
@@ -26,7 +28,7 @@ import json, os, sys, time
 import numpy as np
 import joader
 
-ROWS, EPOCHS, ME, NODES = json.loads(sys.argv[1])
+ROWS, EPOCHS, ME, NODES, ROW_S = json.loads(sys.argv[1])
 
 def expected(row):
     return np.random.default_rng(row).integers(0, 256, 3050, np.uint8)
@@ -38,7 +40,7 @@ class Rows:
         return ROWS
 
     def __getitem__(self, row):
-        time.sleep(0.002)
+        time.sleep(ROW_S)
         with open("prepared", "a") as file:
             file.write(f"{row}\\n")
         return expected(row), row
@@ -53,23 +55,27 @@ print(json.dumps("ready"), flush=True)
 while not os.path.exists("go"):
     time.sleep(0.01)
 for epoch in range(EPOCHS):
-    seen = []
+    seen, began = [], time.monotonic()
     for arrays, rows in loader:
         for array, row in zip(arrays, rows):
             assert np.array_equal(np.asarray(array), expected(row)), row
             seen.append(int(row))
+    took = time.monotonic() - began
     assert sorted(seen) == list(range(ROWS))
     open(f"{ME}-{epoch}", "w").close()
     while not all(os.path.exists(f"{name}-{epoch}") for name in NODES):
         time.sleep(0.01)
-    print(json.dumps(len(open("prepared").read().split())), flush=True)
+    print(json.dumps([len(open("prepared").read().split()), took]), flush=True)
     time.sleep(0.5)
 loader.close()
 """
 
 
-def prepared_each(rows: int, epochs: int, room: float) -> list[int]:
-    """Return how many rows all nodes prepared in each epoch; together they have room for a part."""
+def played(rows: int, epochs: int, room: float, row_s: float) -> list[tuple[int, float]]:
+    """Return what all nodes prepared in each epoch, and the seconds of the node that took longest.
+
+    `room`: for which part of the rows all nodes have room together.
+    """
     # Beside what is kept, batches in hand and rows on their way need some room.
     memory = int(room * rows * SLOT / len(NODES)) + (1 << 19)
     with tempfile.TemporaryDirectory() as folder:
@@ -77,19 +83,20 @@ def prepared_each(rows: int, epochs: int, room: float) -> list[int]:
         try:
             nodes.up(*NODES, memory=str(memory))
             (nodes.folder / "job.py").write_text(JOB)
-            jobs = [job(nodes, name, rows, epochs) for name in NODES]
+            jobs = [job(nodes, [rows, epochs, name, NODES, row_s]) for name in NODES]
             nodes.go(*jobs)
             results = [one.result(900) for one in jobs]
-            counts = results[0]
         finally:
             nodes.down()
-    return [after - before for before, after in zip([0, *counts], counts, strict=False)]
+    counts = [count for count, _ in results[0]]
+    longest = [max(seconds for _, seconds in each) for each in zip(*results, strict=True)]
+    new = [after - before for before, after in zip([0, *counts], counts, strict=False)]
+    return list(zip(new, longest, strict=True))
 
 
-def job(nodes: Nodes, name: str, rows: int, epochs: int) -> NodeJob:
-    options = json.dumps([rows, epochs, name, NODES])
-    command = [sys.executable, str(nodes.folder / "job.py"), options]
-    found = NodeJob(command, nodes.folder, nodes.environment(name))
+def job(nodes: Nodes, options: list[Any]) -> NodeJob:
+    command = [sys.executable, str(nodes.folder / "job.py"), json.dumps(options)]
+    found = NodeJob(command, nodes.folder, nodes.environment(options[2]))
     nodes.jobs.append(found)
     return found
 
@@ -98,14 +105,23 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=6000)
     parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--row-ms", type=float, default=2.0)
     options = parser.parse_args()
     found = []
     for name, room in (("all", 1.1), ("a third", 1 / 3)):
         model = one_pass("cached", options.rows, Cluster(len(NODES), 16, min(1.0, room)))
-        predicted = int(model.read.sum())
-        each = prepared_each(options.rows, options.epochs, room)
-        print(f"memory for {name}: prepared {each}, model {predicted} after the first", flush=True)
-        found.append({"memory": name, "prepared": each, "model": predicted})
+        again, row_s = int(model.read.sum()), options.row_ms / 1000
+        each = played(options.rows, options.epochs, room, row_s)
+        for epoch, (prepared, took_s) in enumerate(each):
+            predicted = again if epoch else options.rows
+            predicted_s = predicted / len(NODES) * row_s
+            print(
+                f"memory for {name}, epoch {epoch}: {prepared} prepared (model {predicted}), "
+                f"{took_s:.1f} s (model {predicted_s:.1f} s)",
+                flush=True,
+            )
+            row = {"prepared": prepared, "model": predicted, "s": took_s, "model_s": predicted_s}
+            found.append({"memory": name, "epoch": epoch, **row})
     method = f"{options.rows} rows, {len(NODES)} nodes on one machine, counts"
     report("cluster_reads", machine(), method, found)
 

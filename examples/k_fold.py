@@ -23,13 +23,8 @@ def train(number):
     torch.set_num_threads(1)
     photos = Photos(example_images.folder())
     learn, held_out = joader.folds(len(photos), COUNT)[number]
-    model = torch.nn.Sequential(
-        torch.nn.Conv2d(3, 8, 3, stride=2),
-        torch.nn.ReLU(),
-        torch.nn.AdaptiveAvgPool2d(1),
-        torch.nn.Flatten(),
-        torch.nn.Linear(8, 3),
-    )
+    layers = [torch.nn.Conv2d(3, 8, 3, stride=2), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1)]
+    model = torch.nn.Sequential(*layers, torch.nn.Flatten(), torch.nn.Linear(8, 3))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     loader = joader.DataLoader(Subset(photos, learn), batch_size=16, shuffle=True)
     for _ in range(2):

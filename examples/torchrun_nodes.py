@@ -1,10 +1,8 @@
 """torchrun on two nodes, with and without Ray; here both "nodes" are on this machine.
 
-    python examples/torchrun_nodes.py [FOLDER]            # daemons that know one address
-    python examples/torchrun_nodes.py [FOLDER] --ray      # daemons that Ray has started
+    python examples/torchrun_nodes.py [FOLDER] [--ray]    # --ray: daemons that Ray has started
 
-On real machines: `joader up -d --cluster auto` on each (or `joader up --ray` once), then the same
-torchrun as without joader.
+On real machines: `joader up -d --cluster auto` on each, or `joader up --ray` once, then torchrun.
 """
 
 import os
@@ -32,9 +30,8 @@ def two_nodes():
     with tempfile.TemporaryDirectory() as folder:
         nodes = {}
         for name in ("node0", "node1"):
-            runtime = str(Path(folder, name))
-            own = {"JOADER_NODE": name, "JOADER_RUNTIME": runtime, "JOADER_CLUSTER_KEY": key}
-            nodes[name] = {**os.environ, **own}
+            own = {"JOADER_NODE": name, "JOADER_RUNTIME": str(Path(folder, name))}
+            nodes[name] = {**os.environ, **own, "JOADER_CLUSTER_KEY": key}
             joader("up", "-d", "--no-dashboard", f"--cluster={leader}", env=nodes[name])
         yield nodes
         for environment in nodes.values():

@@ -27,3 +27,8 @@ def pytest_collection_finish() -> None:
     """Let the collector leave alone what stays to the end: 0.3 s for each test that calls it."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let libraries clear up after themselves, or they complain of what leaked."""
+    gc.unfreeze()

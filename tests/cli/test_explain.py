@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from joader.cli.explain import _of_order, why_not
+from joader.cli.explain import _of_nodes, _of_order, why_not
 
 SAME: dict[str, Any] = {
     "id": 1,
@@ -69,3 +69,8 @@ def test_how_jobs_meet_is_said(
 ) -> None:
     jobs = [{"id": id, "order": it[0], "seed": it[1]} for id, it in ((1, one), (2, other))]
     assert words in _of_order(*jobs)[0]
+
+
+def test_a_rank_over_nodes_is_told_whom_locality_concerns() -> None:
+    assert "BatchNorm without sync" in _of_nodes({"id": 1, "locality": True})
+    assert "uniformly" in _of_nodes({"id": 1, "locality": False})

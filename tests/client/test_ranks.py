@@ -1,5 +1,6 @@
 """Which processes are ranks of one job is what the launcher and the user say."""
 
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -57,11 +58,20 @@ def test_the_first_loader_of_each_length_meets_the_first_of_the_other_ranks() ->
     assert len({team.start for team in teams if team}) == 1  # all of them read for it
 
 
-def test_ranks_on_several_nodes_are_no_job_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranks_on_several_nodes_are_one_job_if_their_daemons_are_a_cluster(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JOADER_RUNTIME", str(tmp_path))  # no daemon listens there
+    monkeypatch.delenv("JOADER_CLUSTER", raising=False)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     with pytest.raises(BadArgument, match="has 4 ranks, 2 of them on this node"):
         ranks.find_rank("train", True, None, 9)
     assert ranks.find_rank("train", True, DistributedSampler(1, 4, 9), 9) is None
+    monkeypatch.setenv("JOADER_CLUSTER", "node1:27117")  # daemons that jobs start join it
+    for sampler in (None, DistributedSampler(1, 4, 9)):
+        rank = ranks.find_rank("train", True, sampler, 9)
+        assert rank is not None
+        assert (rank.here, rank.world_size) == (2, 4)
 
 
 def test_a_world_size_without_a_rank_is_a_leftover(monkeypatch: pytest.MonkeyPatch) -> None:

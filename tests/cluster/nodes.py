@@ -102,6 +102,11 @@ for epoch in range(OPTIONS.get("epochs", 1)):
                 had.add((row, end))
             assert np.array_equal(np.asarray(array), want), row
             seen.append(int(row))
+        if OPTIONS.get("pause") == len(seen):  # until a test says to go on
+            me = os.environ["JOADER_NODE"]
+            open(f"paused-{me}", "w").close()
+            while not os.path.exists(f"go-on-{me}"):
+                time.sleep(0.01)
         time.sleep(OPTIONS.get("rest_s", 0.0))
         since = time.monotonic()
     assert sorted(seen) == list(range(OPTIONS["rows"])), (len(seen), len(set(seen)))
@@ -119,6 +124,7 @@ class NodeJob:
             command,
             cwd=folder,
             env=environment,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -232,8 +238,11 @@ class Nodes:
     # Jobs.
 
     def job(self, name: str, *prefix: str, **options: object) -> NodeJob:
-        command = [*self._inside(name), *prefix, sys.executable, str(self.folder / "job.py")]
-        job = NodeJob([*command, json.dumps(options)], self.folder, self.environment(name))
+        return self.start(name, [str(self.folder / "job.py"), json.dumps(options)], *prefix)
+
+    def start(self, name: str, script: list[str], *prefix: str, **variables: str) -> NodeJob:
+        command = [*self._inside(name), *prefix, sys.executable, *script]
+        job = NodeJob(command, self.folder, {**self.environment(name), **variables})
         self.jobs.append(job)
         return job
 

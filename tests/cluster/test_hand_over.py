@@ -7,22 +7,40 @@ import time
 
 import pytest
 
-from tests.cluster.nodes import Nodes
+from tests.cluster.nodes import NodeJob, Nodes
 from tests.processes.jobs import wait_until
 
-ROWS = 800
+ROWS = 800  # half of them are so many batches
 
 
-def a_pass_ahead(nodes: Nodes, *others: str, rows: int = ROWS, memory: str = "64MiB") -> list[int]:
-    """Have a job on b read all rows, and jobs on the others a part by then; return their exits."""
+def a_pass_ahead(nodes: Nodes, *others: str, memory: str = "64MiB") -> list[NodeJob]:
+    """Have a job on b read all rows, and jobs on the others half; return those, which wait now."""
     nodes.up("a", "b", memory=memory)
     nodes.up(*(name for name in others if name != "a"), memory=memory)
-    late = [nodes.job(name, rows=rows, rest_s=0.08) for name in others]
-    early = nodes.job("b", rows=rows)
-    nodes.go(early, *late)
+    early = nodes.job("b", rows=ROWS, pause=16, go="early")
+    nodes.go(early, word="early")
+    # All know that b can prepare these rows, so they compare theirs with those of b.
+    wait_until(lambda: all(able(nodes, name) == {"b"} for name in others))
+    late = [nodes.job(name, rows=ROWS, pause=ROWS // 2) for name in others]
+    nodes.go(*late)
+    for name in others:
+        wait_until(lambda name=name: (nodes.folder / f"paused-{name}").exists(), 60)
+    (nodes.folder / "go-on-b").touch()
     early.result()
-    assert all(job.process.poll() is None for job in late)
-    return [nodes.jobs.index(job) for job in late]
+    return late
+
+
+def able(nodes: Nodes, name: str) -> set[str]:
+    """Return the nodes that can prepare something, as another sees them."""
+    return {one["name"] for one in nodes.status(name)["cluster"]["nodes"] if one["recipes"]}
+
+
+def go_on(nodes: Nodes, late: list[NodeJob]) -> None:
+    """Let jobs read the rest of their passes, with all ids and bytes checked."""
+    for name in "ac":
+        (nodes.folder / f"go-on-{name}").touch()
+    for job in late:
+        job.result()
 
 
 def inherited(nodes: Nodes, name: str) -> int:
@@ -38,8 +56,7 @@ def test_what_a_node_had_alone_is_not_prepared_again_after_it_has_left(nodes: No
     assert time.monotonic() - began < 8  # all is handed over, long before it gives up
     prepared = nodes.prepared()
     assert set(prepared) == set(range(ROWS))
-    for job in late:
-        nodes.jobs[job].result()
+    go_on(nodes, late)
     assert nodes.prepared() == prepared
     assert inherited(nodes, "a") > 0
 
@@ -50,10 +67,8 @@ def test_several_nodes_share_what_one_leaves(nodes: Nodes) -> None:
     down = [sys.executable, "-m", "joader", "down"]
     subprocess.run(down, env=nodes.environment("b"), check=True, capture_output=True)
     assert nodes.daemons.pop("b").wait(20) == 0
-    prepared = nodes.prepared()
-    for job in late:
-        nodes.jobs[job].result()
-    assert nodes.prepared() == prepared
+    # Not that nothing is prepared again: the two may still compare their rows with each other.
+    go_on(nodes, late)
     assert min(inherited(nodes, "a"), inherited(nodes, "c")) > 0
 
 
@@ -65,8 +80,7 @@ def test_who_has_no_room_is_not_flooded(nodes: Nodes) -> None:
     free = before["budget_bytes"] - before["used_bytes"]
     # What it has that is worth as much stays: there is room for what is free, and for copies.
     assert inherited(nodes, "a") * 3000 <= free + before["budget_bytes"] / 2
-    for job in late:
-        nodes.jobs[job].result()
+    go_on(nodes, late)
 
 
 @pytest.mark.slow
@@ -79,6 +93,5 @@ def test_nobody_waits_for_an_heir_that_is_stopped(nodes: Nodes) -> None:
         assert time.monotonic() - began < 12
     finally:
         nodes.daemons["a"].send_signal(signal.SIGCONT)
-    for job in late:
-        nodes.jobs[job].result()
+    go_on(nodes, late)
     wait_until(lambda: nodes.members("a") == ["a"])

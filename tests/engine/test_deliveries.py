@@ -6,7 +6,7 @@ from joader.engine.deliveries import FEW, Deliveries
 from joader.engine.preparations import Preparations
 from joader.engine.raw_forms import RawForms
 from joader.engine.supply import Supply
-from joader.engine.team import Teams
+from joader.engine.teams import Teams
 from joader.messages import Deliver, Prepared
 from tests.engine.shelf import SLOT_BYTES, Shelf
 

@@ -40,7 +40,7 @@ class Rank:
         self.done: list[int] = []  # noted positions of all ranks
         self.own: list[list[int]] = []
         self.steps: list[list[int]] = []
-        self.plan: deque[tuple[Any, int]] = deque()
+        self.plan: deque[tuple[Any, int, int]] = deque()
         self.asked = 0
         self.key = number + 1
         step = case["batch_size"] * case["ranks"]
@@ -82,7 +82,7 @@ class Rank:
             self.key = message.key
             self.daemon.tell(Know(self.number, len(self.steps) + len(self.plan)))
         else:
-            positions, _ = self.plan.popleft()
+            positions, *_ = self.plan.popleft()
             rows = [self.daemon.bytes[offset][1] for offset in message.offsets.tolist()]
             share = positions.size // self.case["ranks"]
             part = positions[self.number * share : (self.number + 1) * share]
@@ -156,13 +156,13 @@ def test_ranks_that_report_other_plans_are_refused() -> None:
     case = {"ranks": 2, "batch_size": 2, "rows": 20, "drop_last": False, "order": "given"}
     for report in ([9, 9, 9, 99], [1, 2, 3], []):
         daemon, first, second = Daemon(), Rank(0, case), Rank(1, case)
-        first.plan.append((np.array([0, 1, 2, 3]), 0))
-        second.plan.append((np.array(report, np.int64), 0))
+        first.plan.append((np.array([0, 1, 2, 3]), 0, 0))
+        second.plan.append((np.array(report, np.int64), 0, 0))
         first.register(daemon)
         with pytest.raises(BadArgument):
             second.register(daemon)
     daemon, first, second = Daemon(), Rank(0, case), Rank(1, case)
-    first.plan.append((np.array([0, 1, 2, 3]), 0))
+    first.plan.append((np.array([0, 1, 2, 3]), 0, 0))
     second.done, second.steps = [4, 5, 6, 7], [[4, 5, 6, 7]]
     first.register(daemon)
     with pytest.raises(BadArgument, match="load the same state on all ranks"):

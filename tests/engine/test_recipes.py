@@ -203,11 +203,11 @@ def test_only_streams_of_a_cluster_have_clocks_that_others_hear() -> None:
     recipes = Recipes(seed=1)
     recipes.open("alone", 50)
     shared = recipes.open("photos", 50, stream=9)
-    assert recipes.clocks() == {"photos": (9, [])}
+    assert recipes.clocks() == {"photos": (9, 0, [])}
     sampler = shared.orders.sampler("shared")
     sampler.add("job", range(50))
     sampler.draw({"job": 20})
-    assert recipes.clocks() == {"photos": (9, [(0, 1, 20, 50)])}
+    assert recipes.clocks() == {"photos": (9, 1, [(0, 1, 20, 50)])}
     recipes.hear(Hear("photos", 8, ((0, 7, 1, 50),)))  # of other orders: another life of a leader
     assert shared.orders.latest == 1
     recipes.hear(Hear("photos", 9, ((0, 7, 1, 50),)))

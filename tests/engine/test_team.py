@@ -43,7 +43,7 @@ class Ranks(World):
     def carry_out(self, instruction: Instruction) -> None:
         if isinstance(instruction, Announce):
             plan = self.plan[instruction.job]
-            plan += [positions.tolist() for positions, _ in instruction.steps]
+            plan += [positions.tolist() for positions, *_ in instruction.steps]
             if instruction.job not in self.deaf:
                 self._to_say.append(Know(instruction.job, len(plan)))
         super().carry_out(instruction)

@@ -15,6 +15,7 @@ from joader.messages import (
     Registered,
     Release,
     ToClient,
+    ToNursery,
     Want,
 )
 from joader.wire import Channel, frame
@@ -31,7 +32,8 @@ class Client:
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(_ANSWER_S)
         self.socket.connect(os.fspath(path))
-        self.channel: Channel[object] = Channel(self.socket, ToClient)
+        # Who says that it is a nursery is asked to bear workers, if its ticket is somebody's.
+        self.channel: Channel[object] = Channel(self.socket, ToClient | ToNursery)
         self.batches: list[Deliver] = []
         self.batch_size = 1
         self.positions: np.ndarray[Any, Any] | None = None

@@ -99,7 +99,8 @@ passes = st.fixed_dictionaries(
         "key": st.integers(0, 2**64 - 1) | numbers,
         "done": st.just(b"") | arrays,
         "taken": st.just(0) | st.integers(0, 3) | numbers,
-        "plan": st.just([]) | st.lists(st.tuples(arrays, st.integers(0, 2) | numbers), max_size=3),
+        "plan": st.just([])
+        | st.lists(st.tuples(arrays, st.integers(0, 2) | numbers, numbers), max_size=3),
     }
 )
 knows = st.fixed_dictionaries(

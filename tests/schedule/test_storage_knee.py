@@ -87,6 +87,19 @@ def test_who_can_ask_for_no_more_is_not_tried_with_more() -> None:
     assert paper.run(10.0, most=10) > 0.97 * 10 / 0.02
 
 
+def test_less_than_one_row_in_flight_on_average_is_a_number_to_begin_with() -> None:
+    knee = StorageKnee()
+    now = 0.0
+    for takes_s in (0.001, *[0.02] * 400):  # the storage turns slow: a search begins
+        knee.waits(takes_s)
+        for in_flight, part in ((1, 0.2), (0, 0.8)):
+            if knee.pass_time(in_flight, now):
+                knee.measure(range(1, 3), True, now)
+            now += part * 0.1
+        knee.done(1)
+    assert knee.limit >= 1
+
+
 def test_a_pause_is_not_taken_for_a_slow_storage() -> None:
     knee = StorageKnee()
     paper = Paper(crowded, knee)

@@ -4,5 +4,6 @@
     from joader.callbacks.tensorboard import TensorBoard
     from joader.callbacks.wandb import Wandb
 
-Nothing is imported here: each file needs the tool that it is for.
+Reading order: `scalars` (what is logged), then `lightning`, `tensorboard`, `wandb`. Nothing is
+imported here: each file needs the tool that it is for.
 """

@@ -6,8 +6,9 @@ jobs on different versions, predicates or columns share what they have in common
 
 Reading order: `catalog` (create, open, drop), `table` (what a user holds), `view` (rows and columns
 of a version), `predicate` (SQL); `records` (the database), `blocks` (files), `writing` (one writer
-at a time), `draft` (a version being made), `source`, `indexing`, `image_sizes` and `refreshing`
-(where rows come from), `snapshot` (a version in memory), `rows` (what workers read).
+at a time), `draft` (a version being made), `progress` (on a terminal), `source`, `indexing`,
+`image_sizes` and `refreshing` (where rows come from), `snapshot` (a version in memory), `rows`
+(what workers read).
 
 Not here: reading data (storage), sharing (client).
 """

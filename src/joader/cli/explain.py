@@ -58,6 +58,7 @@ def job_number(name: str, jobs: Sequence[JobStatistics]) -> int:
 def _lines(one: dict[str, Any], other: dict[str, Any], facts: dict[str, Any]) -> list[str]:
     lines = [_line(one), _line(other)]
     common = facts["rows_in_common"]
+    lines += [_of_nodes(job) for job in (one, other) if job.get("over_nodes")]
     if one["team"] and one["team"] == other["team"]:
         return [*lines, "they are ranks of one job: each of its rows goes to one of them"]
     if common is None:
@@ -78,6 +79,17 @@ def _lines(one: dict[str, Any], other: dict[str, Any], facts: dict[str, Any]) ->
     lines += _of_order(one, other)
     own = [job for job in (one, other) if job["own"]]
     return [*lines, *(f"job {job['id']} alone: {' → '.join(job['own'])}" for job in own)]
+
+
+def _of_nodes(job: dict[str, Any]) -> str:
+    """Say how the ranks of a job over several nodes divide its rows, and whom that concerns."""
+    if not job["locality"]:
+        return f"job {job['id']} is a rank of a job over nodes, which splits each step uniformly"
+    return (
+        f"job {job['id']} is a rank of a job over nodes, and reads what its node has: mostly the "
+        "same rows in every pass, until homes are drawn anew. That concerns BatchNorm without "
+        "sync, contrastive losses and mixing within a batch; locality=False splits uniformly"
+    )
 
 
 def _of_order(one: dict[str, Any], other: dict[str, Any]) -> list[str]:

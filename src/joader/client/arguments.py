@@ -23,7 +23,7 @@ DEFAULT_TIMEOUT_S = 120.0
 FIXED = {
     *("dataset", "batch_size", "sampler", "batch_sampler", "drop_last", "persistent_workers"),
     *("worker_init_fn", "prepare", "transform", "seed", "order", "deterministic", "key", "job"),
-    *("on_error", "fallback", "where", "columns", "version", "lend", "weight"),
+    *("on_error", "fallback", "where", "columns", "version", "lend", "weight", "locality"),
 }
 # Subclasses replace it (ultralytics, timm: an endless one), each in its own way.
 REPLACEABLE = {"batch_sampler"}
@@ -64,6 +64,7 @@ class Arguments:
     fallback: bool
     lend: bool
     weight: float
+    locality: bool | None
     where: Any
     columns: Sequence[str] | None
     version: int | None
@@ -107,6 +108,8 @@ def _check_kinds(given: Arguments) -> None:
     for name in ("fallback", "lend"):
         if not isinstance(getattr(given, name), bool):
             raise BadArgument(f"{name} is {getattr(given, name)!r}; it is True or False")
+    if given.locality not in (None, True, False):
+        raise BadArgument(f"locality is {given.locality!r}; it is True, False or None")
     for name in ("num_workers", "prefetch_factor"):
         count = getattr(given, name)
         if count is not None and (not isinstance(count, int) or count < 0):

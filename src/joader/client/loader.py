@@ -71,6 +71,7 @@ class DataLoader:
     `fallback`: if there is no daemon for the job, it loads by itself; if False, it raises.
     `lend=False`: its workers prepare for this job alone, even while they have nothing to do.
     `weight`: how much the job gets beside others if the workers are too few for all; 1 by default.
+    `locality`: over nodes each rank reads what its node has; by default, under `order="shared"`.
     `where`, `columns`, `version`: for a table of the catalog, given by name as the dataset: rows by
     an SQL predicate, a mask or numbers; columns, in whose order a batch is a tuple; a version to
     stay at (otherwise each pass takes the newest).
@@ -122,6 +123,7 @@ class DataLoader:
         fallback: bool = True,
         lend: bool = True,
         weight: float = 1.0,
+        locality: bool | None = None,
         where: Any = None,
         columns: Sequence[str] | None = None,
         version: int | None = None,
@@ -160,20 +162,18 @@ class DataLoader:
 
     def _show(self, given: Arguments) -> None:
         """Make every argument an attribute of the same name: frameworks make loaders from them."""
-        self.dataset = given.dataset
+        self.dataset, self.drop_last = given.dataset, given.drop_last
         self.batch_size = None if given.batch_sampler is not None else given.batch_size
-        self.drop_last = given.drop_last
         self.pin_memory, self.pin_memory_device = given.pin_memory, given.pin_memory_device
         self.worker_init_fn = given.worker_init_fn
-        self.generator = given.generator
-        self.in_order = given.in_order
+        self.generator, self.in_order = given.generator, given.in_order
         self.multiprocessing_context = given.multiprocessing_context
         self.prepare, self.transform = given.prepare, given.transform
         self.batch_transform = given.batch_transform
         self.order, self.key = given.order, given.key
         self.job, self.address, self.as_numpy = given.job, given.address, given.as_numpy
         self.on_error, self.fallback = given.on_error, given.fallback
-        self.lend, self.weight = given.lend, given.weight
+        self.lend, self.weight, self.locality = given.lend, given.weight, given.locality
         self.where, self.columns, self.version = given.where, given.columns, given.version
         self.deterministic = given.deterministic
         # As torch would show them: it refuses some of these if there are no workers.

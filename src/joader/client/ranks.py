@@ -10,9 +10,11 @@ import os
 import sys
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from joader.errors import BadArgument
+from joader.client.watcher import Watcher
+from joader.errors import BadArgument, JoaderError
 
 _loaders: Counter[str] = Counter()  # made by this process: all ranks make the same ones
 
@@ -25,6 +27,8 @@ class Rank:
     number: int
     world_size: int
     start: str  # of the job: all its loaders read for it, as those of one process do
+    here: int = 0  # how many of its ranks are on this node; 0: nobody says
+    locality: bool = False  # if they are on several, each reads what its node has
 
 
 def is_distributed(sampler: Any) -> bool:
@@ -33,11 +37,14 @@ def is_distributed(sampler: Any) -> bool:
     return module is not None and isinstance(sampler, module.DistributedSampler)
 
 
-def find_rank(name: str, asked: bool, sampler: Any, length: int) -> Rank | None:
+def find_rank(
+    name: str, asked: bool, sampler: Any, length: int, address: str | None = None
+) -> Rank | None:
     """Return this process's rank; None if it trains by itself, or its sampler is to be obeyed.
 
     A DistributedSampler that speaks of other ranks than the launcher's, or of other data, is
-    obeyed, and so is one of a job on several nodes.
+    obeyed, and so is one of a job on several nodes whose daemons are in no cluster. `address`: of
+    this node's daemon.
     """
     number, world_size = _place()
     if world_size < 2 or not (asked or is_distributed(sampler)):
@@ -48,20 +55,32 @@ def find_rank(name: str, asked: bool, sampler: Any, length: int) -> Rank | None:
         and len(sampler.dataset) == length
     ):
         return None
-    on_this_node = _variable("LOCAL_WORLD_SIZE", world_size)
-    if on_this_node != world_size:
+    here = _variable("LOCAL_WORLD_SIZE", 0)
+    if 0 < here < world_size and not _in_cluster(address):
         if sampler is not None:
             return None
         raise BadArgument(
-            f"job {name!r} has {world_size} ranks, {on_this_node} of them on this node; ranks on "
-            "several nodes cannot be one job yet. Give the loader a DistributedSampler: it is "
-            "obeyed, and the ranks of a node share what they prepare"
+            f"job {name!r} has {world_size} ranks, {here} of them on this node; ranks on several "
+            "nodes are one job only if the daemons of these nodes are a cluster. Start one on each "
+            "before the job (`joader up -d --cluster HOST:PORT`), or set JOADER_CLUSTER, or give "
+            "the loader a DistributedSampler: it is obeyed"
         )
     # By length too: a rank that has a loader more than the others still meets them in the rest.
     start = f"{name} at {_meeting()}"
     of = f"{start}, {length} rows"
     _loaders[of] += 1
-    return Rank(f"{of}, loader {_loaders[of]}", number, world_size, start)
+    return Rank(f"{of}, loader {_loaders[of]}", number, world_size, start, here)
+
+
+def _in_cluster(address: str | None) -> bool:
+    """Tell whether the daemon of this node is in a cluster, or will be once it is started."""
+    if os.environ.get("JOADER_CLUSTER"):
+        return True
+    try:
+        with Watcher(Path(address) if address else None) as watcher:
+            return watcher.status().cluster is not None
+    except JoaderError:
+        return False
 
 
 def _place() -> tuple[int, int]:

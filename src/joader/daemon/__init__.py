@@ -1,8 +1,19 @@
 """Carries out the engine's instructions: clients, workers, and the life of the process.
 
-Reading order: `daemon` (messages to events, instructions to messages), `reception` (who is let in),
-with `door` and `handshake`, `session` (one client), `registration` (which jobs are here), `layouts`
-(how samples lie in their slots), `reports` (figures and answers), `drain` (how it ends); then the
-process: `lifecycle` (find it, start it), with `start_lock` and `detach`, `main` (its start), with
-`machine` (memory and cores) and `log_size`. The daemon runs no code of users.
+Reading order: `daemon` (messages to events, instructions to messages), `session` (one client),
+`registration` (which jobs are here), `layouts` (how samples lie in their slots). Who is let in:
+`reception`, with `door` and `handshake`. What people see: `reports` (figures and answers),
+`history` (second by second), `summary` (what is left at the end).
+
+The process: `lifecycle` (find it, start it), with `start_lock` and `detach`; `main` (its start),
+with `machine` (memory and cores), `touching` (memory ahead of time), `pacing` (the event loop),
+`log_format` and `log_size`; `drain` (how it ends). Between its lives: `experience_file`, with
+`fingerprint` (which machine).
+
+Other nodes: `neighbors` (who is there; `alone` if nobody), `fetching` (rows from them), `guests`
+(rows for them), `where` (rows live) and `clocks` (how far others have read), `leaving` and `heirs`
+(what a node that leaves hands over, and to whom), `traffic`. Ranks of one job on several nodes:
+`ranks`, `rank_host` (their team, at the node of rank 0), `rank_relay` (one of them, at its node).
+
+The daemon runs no code of users.
 """

@@ -1,13 +1,32 @@
 """A daemon in no cluster: where others ask their neighbors, it does everything itself."""
 
+import asyncio
 from collections.abc import Callable, Iterable
 
-from joader.messages import Event, Place, Prepare
+from joader.daemon.session import Session
+from joader.errors import BadArgument
+from joader.messages import Event, Place, Prepare, Register
 from joader.statistics import CacheStatistics, ClusterStatistics
+
+# How long ranks wait for a daemon that a job has just started to meet its cluster.
+_JOINING_S = 30.0
 
 
 class Alone:
     """No other nodes: all is done here."""
+
+    def __init__(self, again: Callable[[Session, Register], None]) -> None:
+        """Be in no cluster; `again` takes what waited for one."""
+        self.joining = False  # it is to be in one, and has not met it yet
+        self._again = again
+        self._waiting: list[tuple[Session, Register]] = []
+
+    def end(self) -> None:
+        """Be in a cluster from now on: ranks that have waited for it are taken in."""
+        waiting, self._waiting = self._waiting, []
+        for session, message in waiting:
+            if not session.has_ended:
+                self._again(session, message)
 
     async def leave(self) -> None:
         """Do nothing."""
@@ -15,6 +34,30 @@ class Alone:
     def hand_over(self, done: Callable[[], None]) -> None:
         """Hand over nothing."""
         done()
+
+    def take_rank(self, session: Session, message: Register) -> bool:
+        """Tell whether a rank may register now; refuse one whose team has others elsewhere."""
+        join = message.join
+        if self.joining and join.team and join.ranks_here != join.world_size:
+            self._waiting.append((session, message))
+            loop = asyncio.get_running_loop()
+            loop.call_later(min(_JOINING_S, message.timeout_s / 2), self._give_up, session)
+            return False
+        if join.team and 0 < join.ranks_here < join.world_size:
+            raise BadArgument(
+                f"job {message.name!r} has {join.world_size} ranks, {join.ranks_here} of them on "
+                "this node, whose daemon is in no cluster; start one on each node with `joader up "
+                "-d --cluster HOST:PORT` before the job, or give the loader another sampler"
+            )
+        return True
+
+    def _give_up(self, session: Session) -> None:
+        if any(one is session for one, _ in self._waiting):
+            self._waiting = [each for each in self._waiting if each[0] is not session]
+            session.refuse(
+                "this node's daemon does not reach the cluster that its job's other ranks are in; "
+                "its log says why (`joader status` shows the nodes)"
+            )
 
     def take(self, order: Prepare, code: str) -> Prepare | None:
         """Return all of it."""

@@ -49,6 +49,7 @@ from joader.messages import (
     Explained,
     Finish,
     Forget,
+    Grant,
     Instruction,
     Know,
     Meet,
@@ -61,6 +62,7 @@ from joader.messages import (
     Run,
     Sized,
     Status,
+    Steps,
     Stop,
     Want,
 )
@@ -103,13 +105,10 @@ class Daemon:
         self._broken = False
         self._layouts = Layouts()
         self.registration = Registration(self.engine, self.pool, self._tell)
-        self.neighbors: Alone | Neighbors = Alone()
+        self.neighbors: Alone | Neighbors = Alone(self._from_client)
         self._meetings = asyncio.Lock()
         self.draining = Drain(
-            self.engine,
-            self.pool,
-            self.sessions,
-            self.stop,
+            *(self.engine, self.pool, self.sessions, self.stop),
             lambda done: self.neighbors.hand_over(done),
         )
         self.reception = Reception(
@@ -142,14 +141,18 @@ class Daemon:
         """Join the cluster that is led at an address, or raise why not."""
         fetching = Fetching(self.pool, self.arena, self.config.workers, self._from_node)
         guests = Guests(self.registration, self._tell, self.arena, self._layouts)
-        self.neighbors = await joined(address, self.engine, fetching, guests, key)
+        met, alone = await joined(address, self.engine, fetching, guests, key), self.neighbors
+        self.neighbors = met
+        alone.end()
 
     def drain(self, door: Door) -> None:
         """End when all batches asked for are delivered and copied."""
         self.draining.begin(door)
 
     def _new_session(self, pid: int, watches: bool) -> Session:
-        return Session(pid, self._from_client, self._ended, self.allowance, watches)
+        session = Session(pid, self._from_client, self._ended, self.allowance, watches)
+        session.tell = self._tell
+        return session
 
     # Messages in.
 
@@ -161,7 +164,8 @@ class Daemon:
                 case Register() if self.draining.begun or self.stop.is_set():
                     session.end()  # it will ask the next daemon
                 case Register():
-                    self.registration.register(session, message)
+                    if self.neighbors.take_rank(session, message):
+                        self.registration.register(session, message)
                 case AskStatus():
                     session.send(Status(to_json(self.statistics())))
                 case Change():
@@ -209,7 +213,7 @@ class Daemon:
             case Begin():
                 if message.renew:
                     self.pool.renew(job)
-                self._tell(replace(message, job=job))
+                session.tell(replace(message, job=job))
                 session.epoch, session.delivered = message.epoch, len(message.done)
                 # What was asked for in the pass before is not delivered any more.
                 session.number, session.owed = message.number, 0
@@ -223,15 +227,15 @@ class Daemon:
                 self.pool.wanted(job, message.count, message.step_s, message.wait_s)
                 session.note_wait(message.waited_s)
                 # By our clock, whatever the client says: paces of jobs are compared.
-                self._tell(replace(message, job=job, now=asyncio.get_running_loop().time()))
-            case Know():
-                if message.number == session.number:  # else of a pass that was broken off
-                    self._tell(replace(message, job=job))
-            case Release():
-                self._tell(replace(message, job=job))
+                session.tell(replace(message, job=job, now=asyncio.get_running_loop().time()))
+            case Know() if message.number != session.number:
+                pass  # of a pass that was broken off
+            case Know() | Release():
+                session.tell(replace(message, job=job))
             case AskWhy():
                 pieces, elsewhere = self.registration.pieces, self.neighbors.whereabouts
-                session.send(reports.why(self.engine, self.pool, pieces, session, elsewhere))
+                if session.relay is None or not session.relay.asks_why():
+                    session.send(reports.why(self.engine, self.pool, pieces, session, elsewhere))
             case _:
                 raise BadMessage(f"{type(message).__name__} is not for a daemon")
 
@@ -242,7 +246,7 @@ class Daemon:
         counted = self.engine.statistics() if session.job in self.sessions else None
         if counted is not None and session.job in counted.jobs:  # not one that is being refused
             self.history.left(reports.job(session, (), counted, self.pool.statistics()))
-        self.registration.leave(session)
+        self.registration.leave(session, ending=self.draining.begun or self.stop.is_set())
         self.draining.stop_if_empty()
 
     def _from_pool(self, event: Event) -> None:
@@ -322,7 +326,7 @@ class Daemon:
                 case Finish():
                     self.pool.finish(self._layouts.with_sources(instruction))
                 case Compare():
-                    self._compare(instruction)
+                    self.registration.compare(instruction, self._layouts.of)
                 case Place():
                     if (place := self.neighbors.place(instruction)) is not None:
                         self.pool.place(place)
@@ -331,7 +335,7 @@ class Daemon:
                     self.neighbors.drop(instruction.samples)
                 case Deliver():
                     self._deliver(instruction)
-                case Announce():
+                case Announce() | Steps() | Grant():
                     session = self.sessions[instruction.job]
                     session.send(replace(instruction, number=session.number))
                 case Refuse():
@@ -357,13 +361,6 @@ class Daemon:
             session.end()  # the next daemon may have what it wants
         else:
             session.refuse(refusal.reason)
-
-    def _compare(self, order: Compare) -> None:
-        own = self.registration.for_its_job(order)
-        if own is None:  # its dataset does not have this piece, so there is nothing to compare
-            self._tell(Compared(order.job, order.sample))
-        else:
-            self.pool.compare(replace(own, layout=self._layouts.of(order.sample)))
 
     def _deliver(self, delivery: Deliver) -> None:
         session = self.sessions[delivery.job]

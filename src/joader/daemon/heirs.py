@@ -119,11 +119,12 @@ class Heirs:
         trust: Trust,
         tell: Callable[[Event], None],
         on_enough: Callable[[str], None],
+        salt: Callable[[str], tuple[int, bool]] = lambda recipe: (0, False),
     ) -> None:
-        """Be this node; `on_enough`: all that it takes of another is here."""
+        """Be this node; `on_enough`: all that it takes of another is here; `salt`: of homes."""
         self._name, self._trust = name, trust
         self._engine, self._registration, self._tell = engine, registration, tell
-        self._on_enough = on_enough
+        self._on_enough, self._salt = on_enough, salt
         self._heirs: dict[str, set[Heir]] = {}  # by the node that leaves
 
     def take(
@@ -166,7 +167,8 @@ class Heirs:
             return None
         rows = unpacked(data, join.row_limit)
         candidates = [one.name for one in stay if everywhere in able.get(one.name, ())]
-        found = homes(rows, stay, {*candidates, self._name})
+        salt, _ = self._salt(everywhere)
+        found = homes(rows, stay, {*candidates, self._name}, salt)
         ours = rows[found == [one.name for one in stay].index(self._name)]
         absent = self._engine.inheritance.absent(join.recipe, ours)
         absent = absent[: self._engine.inheritance.room(join.recipe)]

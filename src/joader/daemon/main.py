@@ -15,6 +15,7 @@ from joader.cluster.auto import auto_address
 from joader.cluster.leader_address import Address
 from joader.config import DaemonConfig, cpu_part, size_in_bytes
 from joader.daemon import experience_file
+from joader.daemon.alone import Alone
 from joader.daemon.daemon import Daemon
 from joader.daemon.door import Door
 from joader.daemon.log_format import FORMATS, default_format, event, set_up
@@ -110,6 +111,8 @@ async def serve(path: Path, config: DaemonConfig, cluster: Address | None = None
     daemon = Daemon(config)
     joining: asyncio.Future[None] | None = None
     if cluster is not None and config.started_by:
+        assert isinstance(daemon.neighbors, Alone)
+        daemon.neighbors.joining = True
         joining = asyncio.ensure_future(_join_sometime(daemon, cluster))  # a job waits for us
     elif cluster is not None:
         await daemon.join_cluster(cluster)  # before anybody is let in: it may be refused
@@ -180,7 +183,7 @@ async def end_when_idle(daemon: Daemon, door: Door) -> None:
         if loop.time() - kept >= _KEEP_S:
             kept = loop.time()
             experience_file.keep(daemon.pool.dispatch.learning)
-        if daemon.reception.clients:
+        if daemon.reception.clients or daemon.registration.plans_for_others:
             continue
         if not door.visible:  # its folder was cleaned away, or another daemon has taken its name
             daemon.stop.set()

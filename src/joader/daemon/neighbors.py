@@ -23,17 +23,30 @@ from joader.cluster.byte_server import ByteServer
 from joader.cluster.contract import Company
 from joader.cluster.leader_address import Address
 from joader.cluster.listener import Listener
+from joader.cluster.rank_line import PURPOSE
 from joader.cluster.this_node import key_for, this_node
 from joader.daemon import traffic
+from joader.daemon.clocks import Clocks
 from joader.daemon.fetching import Fetching
 from joader.daemon.guests import Guest, Guests
 from joader.daemon.heirs import Heir, Heirs
 from joader.daemon.leaving import Leaving
+from joader.daemon.ranks import Ranks
 from joader.daemon.registration import Registration
+from joader.daemon.session import Session
+from joader.daemon.where import Where
 from joader.engine import Engine
-from joader.messages import Event, Failed, Hear, LastCopies, Lost, Place, Prepare, Prepared
+from joader.messages import (
+    Event,
+    Failed,
+    LastCopies,
+    Lost,
+    Place,
+    Prepare,
+    Prepared,
+    Register,
+)
 from joader.messages.nodes import Ask, Enough, Knock, Members, Node
-from joader.schedule.nodes import placement
 from joader.statistics import CacheStatistics, ClusterStatistics
 
 log = logging.getLogger("joader.cluster")
@@ -44,8 +57,7 @@ TICK_S = 0.1
 _FEW = 8
 # A node that cannot be reached is tried again after this.
 AGAIN_S = 1.0
-_ABLE, _CLOCK, _TRAFFIC, _LEAVES = "able", "clock ", "traffic", "leaves"
-_Clocks = tuple[int, tuple[tuple[int, int, int, int], ...]]
+_ABLE, _CLOCK, _TRAFFIC, _LEAVES, _TEAMS = "able", "clock ", "traffic", "leaves", "teams"
 
 
 class Neighbors:
@@ -60,13 +72,15 @@ class Neighbors:
         registration: Registration,
         fetching: Fetching,
         guests: Guests,
+        ranks: Ranks,
     ) -> None:
         """Know nobody yet."""
         self.node, self._key = node, key
         self._engine, self._registration = engine, registration
-        self._fetching, self._guests = fetching, guests
+        self._fetching, self._guests, self._ranks = fetching, guests, ranks
         self._tell = fetching.tell
         self._leaving = Leaving(engine, registration)
+        self._clocks = Clocks(engine, registration, fetching.tell)
         self._heirs = Heirs(
             node.name,
             engine=engine,
@@ -74,19 +88,18 @@ class Neighbors:
             trust=fetching.trust,
             tell=fetching.tell,
             on_enough=self._has_enough,
+            salt=self._clocks.salt,
         )
         self.company: Company | None = None
         self._listener: Listener | None = None
-        self._members = Members(0, (node,))
         self._links: dict[str, ByteLink] = {}  # by node
         self._servers: set[ByteServer] = set()
         self._not_before: dict[str, float] = {}  # when an unreachable node is tried again
-        self._able: dict[str, frozenset[str]] = {}  # by node: recipes that it can prepare
-        self._clocks: dict[str, dict[str, _Clocks]] = {}  # by recipe and node
+        self._where = Where(node, self._clocks, registration, self._leaving)
+        ranks.homes = self._where.now
         self._memory = CacheStatistics()
         self.delivered = 0  # samples, to jobs of this node; others hear of it
         self._traffic: dict[str, dict[str, int]] = {}  # by node: what it says of itself
-        self._heard: dict[str, object] = {}  # by recipe: what the engine was told last
         self._said_clocks: set[str] = set()  # recipes whose clocks others have heard of
         self._ticking: asyncio.TimerHandle | None = None
 
@@ -117,7 +130,7 @@ class Neighbors:
         self._leaving.said = self._leaving.offers()
         self._say()
         linked = {server.node.name for server in self._servers}
-        self._leaving.begin(self._able, linked, done)
+        self._leaving.begin(self._where.able, linked, done)
 
     async def leave(self) -> None:
         """Go: others are told at once, and nothing is written to the arena any more."""
@@ -127,6 +140,7 @@ class Neighbors:
             await self.company.leave()
         if self._listener is not None:
             self._listener.close()
+        self._ranks.close()
         for link in self._links.values():
             link.close()
         for server in self._servers:
@@ -134,20 +148,19 @@ class Neighbors:
 
     def members_changed(self, members: Members) -> None:
         """Take in who is there now."""
-        before = {node.name: node for node in self._members.nodes}
-        self._members = members
+        before = {node.name: node for node in self._where.members.nodes}
+        self._where.members = members
         now = {node.name: node for node in members.nodes}
+        self._ranks.members_changed(now)
         for name, node in before.items():
             if name != self.node.name and now.get(name) != node:
                 self._forget(name)
 
     def _forget(self, name: str) -> None:
         """Forget a node that has gone, or that is another under its name."""
-        self._able.pop(name, None)
+        self._where.able.pop(name, None)
         self._traffic.pop(name, None)
-        for recipe, clocks in self._clocks.items():
-            if clocks.pop(name, None) is not None:
-                self._hear(recipe)
+        self._clocks.forget(name)
         self._not_before.pop(name, None)
         self._fetching.forget(name)
         self._heirs.forget(name)
@@ -162,24 +175,20 @@ class Neighbors:
         try:
             for name, value in values.items():
                 if name == _ABLE:
-                    self._able[node] = frozenset(_decoded(value, list[str]) if value else ())
-                    if not self._able[node]:
+                    self._where.able[node] = frozenset(_decoded(value, list[str]) if value else ())
+                    if not self._where.able[node]:
                         self._leaving.has_enough(node)
                 elif name == _TRAFFIC:
                     self._traffic[node] = _decoded(value, dict[str, int]) if value else {}
+                elif name == _TEAMS:
+                    self._ranks.said(node, value)
                 elif name.startswith(_CLOCK):
-                    recipe = name.removeprefix(_CLOCK)
-                    clocks = self._clocks.setdefault(recipe, {})
-                    if value:
-                        clocks[node] = _decoded(value, _Clocks)
-                    else:
-                        clocks.pop(node, None)
-                    self._hear(recipe)
+                    self._clocks.said(node, name.removeprefix(_CLOCK), value)
             if values.get(_LEAVES) and self._link_up(node) is not None:
                 # After all else that it says. Without a link nothing was ever taken from it.
-                stay = [one for one in self._cluster() if one.name != node]
+                stay = [one for one in self._where.cluster() if one.name != node]
                 said = _decoded(values[_LEAVES], dict[str, bytes])
-                self._heirs.take(node, said, stay, self._able)
+                self._heirs.take(node, said, stay, self._where.able)
         except msgspec.MsgspecError as error:
             log.warning("node %s says what nobody understands: %s", node, error)
 
@@ -193,6 +202,9 @@ class Neighbors:
         return link if link is not None and link.is_up else None
 
     def _let_in(self, sock: socket.socket, knock: Knock) -> None:
+        if knock.purpose == PURPOSE:
+            self._ranks.let_in(sock, knock)
+            return
         server = ByteServer(sock, knock, self._fetching.arena, self._asked, self._server_ended)
         self._servers.add(server)
 
@@ -219,22 +231,21 @@ class Neighbors:
         recipe = host.everywhere
         if isinstance(asks, Heir):
             return self._fetching.inherit(order, code, recipe, self._link_up(asks.node))
-        able = {name for name, recipes in self._able.items() if recipe in recipes}
-        able &= {node.name for node in self._members.nodes}
-        if not able:
+        homes = self._where.homes(recipe, order.rows)
+        if homes is None:
             self._fetching.note_here(order, code)
             return order
-        cluster = self._cluster()
-        found = placement.homes(order.rows, cluster, able | {self.node.name})
-        nodes = {node.name: node for node in self._members.nodes}
-        links = [self._link(nodes[cluster[at].name]) for at in found.tolist()]
+        links = [self._link(node) for node in homes]
         assert host.register is not None
         return self._fetching.take(order, code, recipe, host.register.join.row_limit, links)
 
-    def _cluster(self) -> list[placement.Node]:
-        """Return all nodes in an order that is the same on all of them."""
-        nodes = sorted(self._members.nodes, key=lambda node: node.name)
-        return [placement.Node(node.name, max(1, node.cores)) for node in nodes]
+    def take_rank(self, session: Session, message: Register) -> bool:
+        """Have a rank told what it reads by the node of its rank 0; it may register."""
+        self._ranks.take(session, message)
+        return True
+
+    def end(self) -> None:
+        """Do nothing: nobody has waited."""
 
     def place(self, message: Place) -> Place | None:
         """Place what came from other nodes and did not fit; return the rest."""
@@ -297,35 +308,19 @@ class Neighbors:
 
     def stream(self, recipe: str) -> int:
         """Return where the orders of a recipe start on all nodes."""
-        text = f"{self._members.nonce} {recipe}".encode()
+        text = f"{self._where.members.nonce} {recipe}".encode()
         return 1 + int.from_bytes(blake2b(text, digest_size=7).digest(), "big")
 
     def joined(self, recipe: str) -> None:
         """Let a job that joins know how far others are, and others that it is here."""
-        self._heard.pop(recipe, None)
-        self._hear(recipe)
+        self._clocks.joined(recipe)
+        self._ranks.settle()
         self._say()
-
-    def _hear(self, recipe: str) -> None:
-        """Tell the engine how far other nodes are in a recipe, if it is read here."""
-        host = self._registration.host_of(recipe)
-        if host is None or host.register is None:
-            return
-        # As the engine has it: a recipe that was open before keeps its own orders.
-        stream, _ = self._engine.clocks().get(host.register.join.recipe, (0, []))
-        clocks = tuple(
-            clock
-            for said, each in self._clocks.get(recipe, {}).values()
-            if said == stream
-            for clock in each
-        )
-        if stream and self._heard.get(recipe) != clocks:
-            self._heard[recipe] = clocks
-            self._tell(Hear(host.register.join.recipe, stream, clocks))
 
     def _tick(self) -> None:
         """Say how we are, now and again and again."""
-        interval_s = TICK_S * max(1.0, len(self._members.nodes) / _FEW)
+        self._ranks.settle()
+        interval_s = TICK_S * max(1.0, len(self._where.members.nodes) / _FEW)
         self._ticking = asyncio.get_running_loop().call_later(interval_s, self._tick)
         self._say()
         for link in self._links.values():
@@ -342,17 +337,14 @@ class Neighbors:
             _ABLE: msgspec.msgpack.encode(able),
             _TRAFFIC: msgspec.msgpack.encode(own),
             _LEAVES: self._leaving.said,
+            _TEAMS: self._ranks.hosted(),
         }
-        clocks = self._engine.clocks()
         for recipe in self._said_clocks - hosts.keys():
             values[_CLOCK + recipe] = b""
             if not self._leaving.begun:
                 self._guests.forget(recipe)
         for recipe, host in hosts.items():
-            assert host.register is not None
-            stream, each = clocks.get(host.register.join.recipe, (0, []))
-            said = msgspec.msgpack.encode((stream, tuple(map(tuple, each)))) if each else b""
-            values[_CLOCK + recipe] = said
+            values[_CLOCK + recipe] = self._clocks.of(host)
         self._said_clocks = set(hosts)
         self.company.say(values)
 
@@ -361,7 +353,7 @@ class Neighbors:
         self._memory = memory
         return traffic.statistics(
             self.node,
-            self._members,
+            self._where.members,
             counts=self._fetching.counts,
             guests=self._guests,
             memory=memory,
@@ -369,7 +361,7 @@ class Neighbors:
             leader_reached=self.company is not None and self.company.reached,
             told=self._traffic,
             linked=lambda name: self._link_up(name) is not None,
-            recipes=lambda name: len(self._able.get(name, ())),
+            recipes=lambda name: len(self._where.able.get(name, ())),
         )
 
 
@@ -381,16 +373,17 @@ async def joined(
     With a key, whoever gave it keeps a leader at that address; else this node leads if it can.
     """
     node, sock = this_node(address, fetching.cores)
-    registration = guests.registration
+    registration, key, led = guests.registration, key or key_for(address), bool(key)
     neighbors = Neighbors(
         node,
-        key or key_for(address),
+        key,
         engine=engine,
         registration=registration,
         fetching=fetching,
         guests=guests,
+        ranks=Ranks(node, key, engine=engine, registration=registration, tell=fetching.tell),
     )
-    await neighbors.join(address, sock, may_lead=not key)
+    await neighbors.join(address, sock, may_lead=not led)
     registration.stream_of, registration.on_join = neighbors.stream, neighbors.joined
     return neighbors
 

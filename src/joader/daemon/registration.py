@@ -92,6 +92,7 @@ class Registration:
             raise
         if session.everywhere:
             self._note_hosted(session)
+        if session.everywhere or session.relay is not None:
             self.on_join(session.everywhere)
         session.send(Registered(job, self._engine.life))
         log.info(
@@ -107,9 +108,30 @@ class Registration:
             ),
         )
 
-    def leave(self, session: Session) -> None:
-        """Let go of all that a session's job had; of one that was removed, its pieces only."""
+    def enter(self, session: Session, join: Join) -> None:
+        """Take in a rank that is planned for here and reads elsewhere: it brings nothing."""
+        self._jobs_made += 1
+        job = session.job = self._jobs_made
+        self.sessions[job] = session
+        try:
+            self._tell(replace(join, job=job))
+        except Exception:
+            self.remove(job)
+            raise
+
+    @property
+    def plans_for_others(self) -> bool:
+        """Whether ranks on other nodes, or here, are planned for."""
+        return any(one.remote for one in self.sessions.values())
+
+    def leave(self, session: Session, *, ending: bool = False) -> None:
+        """Let go of all that a session's job had; of one that was removed, its pieces only.
+
+        `ending`: not the job does, but the daemon.
+        """
         job = session.job
+        if session.relay is not None:
+            session.relay.end(alone=not ending)
         if job is not None and self.sessions.pop(job, None) is not None:
             if not session.elsewhere:
                 self._note_totals(job)
@@ -199,10 +221,20 @@ class Registration:
         code, row = self.pieces.locate(order.recipe, order.row, recipe) or ("", 0)
         return replace(order, row=row) if code == recipe else None
 
+    def compare(self, order: Compare, layout_of: Callable[[int], bytes]) -> None:
+        """Have a job's workers compare a row with what others have prepared."""
+        own = self.for_its_job(order)
+        if own is None:  # its dataset does not have this piece, so there is nothing to compare
+            self._tell(Compared(order.job, order.sample))
+        else:
+            self._pool.compare(replace(own, layout=layout_of(order.sample)))
+
     def _numbered(self, session: Session, message: Register) -> Join:
         """Return what the job reads as rows of its recipe, which may be others' too."""
         alone = not message.ticket and not message.join.elsewhere
         join = replace(message.join, reads_itself=alone)
+        if session.relay is not None:  # its team is planned elsewhere, and says what it reads
+            join = replace(join, order="told", team="", rank=0, world_size=1)
         if not message.pieces:
             return join
         # A recipe that the engine has closed must not get jobs again: its numbers are used anew.

@@ -205,7 +205,7 @@ def explained(engine: Engine, pieces: Pieces, *sessions: Session) -> dict[str, A
 
 def _rows(engine: Engine, pieces: Pieces | None, session: Session) -> Rows:
     """Return a job's rows; with `pieces`, as its own dataset numbers them."""
-    rows = engine.rows_of(session.job or 0)
+    rows = engine.rows_of(session.job or 0).rows
     if pieces is None or not session.common:
         return rows
     return pieces.own_rows(session.common, session.recipe, rows)
@@ -236,9 +236,11 @@ def _facts(engine: Engine, session: Session) -> dict[str, Any]:
         "pid": session.pid,
         "table": session.table,
         "team": session.team,
+        "over_nodes": session.relay is not None,
+        "locality": session.register is not None and session.register.join.locality,
         "order": session.order,
         "seed": session.seed,
-        "rows": int(np.unique(engine.rows_of(job)).size),
+        "rows": int(np.unique(engine.rows_of(job).rows).size),
         "delivered": got.delivered,
         "prepared": got.prepared,
         "taken_from_others": got.shared,

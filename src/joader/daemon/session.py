@@ -12,14 +12,15 @@ import asyncio
 import errno
 import json
 import os
+from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from joader.errors import BadMessage
-from joader.messages import Deliver, FromClient, Refuse, Register
+from joader.messages import Deliver, Event, FromClient, Refuse, Register
 from joader.messages.fields import NONE
 from joader.wire import MOST_BYTES, Allowance, Mail, Stream
 
@@ -33,6 +34,16 @@ _LINGER_S = 5.0
 _MOST_WAIT_S = 1e10
 # Of a dataset's name.
 _MOST_LETTERS = 200
+
+
+class Relayed(Protocol):
+    """What stands between a rank and the engine: see rank_relay.py."""
+
+    def end(self, *, alone: bool) -> None:
+        """Take note that the session has ended; not `alone`: the daemon ends."""
+
+    def asks_why(self) -> bool:
+        """Find out which ranks it waits for, if it does; the client is told."""
 
 
 class Session(asyncio.Protocol):
@@ -64,9 +75,13 @@ class Session(asyncio.Protocol):
         self.wait_s = 0.0  # that it has waited for batches, as it says
         self.dataset = ""  # as it calls it
         self.elsewhere = False  # it is another node, not a client
+        self.remote = False  # a rank at the node that plans for it
         self.everywhere = ""  # its recipe on any machine, if its workers can prepare for others
         self.register: Register | None = None
         self.known_layouts: set[int] = set()
+        self.relay: Relayed | None = None  # of a rank whose team may be planned elsewhere
+        self.repeated: deque[int] = deque()  # what fills up the steps that are on their way to it
+        self.tell: Callable[[Event], None] = lambda event: None  # what it says, for the engine
         self._on_message = on_message
         self._on_end = on_end
         self._allowance = allowance
@@ -129,6 +144,11 @@ class Session(asyncio.Protocol):
         rows = msgspec.structs.replace(join, rows=NONE)  # what was said of it, without what is long
         self.register = msgspec.structs.replace(message, join=rows, about=b"")
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether its client is gone."""
+        return self._ended
+
     def note_wait(self, waited_s: float) -> None:
         """Note how long its loader has waited so far; nonsense is not passed on."""
         if self.wait_s <= waited_s < _MOST_WAIT_S:
@@ -148,6 +168,8 @@ class Session(asyncio.Protocol):
         """Send a batch of its pass, and count it."""
         self.delivered += len(batch.positions) - len(batch.failed)
         self.owed -= 1
+        if self.repeated:
+            batch = replace(batch, repeated=self.repeated.popleft())
         self.send(replace(batch, number=self.number))
 
     def refuse(self, reason: str) -> None:

@@ -1,8 +1,12 @@
 """What to do now: one event in, instructions out.
 
-Reading order: `messages`, `limits`; what is numbered: `recipe_rows`, `pieces`, `instances`,
-`recipes`; a job: `plan`, `window`, `sizes`, `reader`, `team`; samples: `stock`, `room`, `supply`,
-`preparations`, `deliveries`; `checks`, `planner`, `engine`.
+Reading order: `engine` (every event comes in here), `planner` (who draws how much), `supply` (from
+planned to pinned), `preparations` (what becomes of them), `deliveries` (batches that are complete).
+A job: `reader`, made of `plan`, `window` and its `limits`; `team` and `teams` (ranks of one job),
+`courses` (their steps, on their way to other nodes); `checks` (what is refused). Samples: `stock`,
+`room`, `sizes`, `last_resort` (no room at all), `forecast` (for eviction). A recipe: `recipes`,
+`orders` (its samplers), `recipe_rows` and `pieces` (how rows are numbered), `instances` (fresh
+preparations), `inspection` (jobs that are compared). Of other nodes: `inheritance`.
 """
 
 from joader.engine.engine import Engine

@@ -10,7 +10,7 @@ from joader.engine.plan import Drawn
 from joader.engine.reader import Reader
 from joader.engine.stock import Stock
 from joader.engine.supply import Supply
-from joader.engine.team import Teams
+from joader.engine.teams import Teams
 from joader.messages import Deliver
 
 # Up to so many samples are noted as read, or given back, one by one: arrays cost more.
@@ -100,6 +100,15 @@ class Deliveries:
             # A row that comes several times in a pass is needed until it came first.
             if self._cache.demand.needed(needing, home):
                 self._cache.read(needing, home)
+
+    def note_read_by_others(self, reader: Reader, positions: NDArray[np.int64] | None) -> None:
+        """Note that other ranks read these positions, if any, instead of this one."""
+        if positions is None:
+            return
+        homes = reader.recipe.base + reader.rows.rows[positions].astype(np.int64)
+        demand = self._cache.demand
+        needed = np.unique(homes[demand.needed_each(reader.job, homes)])
+        self._cache.read_each(reader.job, needed)
 
     def release(self, reader: Reader, samples: list[int]) -> None:
         """Note that a job has copied these samples; BadArgument if it does not hold them."""

@@ -12,9 +12,6 @@ known. An event that raises changes nothing.
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from joader.cache import Cache, ExpectedUse, MakePolicy
 from joader.engine.checks import check_join, check_want
 from joader.engine.deliveries import Deliveries
@@ -34,7 +31,7 @@ from joader.engine.recipes import Recipe, Recipes
 from joader.engine.room import Room
 from joader.engine.stock import Stock
 from joader.engine.supply import Supply
-from joader.engine.team import Teams
+from joader.engine.teams import Teams
 from joader.errors import BadArgument, JobExists, UnknownJob
 from joader.messages import (
     Begin,
@@ -52,6 +49,7 @@ from joader.messages import (
     Leave,
     Lost,
     Prepared,
+    Reassign,
     Refuse,
     Release,
     Sized,
@@ -113,6 +111,7 @@ class Engine:
             Release: self._release,
             Leave: self._leave,
             Hear: self._recipes.hear,
+            Reassign: lambda event: self._teams.reassign(event.job, event.version),
             LastCopies: lambda _: self._cache.table.copied.all.fill(0),
         }
 
@@ -147,9 +146,9 @@ class Engine:
             raw=self._raws.statistics(),
         )
 
-    def rows_of(self, job: Job) -> NDArray[np.uint32]:
+    def rows_of(self, job: Job) -> JobRows:
         """Return the rows of its recipe that a job reads, by position."""
-        return self._reader(job).rows.rows
+        return self._reader(job).rows
 
     def row_of(self, job: Job, sample: int) -> int:
         """Return the row of a job's recipe that a sample is of."""
@@ -184,8 +183,8 @@ class Engine:
         """Tell whether a recipe is open: jobs read it, or what they had prepared is still here."""
         return self._recipes.has(name)
 
-    def clocks(self) -> dict[str, tuple[int, list[Clock]]]:
-        """Return of each recipe of a cluster its stream, and how far that is read here."""
+    def clocks(self) -> dict[str, tuple[int, int, list[Clock]]]:
+        """Return of each recipe of a cluster its stream, its latest generation, its clocks here."""
         return self._recipes.clocks()
 
     @property
@@ -209,7 +208,7 @@ class Engine:
         if event.job in self._readers:
             raise JobExists(f"job {event.job} has joined already")
         check_join(event, self._limits, self._cache)
-        rows = JobRows(event.rows, event.row_limit)
+        rows = self._teams.rows_of(event) or JobRows(event.rows, event.row_limit)
         recipe = self._recipes.open(event.recipe, event.row_limit, event.stream, event.stored)
         self._raws.enter(recipe)
         self._joins += 1
@@ -222,7 +221,7 @@ class Engine:
                 rows=rows,
                 batch_size=batch_size,
                 limits=self._limits,
-                plan=Told(job, rows)
+                plan=Told(job, rows, needs=not event.team)
                 if told
                 else plan_of(event, job, rows, recipe.orders, reads_for),
                 terms=Terms.of(event, reads_for),
@@ -296,7 +295,7 @@ class Engine:
         self._recipes.set_reach(self._cache.capacity_bytes)
         behind = self._planner.behind(reader, self._drawers())
         numbers = reader.plan.begin(event, self.life, behind)
-        if reader.lead is not None or reader.terms.elsewhere:
+        if reader.lead is not None or reader.terms.elsewhere or reader.terms.remote:
             numbers = numbers[:0]  # the lead needs them instead, or nobody here does
         self._cache.begin(
             reader.job,
@@ -356,6 +355,7 @@ class Engine:
             return
         if event.positions is not None and isinstance(reader.plan, Told):
             reader.tell(event.positions, event.times)
+            self._deliveries.note_read_by_others(reader, event.others)
         reader.note_want(event.count, event.now)
 
     def _know(self, event: Know) -> None:
@@ -386,7 +386,7 @@ class Engine:
             self._planner.limit_look_ahead(self._readers.values(), self._limits)
             self._planner.top_up(self._drawers())
             self._out += self._teams.announcements()
-            for reader, reason in self._teams.hand_out():
+            for reader, reason in self._teams.hand_out(self._out):
                 self._refuse(reader, reason)
             self._supply.ask_in_turns()
             moving = self._deliveries.hand_out() or self._unstick()

@@ -165,9 +165,9 @@ class Told:
 
     undrawn = 0  # nothing is known before it is told
 
-    def __init__(self, job: Job, rows: JobRows) -> None:
-        """Wait to be told."""
-        self._job, self._rows = job, rows
+    def __init__(self, job: Job, rows: JobRows, needs: bool = True) -> None:
+        """Wait to be told; `needs`: what comes may be any of its rows. Of a rank its lead knows."""
+        self._job, self._rows, self._needs = job, rows, needs
         self.key = 0
         self._told = 0  # how many, in this pass
         self._origins: dict[int, tuple[int, int]] = {}  # by number: the position, and its times
@@ -180,7 +180,7 @@ class Told:
         self.key = event.key
         self._told = 0
         self._origins.clear()
-        return self._rows.numbers.astype(np.int64)
+        return self._rows.numbers[: None if self._needs else 0].astype(np.int64)
 
     def end(self) -> None:
         """Do nothing: nobody draws."""

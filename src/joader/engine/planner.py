@@ -71,7 +71,8 @@ class Planner:
         """
         if not limits.share_batches:
             return
-        parts = limits.ahead_part * max(len(readers), 1)
+        here = sum(not reader.terms.remote for reader in readers)
+        parts = limits.ahead_part * max(here, 1)
         part_bytes = self._cache.capacity_bytes // parts
         for reader in readers:
             if reader.sizes.slot_bytes:

@@ -26,6 +26,7 @@ class Terms:
     own: bool = False  # it has a part of its own, done for it alone
     reads_itself: bool = False  # nothing is prepared for it; it never asks
     elsewhere: bool = False  # it is a node that fetches, and needs nothing of what is to come
+    remote: bool = False  # a rank that gets its samples on its own node
     reads_for: str = ""  # jobs that read for the same never get a fresh sample twice
 
     @classmethod
@@ -37,6 +38,7 @@ class Terms:
             own=join.own,
             reads_itself=join.reads_itself,
             elsewhere=join.elsewhere,
+            remote=join.remote,
             reads_for=reads_for,
         )
 
@@ -101,7 +103,7 @@ class Reader:
     @property
     def share_bytes(self) -> int:
         """The bytes of its share; 0 while the size of its samples is not known."""
-        if self.terms.reads_itself:
+        if self.terms.reads_itself or self.terms.remote:
             return 0  # it has no claim on memory: what is here it takes
         source_bytes = self.recipe.sizes.usual_bytes if self.terms.own else 0
         return self.share * self.sizes.usual_bytes + source_bytes

@@ -114,10 +114,15 @@ class Recipes:
                 rows = recipe.row_limit * capacity_bytes // max(all_bytes, 1)
                 recipe.orders.set_reach(min(rows, recipe.row_limit))
 
-    def clocks(self) -> dict[str, tuple[int, list[Clock]]]:
-        """Return of each recipe that nodes share its stream, and how far that is read here."""
+    def clocks(self) -> dict[str, tuple[int, int, list[Clock]]]:
+        """Return of each recipe that nodes share its stream, and how far that is read here.
+
+        Between the two is the latest generation that is known, whoever reads it.
+        """
         shared = [recipe for recipe in self._open.values() if recipe.orders.stream]
-        return {one.name: (one.orders.stream, one.orders.clocks()) for one in shared}
+        return {
+            one.name: (one.orders.stream, one.orders.latest, one.orders.clocks()) for one in shared
+        }
 
     def hear(self, event: Hear) -> None:
         """Take in how far a recipe is read on other nodes; not if its streams are others there."""

@@ -14,18 +14,19 @@ what it reports; new steps come when all have met there, after what the one that
 Invariant: a rank's steps come in order; what one has got, all know.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from joader.engine.courses import Courses
+from joader.engine.plan import Drawn
 from joader.engine.reader import Reader
 from joader.engine.recipe_rows import Array, occurrence
 from joader.errors import BadArgument
-from joader.messages import Announce, Begin, Job, Join, PlannedStep
+from joader.messages import Begin, PlannedStep
+from joader.messages.ranks import Piece
 
-FIRST_LEAD = -2
 # How many steps are announced beyond the one that was taken last. Ranks in step hear of each long
 # before they want it; one that falls behind holds the others up after so many.
 AHEAD = 4
@@ -38,14 +39,23 @@ class Step:
     positions: Array
     repeated: int
     times: Array
+    packed: Piece | None = None  # as it travels to other nodes, if it was planned for any
+    life: int = 0  # of another daemon that has drawn it
 
     @classmethod
-    def of(cls, positions: Array, repeated: int) -> "Step":
+    def of(
+        cls, positions: Array, repeated: int, life: int = 0, packed: Piece | None = None
+    ) -> "Step":
         """Make a step whose last so many positions came before in this pass."""
         times = np.zeros(positions.size, np.int64)
         filled = positions.size - repeated
         times[filled:] = 1 + occurrence(positions[filled:])
-        return cls(positions, repeated, times)
+        return cls(positions, repeated, times, packed, life)
+
+    @property
+    def piece(self) -> Piece:
+        """What other nodes are told of it; what a rank has reported is in its ranks' order."""
+        return self.packed or Piece(rows=self.positions, repeated=self.repeated, life=self.life)
 
 
 @dataclass
@@ -69,6 +79,7 @@ class Team:
     drop_last: bool
     lead: Reader
     ranks: dict[int, Reader] = field(default_factory=dict)
+    version: int = 0  # by which steps that are planned now are assigned to ranks; 0: in order
     _begun: dict[int, Begin] = field(default_factory=dict)  # by rank, until all have
     _reports: dict[int, Begin] = field(default_factory=dict)  # of ranks that go on, until all do
     _parts: dict[int, Part] = field(default_factory=dict)  # of ranks that are in a pass
@@ -77,6 +88,8 @@ class Team:
     _planned: int = 0  # how many steps there are of it
     _furthest: int = 0  # how many the first rank has taken
     _filling: Array = field(default_factory=lambda: np.empty(0, np.int64))
+    _least: int | None = None  # how many steps all know; None: to be counted anew
+    _courses: Courses | None = None  # of a team whose ranks are on several nodes
 
     @property
     def step_size(self) -> int:
@@ -102,7 +115,7 @@ class Team:
         """Let a rank go; the others get what it had got, and no more."""
         del self.ranks[rank]
         self._begun.pop(rank, None)
-        part = self._parts.pop(rank, None)
+        part, self._least = self._parts.pop(rank, None), None
         if part is not None and self._together:
             self._left[rank] = part.taken
 
@@ -120,7 +133,7 @@ class Team:
         here = {other: one for other, one in reports.items() if one.epoch == event.epoch}
         here |= {other: one for other, one in begun.items() if one.epoch == event.epoch}
         together = self._met(rank, here) if len(here) == self.world_size else None
-        self._begun, self._reports = begun, reports
+        self._begun, self._reports, self._least = begun, reports, None
         self._parts.pop(rank, None)
         if goes_on:
             end, steps = event.taken + len(event.plan), dict(enumerate(event.plan, event.taken))
@@ -134,21 +147,22 @@ class Team:
     def _check(self, rank: int, event: Begin) -> None:
         """Raise BadArgument where a rank cannot begin like this."""
         length, size = self.lead.rows.rows.size, self.step_size
-        for positions in (event.done, *(positions for positions, _ in event.plan)):
+        for positions in (event.done, *(positions for positions, *_ in event.plan)):
             if positions.size and not 0 <= int(positions.min()) <= int(positions.max()) < length:
                 raise BadArgument(f"rank {rank} speaks of positions beyond its {length}")
-        for positions, repeated in event.plan:
+        for positions, repeated, _ in event.plan:
             whole = 0 < positions.size <= size and positions.size % self.world_size == 0
             if event.taken < 0 or not whole or not 0 <= repeated < positions.size:
                 raise BadArgument(f"rank {rank} reports a step that cannot be: {positions.size}")
         others = [other for other in self._parts if other != rank]
         if event.taken or event.plan:
             if self._together and others:
-                raise BadArgument(_without(self.name, rank))
+                raise BadArgument(without(self.name, rank))
             return
         for other, begun in self._begun.items():
             if other != rank:
                 self._compare(event, other, begun, np.array_equal(begun.done, event.done))
+                break  # those before are equal
 
     def _compare(self, event: Begin, other: int, begun: Begin, same: bool) -> None:
         if begun.epoch != event.epoch or not same:
@@ -217,15 +231,15 @@ class Team:
         """Note that a rank knows so many steps."""
         part = self._parts.get(rank)
         if part is not None and part.known < count <= part.told:
-            part.known = count
+            part.known, self._least = count, None
 
     def lacks(self, rank: int) -> int | None:
         """Return the rank that has gone without the step that this one wants now, if any."""
         taken = self._parts[rank].taken
         return next((gone for gone, count in self._left.items() if count <= taken), None)
 
-    def take(self, rank: int, now: float) -> tuple[Step, slice] | None:
-        """Return a rank's next step and which part of it is its; None while it may not have it."""
+    def take(self, rank: int, now: float) -> tuple[int, Step, slice] | None:
+        """Return a rank's next step, by number, and which part of it is its; None if not yet."""
         part = self._parts[rank]
         number = part.taken
         if number >= part.reported and not self._all_know(number):
@@ -236,13 +250,15 @@ class Team:
             self._furthest = part.taken
             self.lead.note_rate(step.positions.size, now)
         share = step.positions.size // self.world_size
-        return step, slice(rank * share, (rank + 1) * share)
+        return number, step, slice(rank * share, (rank + 1) * share)
 
     def _all_know(self, number: int) -> bool:
-        return self._together and all(part.known > number for part in self._parts.values())
+        if self._least is None:  # once for all ranks that want a step
+            self._least = min((part.known for part in self._parts.values()), default=0)
+        return self._together and self._least > number
 
-    def announce(self) -> Iterable[tuple[Reader, list[Step]]]:
-        """Plan a few steps ahead, and return what each rank is to be told of them."""
+    def announce(self) -> Iterable[tuple[Reader, int, list[Step]]]:
+        """Plan a few steps ahead; return what each rank is to be told, and the first's number."""
         if not self._together or not self._parts:
             return
         most = self._planned if self._left else self._furthest + AHEAD
@@ -252,9 +268,8 @@ class Team:
             self._planned += 1
         for rank, part in self._parts.items():
             if part.told < self._planned:
-                steps = [part.steps[number] for number in range(part.told, self._planned)]
-                part.told = self._planned
-                yield self.ranks[rank], steps
+                first, part.told = part.told, self._planned
+                yield self.ranks[rank], first, [part.steps[n] for n in range(first, self._planned)]
 
     def _next_step(self) -> Step | None:
         """Take a step off the lead's plan; the last one may be shorter."""
@@ -268,7 +283,18 @@ class Team:
             self._filling = positions
         missing = -positions.size % self.world_size
         positions = np.concatenate([positions, np.resize(self._filling, missing)])
-        return Step.of(positions, missing)
+        return Step.of(positions, missing, packed=self._packed(positions, missing))
+
+    def _packed(self, positions: Array, missing: int) -> Piece | None:
+        """Return a step as other nodes are told it, if this team has ranks there."""
+        if not self.lead.terms.remote:
+            return None
+        if self._courses is None:
+            self._courses = Courses(self.lead.rows)
+        assert isinstance(self.lead.plan, Drawn)
+        # One that is filled up goes in order: what fills it up must stay at its end.
+        version = 0 if missing else self.version
+        return self._courses.pack(positions, missing, version, self.lead.plan)
 
 
 def _reported(here: dict[int, Begin]) -> dict[int, PlannedStep]:
@@ -281,7 +307,7 @@ def _reported(here: dict[int, Begin]) -> dict[int, PlannedStep]:
 
 def _union(event: Begin, steps: dict[int, PlannedStep]) -> Array:
     """Return all that a rank has read, with all steps after it; ascending."""
-    after = [positions for number, (positions, _) in steps.items() if number >= event.taken]
+    after = [positions for number, (positions, *_) in steps.items() if number >= event.taken]
     return np.unique(np.concatenate([event.done, *after]))
 
 
@@ -289,111 +315,8 @@ def _named(ranks: list[int]) -> str:
     return f"rank {ranks[0]} is" if len(ranks) == 1 else f"ranks {', '.join(map(str, ranks))} are"
 
 
-class Teams:
-    """All teams, by name and by the ranks that are in them."""
-
-    def __init__(self) -> None:
-        """Start without any."""
-        self._teams: dict[str, Team] = {}
-        self._place: dict[Job, tuple[Team, int]] = {}
-        self._wants: dict[Job, deque[float]] = {}  # when ranks wanted steps that are to come
-        self._repeated: dict[Job, deque[int]] = {}  # what fills up the steps that are on their way
-        self._made = 0
-
-    @property
-    def leads(self) -> list[Reader]:
-        """The leads of all teams."""
-        return [team.lead for team in self._teams.values()]
-
-    def find(self, job: Job) -> tuple[Team, int] | None:
-        """Return the team of a job, and its rank."""
-        return self._place.get(job)
-
-    def lead_of(self, job: Job) -> Job:
-        """Return the lead of a job's team."""
-        return self._place[job][0].lead.job
-
-    def join(self, event: Join, reader: Reader, make_lead: Callable[[Job], Reader]) -> None:
-        """Let a rank into the team it names; the first makes the team."""
-        if not 0 <= event.rank < event.world_size:
-            raise BadArgument(f"rank {event.rank} of {event.world_size}; ranks count from 0")
-        team = self._teams.get(event.team)
-        if team is None:
-            # Leads have numbers that no job has.
-            lead = make_lead(FIRST_LEAD - self._made)
-            team = Team(event.team, event.world_size, event.batch_size, event.drop_last, lead)
-        if event.world_size != team.world_size or event.drop_last != team.drop_last:
-            raise BadArgument(
-                f"rank {event.rank} of job {event.team!r} says it is one of {event.world_size}, "
-                f"the ranks before it of {team.world_size}, or they differ in drop_last"
-            )
-        team.join(event.rank, reader)
-        if event.team not in self._teams:
-            self._made += 1
-            self._teams[event.team] = team
-        self._place[event.job] = (team, event.rank)
-        self._wants[event.job], self._repeated[event.job] = deque(), deque()
-
-    def leave(self, job: Job) -> Reader | None:
-        """Let a rank go; return the lead of a team that nobody is in any more."""
-        team, rank = self._place.pop(job)
-        del self._wants[job], self._repeated[job]
-        team.leave(rank)
-        if team.ranks:
-            return None
-        del self._teams[team.name]
-        return team.lead
-
-    def know(self, job: Job, count: int) -> None:
-        """Note that a rank knows so many steps of its pass."""
-        team, rank = self._place[job]
-        team.know(rank, count)
-
-    def announcements(self) -> list[Announce]:
-        """Return what ranks are to be told of the steps that come."""
-        return [
-            Announce(
-                reader.job, tuple((step.positions, step.repeated) for step in steps), reader.key
-            )
-            for team in self._teams.values()
-            for reader, steps in team.announce()
-        ]
-
-    def want(self, job: Job, now: float) -> None:
-        """Note that a rank wants its next step."""
-        self._wants[job].append(now)
-
-    def forget_wants(self, job: Job) -> None:
-        """Note that a rank begins a pass: it wants nothing of the one before."""
-        self._wants[job].clear()
-        self._repeated[job].clear()
-
-    def repeated(self, job: Job) -> int:
-        """Return how many positions fill up the step that a rank is handed now."""
-        return self._repeated[job].popleft() if self._repeated.get(job) else 0
-
-    def hand_out(self) -> list[tuple[Reader, str]]:
-        """Tell ranks their parts of the steps they want; return those that cannot have them."""
-        refused = []
-        for team in self._teams.values():
-            for rank, reader in team.ranks.items():
-                wants = self._wants[reader.job]
-                while wants and team.in_pass(rank):
-                    gone = team.lacks(rank)
-                    if gone is not None:
-                        refused.append((reader, _without(team.name, gone)))
-                        break
-                    taken = team.take(rank, wants[0])
-                    if taken is None:
-                        break
-                    step, part = taken
-                    reader.tell(step.positions[part], step.times[part])
-                    reader.note_want(part.stop - part.start, wants.popleft())
-                    self._repeated[reader.job].append(step.repeated)
-        return refused
-
-
-def _without(name: str, rank: int) -> str:
+def without(name: str, rank: int) -> str:
+    """Say why ranks cannot go on."""
     return (
         f"rank {rank} of job {name!r} has left in the middle of the pass, and the others cannot go "
         "on without it; start the job again from its last state_dict()"

@@ -1,10 +1,11 @@
 """Prepared bytes, shared between processes: one arena, samples in slots, private batches.
 
-Reading order: `arena` (the memory itself), `layout` (how one sample lies in its slot), `parcel`
-(a sample into a slot, one copy), `sample` (a slot back into a private sample), `gather` (slots into
-a batch, one native call per leaf), `ring` (output buffers that are reused). Also: `dtypes` and
-`classes` (types to names and back), `rows` (the copy of a gather), `pictures` (PIL images),
-`objects` (the only user of pickle), `extras` (torch and PIL, not imported before they are needed).
+Reading order: `arena` (the memory itself), `layout` (how one sample lies in its slot), `parcel` (a
+sample into a slot, one copy), `sample` (a slot back into a private sample), `gather` (slots into a
+batch, one native call per leaf), `ring` (output buffers that are reused). Also: `dtypes` and
+`classes` (types to names and back), `contents` (a slot's leaves without gaps), `rows` (the copy of
+a gather), `pictures` (PIL images), `objects` (the only user of pickle), `extras` (torch and PIL,
+not imported before they are needed).
 
 Invariants: a writer writes only inside the slot it was given; a client can only read the arena;
 what a user gets shares no byte with it.

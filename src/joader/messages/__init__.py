@@ -4,11 +4,14 @@
     daemon  → client   Welcome          with a descriptor of the arena
     client  → daemon   Register         Join, and which nursery the job brings
     daemon  → client   Registered
+    nursery → client   Born             it is ready, and what the recipe is called there
     client  → nursery  Attend           serve this daemon
     nursery → daemon   Hello            by the ticket that the job has registered
-    daemon  → nursery  Bear             fork workers, as there is something to do
+    daemon  → nursery  Bear             fork a worker, as there is something to do
     worker  → daemon   Hello            by the same ticket; its Welcome brings arena and desk
     nursery → daemon   Ended            how a worker's process ended
+    daemon  → nursery  Slay             kill a worker that the daemon cannot reach
+    nursery → either   Unborn           why it cannot serve
     client  → daemon   Begin            an epoch begins, or resumes after what is done
     daemon  → client   Announce         of a rank: the next steps, answered by
     client  → daemon   Know             … since none is handed out before all ranks know it
@@ -28,19 +31,24 @@
     daemon  → client   Refuse           why this job cannot be served
 
 At any time AskWhy → Why (what a late batch waits for), AskExplain → Explained, AskStatus → Status,
-AskRun → Run (figures with their history), Change →
-Status (another policy, or another weight of a job). Who only asks says Hello as a watcher.
+AskRun → Run (figures with their history), Change → Status (another policy, or another weight of a
+job), Meet → Status (join a cluster). Whoever only asks says Hello as a watcher.
 
-The engine takes the same values as *events* and gives them as *instructions*; Lost, Late, Inspect
-and Leave are events that the daemon itself finds out, Forget is an instruction for it alone. The
-daemon adds what the engine does not know at the edge: who speaks (`job`), when (`now`), the number
-of the pass, and layouts. A *sample* is the number of one prepared form of a row; jobs with equal
-preparations of equal rows speak of equal samples. Lists of samples are parallel: `rows[i]` is the
-row of `samples[i]`.
+The engine takes the same values as *events* and gives them as *instructions*. Nobody sends some of
+them: `schedule` finds out Lost and Late; the daemon says Leave (a job is gone), Inspect (compare a
+job's workers first), Hear (how far jobs on other nodes are) and LastCopies (a node has gone), and
+Forget is an instruction for it alone (these samples are gone). At the edge the daemon adds what the
+engine does not know: who speaks (`job`), when (`now`), the number of the pass, and layouts. A
+*sample* is the number of one prepared form of a row; jobs with equal preparations of equal rows
+speak of equal samples. Lists of samples are parallel: `rows[i]` is the row of `samples[i]`.
 
 No code travels, and no pickle reaches the daemon: workers are born from the job that has the code.
 Arrays are of int64, and travel as bytes. A layout is named by a number that the daemon gives it;
 the first batch with a new number brings the layout itself.
+
+Reading order: `fields` (what messages are made of), `greetings` and `births` (who is there),
+`reading` (job and daemon), `work` (what workers do), `questions` (what people ask), `nodes` and
+`ranks` (what daemons on other machines say; imported from there).
 """
 
 from joader.messages.births import Attend, Bear, Born, Ended, Slay, Unborn
@@ -71,6 +79,7 @@ from joader.messages.questions import (
     Status,
     Why,
 )
+from joader.messages.ranks import Grant, Steps
 from joader.messages.reading import (
     Announce,
     Begin,
@@ -79,6 +88,7 @@ from joader.messages.reading import (
     Join,
     Know,
     Leave,
+    Reassign,
     Refuse,
     Register,
     Registered,
@@ -131,8 +141,11 @@ Event = (
     | Leave
     | Hear
     | LastCopies
+    | Reassign
 )
-Instruction = Prepare | Finish | Compare | Place | Drop | Deliver | Announce | Refuse | Forget
+Instruction = (
+    Prepare | Finish | Compare | Place | Drop | Deliver | Announce | Steps | Grant | Refuse | Forget
+)
 
 __all__ = [
     "MY_JOB",
@@ -165,6 +178,7 @@ __all__ = [
     "FromClient",
     "FromNursery",
     "FromWorker",
+    "Grant",
     "HandBack",
     "Hear",
     "Hello",
@@ -185,6 +199,7 @@ __all__ = [
     "PlannedStep",
     "Prepare",
     "Prepared",
+    "Reassign",
     "Refuse",
     "Register",
     "Registered",
@@ -193,6 +208,7 @@ __all__ = [
     "Sized",
     "Slay",
     "Status",
+    "Steps",
     "Stop",
     "Text",
     "ToChild",

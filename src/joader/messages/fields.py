@@ -6,12 +6,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-PROTOCOL = 12
+PROTOCOL = 13
 
 Job = int
 Array = NDArray[np.int64]
-# What all ranks of a job read at a time, of which the last so many fill it up.
-PlannedStep = tuple[Array, int]
+# What all ranks of a job read at a time, of which the last so many fill it up, and the life of the
+# daemon that has drawn it; 0: of the one that says it.
+PlannedStep = tuple[Array, int, int]
 # What a peer may say at all; which of it makes sense the engine knows.
 Natural = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Word = Annotated[int, msgspec.Meta(ge=0)]  # msgpack ends at 2**64 - 1

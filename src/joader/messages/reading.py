@@ -50,6 +50,9 @@ class Join(Message, frozen=True):
     # Where the orders of its recipe start on all nodes of a cluster; 0: it is in none.
     stream: Word = 0
     stored: Text = ""
+    ranks_here: Natural = 0  # how many ranks of its team are on this node; 0: it does not know
+    locality: bool = True  # a rank reads what its node has, as far as that is even
+    remote: bool = False  # a rank that is planned for here, and gets its samples on its own node
 
 
 class Register(Message, frozen=True):
@@ -109,6 +112,13 @@ class Hear(Message, frozen=True):
     clocks: tuple[tuple[int, int, int, int], ...] = ()
 
 
+class Reassign(Message, frozen=True):
+    """Steps of a rank's team that are planned from now on are of this version: see `Assign`."""
+
+    job: Job
+    version: int
+
+
 class Announce(Message, frozen=True):
     """Tell a rank the next steps of its pass, and the key of it; it answers with `Know`."""
 
@@ -142,6 +152,7 @@ class Want(Message, frozen=True):
     step_s: float = 0.0
     wait_s: float = 0.0
     waited_s: float = 0.0  # how long its loader has waited for batches so far, for who looks
+    others: Array | None = None  # positions that other ranks read now: not needed any more
 
 
 class Deliver(Message, frozen=True):

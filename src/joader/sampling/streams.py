@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joader.errors import BadArgument
-from joader.sampling.generation import Clock
+from joader.sampling.generation import Clock, Key
 from joader.sampling.rows import OpenSet, RowSet
 from joader.sampling.sampler import (
     Counts,
@@ -175,6 +175,18 @@ class StreamSampler:
         if not member.rows.size:
             return np.empty(0, np.int64)
         return (member.group or self._enter(job, member)).ahead(job, int(count))
+
+    def course(self, job: Job) -> tuple[Key, NDArray[np.int64]] | None:
+        """Return the generation that a job follows, by its key and in its order.
+
+        None where it follows none, or one with more rows than it reads.
+        """
+        member = self._jobs.get(job)
+        group = member.group if member is not None else None
+        follower = group.members.get(job) if group is not None else None
+        if group is None or follower is None or follower.generation.size != follower.rows.size:
+            return None
+        return follower.generation.key, group.index.rows(follower.generation.order)
 
     def next_use(self, rows: ArrayLike) -> NDArray[np.float64]:
         """Return for each row how many draws of the fastest job away its next use is.

@@ -1,14 +1,21 @@
 """Who gets what: decisions about time, workers and memory, as values in and values out.
 
-Reading order: `pace` (how fast a job reads, how long a row takes), `turns` (who asks next),
-`shares` (who is owed memory), `orders` (one row of work), `claims` (what waits, and whose turn it
-is), `crew` (the workers that one loader brings, and what each has in hand), `blame` (who pays for a
-slow or dead worker), `actions` (what can be decided), `staff` (who is here and who has what),
-`stages` (rows that wait, and how many at once: `storage_knee`, `climb`), `homes` and `flow` (who
-may run where), `feeding` (which worker gets which rows), `reports` and `watch` (what follows from
-reports and from time), `dispatch` (all of it), `whereabouts` (in words). The engine brings the
-figures that they decide by: `Reader.lasts_s`, `Reader.holding`.
+Reading order: `dispatch` (all that happens comes in here), `actions` (what can be decided),
+`orders` (one row of work), `claims` (what waits, and whose turn it is), `crew` (the workers that
+one loader brings), `staff` (who is here and who has what), `feeding` (which worker gets which rows;
+`homes` and `flow` say who may run where), `reports` and `watch` (what follows from reports and from
+time), `blame` (who pays for a slow or dead worker), `whereabouts` (a sample's, in words).
 
-`policies` say how much of all workers each job gets: a new one is a file there. `nodes` is what
-many machines decide together.
+Who gets how much: `policies/` (a new one is a file there), `allocation` (from needs to shares),
+with `demand` (what a job would read), `weight`, `accounts` (what each has had) and `quota` (no more
+than that); memory: `shares`; who asks next: `turns`. How fast: `pace` (jobs and rows), `rate`,
+`crew_figures`, `crowd` (others on the processors). How many at once: `stages` (rows that wait, rows
+that compute), `knee` and `storage_knee` (where more gives no more), `climb` (found by trying). From
+before: `experience`, `learning`.
+
+Not used by the daemon: `rank_threads` (Lobster's, for comparison), `numa` (which memory node;
+decided here, but no worker is moved yet).
+
+The engine brings the figures that they decide by: `Reader.lasts_s`, `Reader.holding`. `models/` are
+fitted to what was measured. `nodes/` is what many machines decide together.
 """

@@ -63,13 +63,30 @@ def test_a_pass_says_in_which_life_it_drew_for_another_and_not_for_itself() -> N
 def test_a_rank_notes_whole_steps_and_reads_its_part_of_each() -> None:
     source = Drawn(Progress(8, 0), 2, drop_last=False, world_size=2, rank=1, new_key=5)
     step = np.array([7, 1, 4, 2])
-    know = source.learn(Announce(1, ((step, 0),), key=99, number=3))
+    know = source.learn(Announce(1, ((step, 0, 0),), key=99, number=3))
     assert (know.count, know.number) == (1, 3)
     assert source.positions(batch(0, 1)).tolist() == [4, 2]
     source.note(batch(0, 1))
     assert source.progress.positions().tolist() == [1, 2, 4, 7]
     assert source.progress.key == 99
     assert source.begin(0).taken == 1
+
+
+def test_ranks_keep_who_has_drawn_a_step_when_they_tell_the_next_daemon() -> None:
+    step, first, later = np.array([7, 1, 4, 2]), DrawnBy(7, "job"), DrawnBy(8, "job")
+    ranks = [
+        Drawn(Progress(8, 0), 2, drop_last=False, world_size=2, rank=rank, new_key=5)
+        for rank in range(2)
+    ]
+    ranks[0].begin(1, first)
+    ranks[0].learn(Announce(1, ((step, 0, 0),), key=99))
+    plan = ranks[0].begin(2, later).plan
+    assert [life for *_, life in plan] == [7]
+    ranks[1].begin(1, later)
+    ranks[1].learn(Announce(1, plan, key=99))  # it had not heard of the step before
+    for rank in ranks:
+        rank.note(batch(0, 1))
+        assert rank.drawn_by == first
 
 
 class Failing:

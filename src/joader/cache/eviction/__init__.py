@@ -1,7 +1,7 @@
 """Policies that decide which sample leaves first: one interface, one policy per file.
 
-`RefCount` is the paper's, `ExpectedUse` is ours; `Lru`, `Fifo` and `RandomReplacement` are for
-comparison.
+Reading order: `policy` (the interface), `expected_use` (ours, with `buckets`), `ref_count` (the
+paper's); for comparison `lru`, `fifo` and `random_replacement`.
 """
 
 from joader.cache.eviction.expected_use import ExpectedUse

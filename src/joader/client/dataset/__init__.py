@@ -1,1 +1,6 @@
-"""What a loader reads: rows of a dataset or table, and what a state must agree with."""
+"""What a loader reads: rows of a dataset or table, and what a state must agree with.
+
+Reading order: `unwrap` (a dataset as rows of a base), `tables` (one of the catalog), with
+`joined_columns`; `obstacle` (what keeps it from being shared), `ground` (what overlapping datasets
+have in common), `identity` (what a state must agree with), `description` (for `joader explain`).
+"""

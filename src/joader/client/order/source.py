@@ -133,7 +133,10 @@ class Drawn:
             done=self.progress.positions(),
             key=self.progress.key or self._new_key,
             taken=self._noted,
-            plan=tuple(self._plan),
+            plan=tuple(
+                (positions, repeated, by.life)
+                for (positions, repeated, _), by in zip(self._plan, self._planned_by, strict=True)
+            ),
             number=number,
             # What was drawn under its own name the daemon knows by itself.
             life=0 if before.whom == by.whom else before.life,
@@ -142,7 +145,10 @@ class Drawn:
     def learn(self, news: Announce) -> Know:
         """Note which steps come next, and say so."""
         self._plan += news.steps
-        self._planned_by += [self._by] * len(news.steps)
+        # Who has drawn a step is the same to all ranks, also to those on another node, and to one
+        # that hears of it from the next daemon: their states are equal.
+        for *_, life in news.steps:
+            self._planned_by.append(DrawnBy(life, self._by.whom) if life else self._by)
         self._new_key = news.key
         return Know(MY_JOB, self._noted + len(self._plan), news.number)
 

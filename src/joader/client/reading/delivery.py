@@ -47,6 +47,7 @@ class Delivery:
         self._ahead = ahead
         self._number = 0  # of the pass on its connection, once it has begun
         self._losses = 0
+        self._ticket = ""  # of the nursery that works for the pass
         self._asked = 0  # batches, and not yielded
         self._noted_at = 0.0  # when a batch was yielded last; 0: none was
         self._step_s = self._wait_s = 0.0  # of the batch before; step 0: was said, or is not known
@@ -139,6 +140,7 @@ class Delivery:
         """Tell the daemon what is left, and ask for the first batches."""
         self.connection.passes += 1
         self._number = self.connection.passes
+        self._ticket = _ticket_of(self.connection)
         self._asked = 0
         begin = self._source.begin(self._number, self.connection.draws_as)
         self.connection.send(replace(begin, renew=self._loader.renews))
@@ -199,13 +201,15 @@ class Delivery:
 
     def _go_on_elsewhere(self) -> None:
         """Register with the daemon that runs now, starting one if there is none, and go on."""
-        gone = self.connection.daemon_pid
+        gone, ticket = self.connection.daemon_pid, self._ticket
         self.connection = self._loader.connect(self.connection.batch_size)
         if isinstance(self.connection, Connection) and self.connection.daemon_pid != gone:
             log.warning(
                 "the daemon (process %d) is gone; the pass goes on with process %d",
                 *(gone, self.connection.daemon_pid),
             )
+        elif ticket and ticket == _ticket_of(self.connection):
+            log.warning("the daemon has let this rank go: all ranks of its job meet anew")
         elif isinstance(self.connection, Connection):
             # The same daemon: what ended the wait was our nursery, which the connection watches.
             log.warning("the process that bears this loader's workers was killed; another is born")
@@ -237,6 +241,12 @@ class Delivery:
         except Refusal as error:
             self._go_on_alone(error)
         return timeout_s
+
+
+def _ticket_of(connection: Connection | Alone) -> str:
+    """Return which nursery serves a connection; empty if none does."""
+    nursery = connection.nursery if isinstance(connection, Connection) else None
+    return nursery.ticket if nursery is not None else ""
 
 
 def _requests(source: Source, alone: Alone, loader: Reading) -> Iterator[Request]:

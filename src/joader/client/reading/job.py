@@ -127,6 +127,8 @@ class Job:
             reads_for=self.reads_for or process_name(),
             reads_itself=nursery is None,
             stored=f"{self.stored}{suffix}" if self.stored else "",
+            ranks_here=self.rank.here if self.rank else 0,
+            locality=self.rank.locality if self.rank else False,
         )
         return Register(
             join,

@@ -38,11 +38,11 @@ set to other than plain values (its files are seen, and changed constants).
 A job looks again before each pass. With a `Memory` that is quick: it keeps the digests of large
 contents that cannot have changed, or have not.
 
-The files, in reading order: outline.py has the entry points; walk.py visits all objects; anatomy.py
-takes one apart, with program.py for code (reads.py, environment.py, patches.py, sources.py,
-origin.py), wrappers.py for wrappers, content.py for bytes and bulk.py for large containers, both
-with memory.py (checksum.py, spans.py); graph.py turns the result into digests. shorthand.py keeps
-an outline in a checkpoint.
+Reading order: `outline` has the entry points; `walk` visits all objects; `anatomy` takes one apart,
+with `program` for code (`reads`, `environment`, `patches`, `sources`, `origin`), `wrappers` for
+wrappers, `switches` for libraries, `content` for bytes and `bulk` for large containers, both with
+`memory` (`checksum`, `spans`); `graph` turns the result into digests. `shorthand` keeps an outline
+in a checkpoint.
 """
 
 from joader.recipe.fingerprint.memory import Memory

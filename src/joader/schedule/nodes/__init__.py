@@ -1,8 +1,13 @@
 """What many nodes decide together: where a row lives, who trains on it, where its bytes come from.
 
-Reading order: `placement` (the home of a row), `replicas` (which ranks load at all), `balance`
-(evening out a step in few transfers), `assignment` (who trains on which rows of a global batch),
-`populating` (filling memory, before or during the first pass), `fetching` (memory, another node or
-storage), `copies` (what leaves memory first). All of it is a pure function of what every node
-knows, so nodes agree without talking. Nothing is sent from here.
+Reading order: `placement` (the home of a row), `fetching` (memory, another node or storage),
+`trust` (who prepares the same), `step_parts` (which rank reads which rows of a step), with
+`balance` (evening a step out in few transfers); these decide in the daemon. Beside them, the
+simulator and figures of papers use `assignment` (who trains on which rows of a global batch) and
+`populating` (filling memory, before or during the first pass). Nobody uses these yet: `replicas`
+(which ranks load at all) and `copies` (what leaves memory first); docs/papers.md says what of a
+paper they are.
+
+All of it is a pure function of what every node knows, so nodes agree without talking. Nothing is
+sent from here.
 """

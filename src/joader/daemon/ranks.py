@@ -1,0 +1,229 @@
+"""Ranks of jobs that run on several nodes: those that are here, and the teams planned here.
+
+The node of a team's rank 0 hosts it, and says so to all; other nodes connect to it when they have a
+rank of that team. Nobody is asked who hosts: a rank waits until it is said. If a connection ends,
+the ranks that it served meet anew, wherever their rank 0 is then.
+
+A rank that is here goes the same way to a host that is here, in later turns of the loop: what it
+says may come while the daemon carries instructions out.
+"""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from joader.cluster.rank_line import RankLine
+from joader.daemon.rank_host import FarRank, Homes, HostedTeam
+from joader.daemon.rank_relay import Relay
+from joader.daemon.registration import Registration
+from joader.daemon.session import Session
+from joader.engine import Engine
+from joader.errors import JoaderError
+from joader.messages import Event, Register
+from joader.messages.nodes import Knock, Node
+from joader.messages.ranks import Disband, Enter, ToRank
+
+log = logging.getLogger("joader.cluster")
+
+# A node that cannot be reached is tried again after this.
+_AGAIN_S = 0.5
+_Say = Callable[[ToRank], None]
+
+
+class Ranks:
+    """All of one node."""
+
+    def __init__(
+        self,
+        node: Node,
+        key: bytes,
+        *,
+        engine: Engine,
+        registration: Registration,
+        tell: Callable[[Event], None],
+    ) -> None:
+        """Know of none."""
+        self._node, self._key = node, key
+        self._engine, self._registration, self._tell = engine, registration, tell
+        self.homes: Callable[[str], Homes | None] = lambda recipe: None
+        self._members: Mapping[str, Node] = {}
+        self._relays: dict[int, Relay] = {}  # by job
+        self._waiting: list[Relay] = []  # whose jobs are not known yet
+        self._teams: dict[str, HostedTeam] = {}  # that are planned here
+        self._far: dict[tuple[RankLine | None, int], tuple[HostedTeam, FarRank]] = {}
+        self._hosts: dict[str, frozenset[str]] = {}  # by node: teams that are planned there
+        self._lines: dict[str, RankLine] = {}  # to hosts, by node
+        self._accepted: set[RankLine] = set()
+        self._not_before: dict[str, float] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # Who is there.
+
+    def members_changed(self, members: Mapping[str, Node]) -> None:
+        """Take in who is there now; whose line ends is another matter."""
+        self._members = members
+        self._hosts = {name: teams for name, teams in self._hosts.items() if name in members}
+
+    def said(self, node: str, value: bytes) -> None:
+        """Take in which teams another node plans for."""
+        self._hosts[node] = frozenset(
+            msgspec.msgpack.decode(value, type=list[str]) if value else ()
+        )
+        self.settle()
+
+    def hosted(self) -> bytes:
+        """Return which teams are planned here, for others."""
+        return msgspec.msgpack.encode(sorted(self._teams)) if self._teams else b""
+
+    def close(self) -> None:
+        """Hang up."""
+        for line in [*self._lines.values(), *self._accepted]:
+            line.close()
+
+    # Ranks that are here.
+
+    def take(self, session: Session, message: Register) -> None:
+        """Stand between a rank's session and the engine, if others may be on other nodes."""
+        join = message.join
+        if join.team and join.ranks_here != join.world_size:
+            relay = Relay(session, message, self._engine, self._tell)
+            session.relay, session.tell = relay, relay.tell
+            self._waiting.append(relay)
+
+    def settle(self) -> None:
+        """Have ranks enter their teams where that is possible now; look at teams' rows again."""
+        for relay in [one for one in self._waiting if one.job]:
+            self._relays[relay.job] = relay
+        self._waiting = [one for one in self._waiting if not one.job and not one.ended]
+        self._relays = {job: one for job, one in self._relays.items() if not one.ended}
+        for relay in self._relays.values():
+            if not relay.host and relay.job in self._registration.sessions:
+                self._find_host(relay)
+        for name, team in list(self._teams.items()):
+            if not team.ranks and not any(one.host == self._node.name for one in self._of(name)):
+                del self._teams[name]
+            else:
+                team.reassign()
+
+    def _of(self, team: str) -> list[Relay]:
+        return [relay for relay in self._relays.values() if relay.join.team == team]
+
+    def _find_host(self, relay: Relay) -> None:
+        team = relay.join.team
+        if relay.join.rank == 0 and team not in self._teams:
+            self._teams[team] = self._hosted_team(relay)
+        if team in self._teams:
+            relay.enter(
+                self._node.name, lambda message: self._soon(self._hear_rank, relay, message)
+            )
+            return
+        host = next((name for name, teams in self._hosts.items() if team in teams), None)
+        node = self._members.get(host) if host else None
+        line = self._line(node) if node is not None else None
+        if line is not None and host is not None:
+            relay.enter(host, line.send)
+
+    def _line(self, node: Node) -> RankLine | None:
+        """Return the line to a node if it is up; else see to it that it is, sometime."""
+        line = self._lines.get(node.name)
+        if line is not None:
+            return line if line.is_up else None
+        loop = asyncio.get_running_loop()
+        if self._not_before.get(node.name, 0.0) <= loop.time():
+            line = self._lines[node.name] = RankLine(node, self._from_host, self._host_lost)
+            self._keep(line.connect(self._key, self._node))
+        return None
+
+    def _from_host(self, line: RankLine, message: Any) -> None:
+        relay = self._relays.get(message.job)
+        if relay is not None and relay.host == line.node.name:
+            self._hear_host(relay, message)
+
+    def _hear_host(self, relay: Relay, message: Any) -> None:
+        try:
+            relay.hear(message)
+        except (JoaderError, LookupError, ValueError) as error:
+            log.exception("job %d, from the host of its team: %.200r", relay.job, message)
+            relay.session.refuse(f"what node {relay.host} plans cannot be: {error!r}")
+
+    def _host_lost(self, line: RankLine, reason: str) -> None:
+        name = line.node.name
+        if self._lines.get(name) is line:
+            del self._lines[name]
+            self._not_before[name] = asyncio.get_running_loop().time() + _AGAIN_S
+        for relay in list(self._relays.values()):
+            if relay.host == name:
+                relay.lost(f"node {name}, which plans for it, is not reached: {reason}")
+
+    # Teams that are planned here.
+
+    def let_in(self, sock: socket.socket, knock: Knock) -> None:
+        """Take in a node that has ranks of a team."""
+        line = RankLine(knock.node, self._from_rank, self._ranks_lost)
+        self._accepted.add(line)
+        self._keep(line.accept(sock))
+
+    def _hosted_team(self, relay: Relay) -> HostedTeam:
+        session, known = relay.session, self._engine.rows_of(relay.job)
+        recipe = relay.everywhere
+        return HostedTeam(
+            relay.join.team,
+            relay.data,
+            replace(
+                relay.join,
+                recipe=session.common or session.recipe,
+                rows=known.rows.astype(np.int64),
+                row_limit=known.row_limit,
+            ),
+            engine=self._engine,
+            registration=self._registration,
+            tell=self._tell,
+            homes=lambda: self.homes(recipe) if recipe else None,
+        )
+
+    def _from_rank(self, line: RankLine, message: Any) -> None:
+        self._hear(line, line.node.name, line.send, message)
+
+    def _hear_rank(self, relay: Relay, message: Any) -> None:
+        """Take in what a rank of this node says."""
+
+        def say(answer: ToRank) -> None:
+            self._soon(self._hear_host, relay, answer)
+
+        self._hear(None, self._node.name, say, message)
+
+    def _hear(self, line: RankLine | None, node: str, say: _Say, message: Any) -> None:
+        key = line, message.job
+        if isinstance(message, Enter):
+            team = self._teams.get(message.team)
+            far = team.enter(message, node, say) if team is not None else None
+            if team is None:
+                say(Disband(message.job, "nobody plans for it there"))
+            elif far is not None:
+                self._far[key] = team, far
+        elif key in self._far:
+            team, far = self._far[key]
+            team.hear(far, message)
+        if self._far.get(key) and self._far[key][1] not in self._far[key][0].ranks.values():
+            del self._far[key]
+
+    def _ranks_lost(self, line: RankLine, reason: str) -> None:
+        self._accepted.discard(line)
+        lost = {key: team for key, (team, _) in self._far.items() if key[0] is line}
+        for key, team in lost.items():
+            del self._far[key]
+            team.disband(f"node {line.node.name} is lost: {reason}")
+
+    def _soon(self, what: Callable[..., None], *arguments: Any) -> None:
+        asyncio.get_running_loop().call_soon(what, *arguments)
+
+    def _keep(self, coroutine: Any) -> None:
+        task = asyncio.ensure_future(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
