@@ -35,7 +35,10 @@ class Rows:
         return 1 << 20
 
     def __getitem__(self, row: int) -> np.ndarray:
+        return np.frombuffer(self.body(row), np.uint8)[:1024].copy()
+
+    def body(self, row: int) -> bytes:
         if self.connection is None or self.process != os.getpid():
             self.connection = socket.create_connection(("127.0.0.1", self.port))
             self.process = os.getpid()
-        return np.frombuffer(answer(self.connection, f"/rows/{row}"), np.uint8)[:1024].copy()
+        return answer(self.connection, f"/rows/{row}")

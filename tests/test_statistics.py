@@ -72,7 +72,7 @@ def test_json_has_the_keys_that_scripts_rely_on() -> None:
     assert list(shown) == [
         *("version", "pid", "memory", "jobs", "totals", "workers", "worker_processes"),
         *("started_by", "cgroup", "crews", "schedule", "time", "uptime_s", "cores"),
-        *("delivered_per_s", "prepared_per_s", "cpu_cores", "flow", "cluster"),
+        *("delivered_per_s", "prepared_per_s", "cpu_cores", "flow", "raw", "cluster"),
         *("queued", "tiers"),
     ]
     assert list(shown["memory"]) == [

@@ -155,6 +155,15 @@ class CacheStatistics:
     needed_by_none_bytes: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class RawStatistics:
+    """Rows that are kept as they are stored, beside what is prepared of them."""
+
+    rows: int = 0  # here now
+    bytes: int = 0
+    used: int = 0  # preparations that started from one, and read nothing
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineStatistics:
     """All that the engine counts; it knows jobs by number only."""
@@ -164,6 +173,7 @@ class EngineStatistics:
     wasted: int
     flow: Mapping[int, FlowStatistics] = field(default_factory=dict)
     taken_from: Mapping[int, Mapping[int, int]] = field(default_factory=dict)  # by whom, from whom
+    raw: RawStatistics = RawStatistics()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,6 +283,7 @@ class NodeStatistics:
     prepared_per_s: float = 0.0
     cpu_cores: float = 0.0  # that workers keep busy
     flow: FlowStatistics = FlowStatistics()
+    raw: RawStatistics = RawStatistics()
     cluster: ClusterStatistics | None = None  # None: it is in none
     queued: int = 0  # rows and own parts that no worker has yet
     tiers: tuple[TierStatistics, ...] = ()

@@ -47,7 +47,7 @@ def test_a_daemon_goes_up_says_how_it_is_and_goes_down(joader) -> None:  # type:
     figures = {"memory", "workers", "worker_processes", "jobs", "totals", "crews", "schedule"}
     assert set(shown) == {
         *("version", "running", "pid", "socket", "started_by", "cgroup", "time", "uptime_s"),
-        *("cores", "delivered_per_s", "prepared_per_s", "cpu_cores", "flow", "cluster"),
+        *("cores", "delivered_per_s", "prepared_per_s", "cpu_cores", "flow", "raw", "cluster"),
         *("queued", "tiers"),
         *figures,
     }

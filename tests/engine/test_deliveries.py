@@ -4,9 +4,10 @@ import pytest
 
 from joader.engine.deliveries import FEW, Deliveries
 from joader.engine.preparations import Preparations
+from joader.engine.raw_forms import RawForms
 from joader.engine.supply import Supply
 from joader.engine.teams import Teams
-from joader.messages import Deliver
+from joader.messages import Deliver, Prepared
 from tests.engine.shelf import SLOT_BYTES, Shelf
 
 
@@ -16,8 +17,9 @@ class Counter:
     def __init__(self, slots: int = 64) -> None:
         self.shelf = Shelf(slots)
         stock = self.shelf.stock
-        self.preparations = Preparations(stock, self.shelf.room)
-        self.deliveries = Deliveries(stock, Supply(stock, self.shelf.room), Teams())
+        raws = RawForms(stock)
+        self.preparations = Preparations(stock, self.shelf.room, raws)
+        self.deliveries = Deliveries(stock, Supply(stock, self.shelf.room, raws), Teams())
 
     def delivered(self) -> list[Deliver]:
         return [message for message in self.shelf.out if isinstance(message, Deliver)]
@@ -31,7 +33,7 @@ def test_a_batch_is_handed_out_once_all_of_it_is_here_and_is_then_read(count: in
     counter.shelf.ask(reader, count)
     assert not counter.deliveries.hand_out()
     assert (reader.flow().preparing, reader.flow().ready, reader.flow().held) == (count, 0, 0)
-    counter.preparations.prepared(range(count), [SLOT_BYTES] * count)
+    counter.preparations.prepared(Prepared(tuple(range(count)), (SLOT_BYTES,)))
     assert (reader.flow().preparing, reader.flow().ready, reader.flow().held) == (0, count, 0)
     assert counter.deliveries.hand_out()
     assert (reader.flow().preparing, reader.flow().ready, reader.flow().held) == (0, 0, count)
@@ -54,7 +56,7 @@ def test_a_preparation_counts_for_the_first_who_gets_it_and_is_shared_for_the_ne
         reader = counter.shelf.reader(job)
         reader.note_want(1, now=1.0)
         counter.shelf.ask(reader)
-    counter.preparations.prepared([0], [SLOT_BYTES])
+    counter.preparations.prepared(Prepared((0,), (SLOT_BYTES,)))
     counter.deliveries.hand_out()
     counts = [(batch.job, batch.prepared, batch.shared) for batch in counter.delivered()]
     assert counts == [(1, 1, 0), (2, 0, 1)]
@@ -67,7 +69,7 @@ def test_what_failed_is_told_with_its_reason_and_not_held() -> None:
     reader.note_want(3, now=1.0)
     counter.shelf.ask(reader, 3)
     counter.preparations.failed(1, "no")
-    counter.preparations.prepared([0, 2], [SLOT_BYTES] * 2)
+    counter.preparations.prepared(Prepared((0, 2), (SLOT_BYTES,)))
     counter.deliveries.hand_out()
     (batch,) = counter.delivered()
     assert batch.positions.tolist() == [0, 1, 2]

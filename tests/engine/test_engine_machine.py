@@ -4,6 +4,7 @@
 """
 
 from collections import Counter
+from typing import ClassVar
 
 import hypothesis.strategies as st
 import numpy as np
@@ -16,12 +17,13 @@ from hypothesis.stateful import (
     rule,
 )
 
-from joader.cache import PREPARING
+from joader.cache import PREPARING, two_forms
 from joader.engine import ON_DEMAND, Engine, Limits, deliveries, supply
 from joader.messages import Join
-from tests.engine.world import World
+from tests.engine.world import STORED, World
 from tests.trials import trials
 
+LEAST_TIMED, ROOM_PART = two_forms.LEAST_TIMED, two_forms.ROOM_PART
 LIMITS = {"photos": 12, "sounds": 7, "texts": 30}
 PICK = st.integers(0, 1000)
 
@@ -34,6 +36,8 @@ class Machine(RuleBasedStateMachine):
     on_demand = False
     own_parts = False
     few = supply.FEW  # up to so many samples are treated one by one
+    limits = LIMITS
+    row_s = 0.0
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,11 +50,12 @@ class Machine(RuleBasedStateMachine):
         sizes = [100] if self.equal else sizes
         limits = ON_DEMAND if self.on_demand else Limits(least_ahead=least)
         self.world = World(slots * 128, lambda row: sizes[row % len(sizes)], limits)
+        self.world.row_s = self.row_s
 
     # Jobs.
 
     @rule(
-        recipe=st.sampled_from(sorted(LIMITS)),
+        recipe=st.integers(0, 2),
         rows=st.lists(st.integers(0, 29), max_size=20) | st.none(),
         batch=st.integers(1, 5),
         order=st.sampled_from(["shared", "shared", "joint", "seeded", "given"]),
@@ -62,7 +67,7 @@ class Machine(RuleBasedStateMachine):
     )
     def join(
         self,
-        recipe: str,
+        recipe: int,
         rows: list[int] | None,
         batch: int,
         order: str,
@@ -72,7 +77,8 @@ class Machine(RuleBasedStateMachine):
         whom: str,
         begin: bool,
     ) -> None:
-        limit = LIMITS[recipe]
+        name = sorted(self.limits)[recipe]
+        limit = self.limits[name]
         given = np.arange(limit) if rows is None else np.array([r % limit for r in rows], np.int64)
         job = self.next_job
         self.next_job += 1
@@ -80,16 +86,17 @@ class Machine(RuleBasedStateMachine):
         self.world.join(
             Join(
                 job=job,
-                recipe=recipe,
+                recipe=name,
                 rows=given,
                 row_limit=limit,
                 batch_size=batch,
                 order=order,
                 seed=job % 3,
-                fresh=fresh,
+                fresh=fresh and name != STORED,
                 own=own,
                 reads_for=whom,
                 reads_itself=not itself and not self.on_demand,
+                stored=STORED if self.row_s else "",
             )
         )
         if begin and job in self.world.jobs:
@@ -166,8 +173,10 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def pins_are_what_is_asked_for_held_or_in_workers_hands(self) -> None:
         engine = self.world.engine
-        pins = Counter(
-            order.source for order in engine._stock.underway.values() if order.source is not None
+        underway = engine._stock.underway
+        pins = Counter(order.source for order in underway.values() if order.source is not None)
+        pins += Counter(
+            one.raw for one in underway.values() if one.raw is not None and one.raw not in underway
         )
         for job, it in engine._readers.items():
             asked = zip(it.window.places, it.window.samples, strict=False)
@@ -198,8 +207,10 @@ class Machine(RuleBasedStateMachine):
         assert slots == self.world.slots
         used = sum(size for _, size in slots.values())
         assert used == self.world.engine._cache.used_bytes
-        underway = set(self.world.to_do) | set(self.world.sized)
-        assert set(self.world.engine._stock.underway) == underway
+        known = self.world.engine._stock.underway
+        come_along = {one.raw for one in known.values()} & set(known)
+        underway = set(self.world.to_do) | set(self.world.sized) | come_along
+        assert set(known) == underway
         assert set(self.world.engine._stock.unplaced) == set(self.world.sized)
 
     @invariant()
@@ -261,6 +272,9 @@ class Machine(RuleBasedStateMachine):
         assert not stock.again
         assert self.world.ready == set(self.world.slots) == set(stock.table.everyone().tolist())
         stock.drop_all()
+        assert not stock.forms._spent
+        assert stock.forms._spent_bytes == 0
+        assert not stock.forms._spent_for
         assert engine._cache.used_bytes == 0
         assert not len(stock.table)
         assert not stock.made_for
@@ -295,6 +309,21 @@ class OwnParts(Machine):
     few = 1
 
 
+class RawForms(Machine):
+    """Two ways to prepare the same rows, which are dear to read; others read them as stored."""
+
+    limits: ClassVar = {"large": 12, "small": 12, STORED: 12}
+    row_s = 0.01
+
+    def __init__(self) -> None:
+        super().__init__()
+        two_forms.LEAST_TIMED, two_forms.ROOM_PART = 1, 0.5
+
+    def teardown(self) -> None:
+        super().teardown()
+        two_forms.LEAST_TIMED, two_forms.ROOM_PART = LEAST_TIMED, ROOM_PART
+
+
 class OnDemand(Machine):
     """Jobs that are guaranteed nothing: they get what they want once others have released."""
 
@@ -313,5 +342,7 @@ TestOwnParts = OwnParts.TestCase
 TestOwnParts.settings = CHECKS
 TestEqualSizes = EqualSizes.TestCase
 TestEqualSizes.settings = CHECKS
+TestRawForms = RawForms.TestCase
+TestRawForms.settings = CHECKS
 TestOnDemand = OnDemand.TestCase
 TestOnDemand.settings = CHECKS

@@ -131,3 +131,15 @@ def test_one_row_is_told_as_among_many() -> None:
             told = forecast.seconds_until(homes)
             one_by_one = [forecast.seconds_until_one(int(home)) for home in homes]
             assert np.allclose(told, one_by_one, equal_nan=True)
+
+
+def test_rows_of_other_recipes_are_never_asked_for() -> None:
+    """Samples of recipes that were left stay, with numbers below and above those that are read."""
+    others = np.r_[np.arange(BASE - ROWS, BASE), np.arange(BASE + ROWS, BASE + 3 * ROWS)]
+    for order in ("shared", "seeded", "given"):
+        twice = np.tile(np.arange(ROWS), 2)
+        for rows in (None, twice):
+            forecast, one = Forecast(), reader(recipe(), 1, order, rows)
+            draw(one, 10)
+            assert forecast.enter(one)
+            assert np.isinf(forecast.seconds_until(others)).all(), order

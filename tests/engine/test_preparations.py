@@ -2,7 +2,8 @@
 
 from joader.cache import NOWHERE, READY
 from joader.engine.preparations import TRIES, Preparations
-from joader.messages import Drop, Place, Prepare
+from joader.engine.raw_forms import RawForms
+from joader.messages import Drop, Place, Prepare, Prepared
 from tests.engine.shelf import SLOT_BYTES, Shelf
 
 
@@ -10,13 +11,13 @@ def underway(slots: int = 4, count: int = 2) -> tuple[Shelf, Preparations]:
     shelf = Shelf(slots)
     shelf.ask(shelf.reader(1), count)
     shelf.stock.say()
-    return shelf, Preparations(shelf.stock, shelf.room)
+    return shelf, Preparations(shelf.stock, shelf.room, RawForms(shelf.stock))
 
 
 def test_samples_that_are_reported_together_are_here_as_each_would_be() -> None:
     shelf, preparations = underway(count=3)
-    preparations.prepared([0, 1], [SLOT_BYTES] * 2)
-    preparations.prepared([2], [SLOT_BYTES])
+    preparations.prepared(Prepared((0, 1), (SLOT_BYTES,)))
+    preparations.prepared(Prepared((2,), (SLOT_BYTES,)))
     assert shelf.stock.underway == {}
     assert shelf.readers[1].window.unready == set()
     assert (shelf.stock.table.state.all[:3] == READY).all()

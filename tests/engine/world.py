@@ -35,9 +35,11 @@ from joader.messages import (
     Want,
 )
 from joader.sampling import SeededSampler
-from joader.schedule.orders import Own, Row, own_parts_of, rows_of
+from joader.schedule.orders import Own, Raw, Row, own_parts_of, rows_of
 
 NOTHING = np.empty(0, np.int64)
+# The recipe of rows as they are stored, of all that have one.
+STORED = "as stored"
 
 
 class Made(NamedTuple):
@@ -53,6 +55,8 @@ class Made(NamedTuple):
 class World:
     """An engine, its workers and its jobs, all on paper."""
 
+    row_s = 0.0  # what a row takes to read, and as long to prepare
+    from_raw = kept_raw = 0  # rows that were prepared from their raw form; raw forms that had room
     starts_differ = False  # whether nobody may get two fresh samples that start from one place
 
     def __init__(
@@ -62,8 +66,8 @@ class World:
         self.limits = limits
         self.capacity = capacity_bytes
         self.size_of = size_of  # by row
-        self.to_do: dict[int, Row | Own] = {}
-        self.sized: dict[int, Row | Own] = {}  # workers that wait for a slot
+        self.to_do: dict[int, Row | Own | Raw] = {}
+        self.sized: dict[int, Row | Own | Raw] = {}  # workers that wait for a slot
         self.slots: dict[int, tuple[int, int]] = {}  # sample -> offset, size
         self.late_ones: set[int] = set()  # in the hands of workers that do not answer
         self.bytes: dict[int, Made] = {}  # by offset
@@ -117,8 +121,11 @@ class World:
                 self.take(*own_parts_of(instruction))
             case Drop():
                 for sample in instruction.samples:
-                    assert sample in self.sized
-                    self.drop_with_followers(sample)
+                    waits = [o for o in self.to_do.values() if isinstance(o, Own)]
+                    never_came = [o.sample for o in waits if o.source == sample]
+                    assert sample in self.sized or never_came
+                    for one in (sample, *never_came):
+                        self.drop_with_followers(one)
             case Place():
                 for sample, offset, size in zip(*astuple(instruction), strict=True):
                     order = self.sized.pop(sample)
@@ -260,8 +267,9 @@ class World:
     def finish(self, sample: int) -> None:
         """Let a worker finish: write to the slot, or say how large the sample is."""
         order = self.to_do[sample]
-        if isinstance(order, Own) and self.in_hand(order.source):
-            sample = order.source
+        raw_sizes = ()
+        if isinstance(order, Own) and (self.in_hand(order.source) or order.source in self.coming):
+            sample = self.coming.get(order.source, order.source)
             if sample in self.sized:
                 return
             order = self.to_do[sample]
@@ -269,6 +277,8 @@ class World:
         self.late_ones.discard(sample)
         made = self.made_by(order)
         size = self.size_of(made.row + (made.owner is not None))
+        if isinstance(order, Raw):
+            size = self.raw_size_of(order.row)
         if order.offset < 0 or size > order.size_bytes:
             self.slots.pop(sample, None)
             self.sized[sample] = order
@@ -280,16 +290,54 @@ class World:
             self.slots[sample] = (order.offset, order.size_bytes)
             self.ready.add(sample)
             self.prepared += isinstance(order, Row)
-            self.tell(Prepared((sample,), (size,)))
+            times = {}
+            if isinstance(order, Row) and self.row_s:
+                read_s = self.row_s if order.raw_offset < 0 else 0.0
+                times = {
+                    "seconds": self.row_s + read_s,
+                    "read_s": read_s,
+                    "reads": int(read_s > 0.0),
+                }
+                if order.keeps_raw and self.keeps_raw(order):
+                    raw_sizes = (self.raw_size_of(order.row),)
+                    self.sized[order.raw] = Raw(order.job, order.raw, order.row)
+            self.tell(Prepared((sample,), (size,), **times, raw_sizes=raw_sizes))
 
-    def made_by(self, order: Row | Own) -> Made:
+    def raw_size_of(self, row: int) -> int:
+        return 40 + self.size_of(row + 1) // 2
+
+    def keeps_raw(self, order: Row) -> bool:
+        """Tell whether a worker has the raw form of a row: one that another node sends has not."""
+        return order.row % 5 != 3
+
+    def check_raw(self, order: Row) -> None:
+        """See that what a row is prepared from is its raw form, and stays for so long."""
+        assert order.raw in self.ready
+        assert self.slots[order.raw][0] == order.raw_offset
+        made = self.bytes[order.raw_offset]
+        assert made.recipe == STORED
+        assert made.row == order.row
+        self.from_raw += 1
+
+    def made_by(self, order: Row | Own | Raw) -> Made:
         """Return what a worker makes of an order."""
+        if isinstance(order, Raw):
+            self.kept_raw += 1
+            return Made(STORED, order.row, next(self._serial), (0, 0, 0), None)
         if isinstance(order, Row):
+            if order.raw_offset >= 0:
+                self.check_raw(order)
             start = (order.key, order.position, order.times)
             return Made(order.recipe, order.row, next(self._serial), start, None)
         source = self.bytes[self.slots[order.source][0]]
         assert source.owner is None
         return source._replace(owner=order.job)
+
+    @property
+    def coming(self) -> dict[int, int]:
+        """Raw forms that are to be kept, by the samples that they come with."""
+        in_work = [*self.to_do.values(), *self.sized.values()]
+        return {o.raw: o.sample for o in in_work if isinstance(o, Row) and o.keeps_raw}
 
     def in_hand(self, sample: int) -> bool:
         return sample in self.to_do or sample in self.sized
@@ -350,6 +398,7 @@ class World:
         """Tell whether its worker is late, or waits for a slot for the source of the sample."""
         order = self.to_do[sample]
         waits_for = order.source if isinstance(order, Own) else -1
+        waits_for = self.coming.get(waits_for, waits_for)
         return waits_for in self.sized or bool({sample, waits_for} & self.late_ones)
 
     def settle(self) -> None:

@@ -140,6 +140,23 @@ class TestObjects(RemoteContract):
         in_a_fork(lambda: in_a_fork(look))
         look()
 
+    def test_what_is_forked_after_a_look_reads_without_a_helper(self, folder: Path) -> None:
+        self.open(self.write(folder))
+        urls = [f"{self.bucket.web}/{row:03}.bin" for row in range(3)]
+        script = (
+            "import os, sys\n"
+            "from joader.storage import open_storage, remote_files\n"
+            "storage = open_storage(sys.argv[1:])\n"
+            "storage.fingerprint()\n"
+            "assert not remote_files._used_by\n"
+            "child = os.fork()\n"
+            "if not child:\n"
+            "    storage.read([0, 2])\n"
+            "    os._exit(0 if remote_files._used_by == {os.getpid()} else 1)\n"
+            "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+        )
+        subprocess.run([sys.executable, "-c", script, *urls], check=True, timeout=60)
+
     def test_a_helper_that_was_killed_is_named_and_another_is_started(self, folder: Path) -> None:
         storage = self.open(self.write(folder))
 

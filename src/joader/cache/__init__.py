@@ -3,8 +3,8 @@
 Reading order: `table` (all samples, one array per field; `columns` is one field), `demand` (who
 will still ask for what; `needs` keeps one job's), `runs` (slots of one size; `classes` says which
 sizes, `slots` is the memory they are cut from, `gaps` the last resort), `eviction` (which sample
-leaves first), `cache` (joins them). Also: `by_need` (a figure of memory), `forms` (raw or prepared:
-what is worth its memory; used by the simulator).
+leaves first), `cache` (joins them), `two_forms` (which rows stay raw). Also: `by_need` (a figure of
+memory), `forms` (raw or prepared: what is worth its memory).
 
 Not here: the bytes themselves (memory/), what to prepare next (engine/).
 """

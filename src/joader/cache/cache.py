@@ -49,6 +49,7 @@ class Cache:
         self.pinned_bytes = 0  # of samples that cannot leave now: leased, or in preparation
         self.wasted = 0  # samples that were prepared ahead and went before anybody got them
         self._evictions = 0
+        self.full_bytes = self.capacity_bytes  # what was used when something had to leave last
         self._no_room_for = 0  # bytes that were not found; 0 once something was let go
 
     def __len__(self) -> int:
@@ -169,6 +170,16 @@ class Cache:
             count += more
         return count, evicted
 
+    def reserve_if_worth(self, sample: int, size_bytes: int) -> tuple[bool, list[int]]:
+        """Give a sample its slot if only samples leave for it that are worth less; tell who did."""
+        size, sizes = round_up(size_bytes), self.table.size.cells
+        if size > self.capacity_bytes or self._place([sample], size):
+            return size <= self.capacity_bytes, []
+        sizes[sample] = size
+        gone = self._make_room(size, 1, worth=self._policy(size).rank_of(sample))
+        sizes[sample] = 0
+        return bool(gone and self._place([sample], size)), gone or []
+
     def _place(self, samples: Sequence[int], size: int) -> int:
         """Give samples slots as long as there are any; return how many."""
         table = self.table
@@ -184,7 +195,7 @@ class Cache:
 
     def prepared(self, sample: int) -> None:
         """Note that a sample's bytes are written; without a lease it may leave now."""
-        self._check_preparing(sample)
+        self.table.check_placed(sample)
         self.table.state.cells[sample] = READY
         if not self.table.pins.cells[sample]:
             self._let_go([sample])
@@ -197,7 +208,7 @@ class Cache:
         table, here = self.table, np.array(samples, np.int64)
         wrong = (table.state.all[here] != PREPARING) | (table.offset.all[here] == NOWHERE)
         if wrong.any():
-            self._check_preparing(int(here[wrong][0]))
+            self.table.check_placed(int(here[wrong][0]))
         table.state.all[here] = READY
         free = here[table.pins.all[here] == 0]
         if free.size:
@@ -205,7 +216,7 @@ class Cache:
 
     def unplace(self, sample: int) -> None:
         """Take the slot from a sample in preparation, if it has one; its leases stay."""
-        self._check_state(sample, PREPARING)
+        self.table.check_preparing(sample)
         if size := self.table.size.cells[sample]:
             self.pinned_bytes -= size
             self._give_back((sample,), size)
@@ -275,22 +286,24 @@ class Cache:
 
     # Room.
 
-    def _make_room(self, size: int, count: int) -> list[int] | None:
-        """Let samples leave so that there is a slot of this size at least; None if none can."""
+    def _make_room(self, size: int, count: int, worth: int | None = None) -> list[int] | None:
+        """Let samples leave, of ranks below `worth`, for a slot of this size; None if none can."""
         if self.capacity_bytes - self.pinned_bytes < size or 0 < self._no_room_for <= size:
             return None
-        own = self._policy(size)
+        self.full_bytes, own = self.used_bytes, self._policy(size)
         victims = own.victims(count)
         self._evictions += 1
-        if not victims or self._evictions % _LOOK_AROUND == 0:
-            rank = own.rank()
+        if not victims or worth is not None or self._evictions % _LOOK_AROUND == 0:
+            rank = own.rank() if worth is None else min(worth, own.rank())
             others = [(policy.rank(), other) for other, policy in self._policies.items()]
             for its_rank, other in sorted(others):
-                if victims and rank <= its_rank:
+                if (victims or worth is not None) and rank <= its_rank:
                     break
                 run = self._run_to_empty(other) if other != size else None
                 if run is not None and run.count * run.size >= size:
                     return self._evict(self._samples_in(run))
+        if worth is not None:
+            return self._evict(victims) if victims and own.rank() < worth else None
         return self._evict(victims) if victims else self._clear(size)
 
     def _run_to_empty(self, size: int) -> Run | None:
@@ -317,9 +330,7 @@ class Cache:
         return self._evict(inside)
 
     def _evict(self, samples: list[int]) -> list[int]:
-        if not samples:
-            return samples
-        for size, some in self._by_size(np.array(samples, np.int64)):
+        for size, some in self._by_size(np.array(samples, np.int64)) if samples else ():
             self._policy(size).discard_each(some)
             self._forget(some, size)
         return samples
@@ -361,8 +372,7 @@ class Cache:
         """Tell the policies of samples whose needs have changed, as far as they hold them."""
         if not samples:
             return
-        here = np.array(samples, np.int64)
-        table = self.table
+        here, table = np.array(samples, np.int64), self.table
         held = here[(table.pins.all[here] == 0) & (table.state.all[here] == READY)]
         if held.size:
             for size, some in self._by_size(held):
@@ -387,12 +397,3 @@ class Cache:
             del self._in_slot[offsets[sample]]
             offsets[sample] = NOWHERE
             sizes[sample] = 0
-
-    def _check_preparing(self, sample: int) -> None:
-        self._check_state(sample, PREPARING)
-        if self.table.offset.cells[sample] == NOWHERE:
-            raise BadArgument(f"sample {sample} has no slot; reserve it first")
-
-    def _check_state(self, sample: int, state: int) -> None:
-        if self.table.state.cells[sample] != state:
-            raise BadArgument(f"sample {sample} is not in preparation; reserve it first")

@@ -5,7 +5,7 @@ its first `begin` until `leave`. A call that raises changes nothing. Not here: w
 (table.py), which sample leaves (eviction/).
 """
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import dataclass
 from math import isfinite, isnan
 from typing import Protocol, TypeAlias
@@ -55,6 +55,8 @@ class Demand:
         self._reading: dict[Job, _Reader] = {}  # those that need something
         self._ordered: set[Job] = set()  # those whose order is known
         self.forecast: Forecast | None = None
+        # What samples are worth beside other forms of their rows changes their rates: two_forms.py.
+        self.weigh: Callable[[list[int], npt.NDArray[np.float64]], None] | None = None
         self.plans: dict[int, int] = {}  # by home: in which tick it will be asked for next
 
     def begin(self, job: Job, homes: npt.ArrayLike, ordered: bool = False) -> None:

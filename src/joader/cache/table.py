@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joader.cache.columns import Column
+from joader.errors import BadArgument
 
 FREE, PREPARING, READY = 0, 1, 2
 # Up to so many cells are written one by one: arrays cost more.
@@ -111,6 +112,17 @@ class Table:
             self.first[home] = others.pop(0)
         if not self.extras.get(home, True):
             del self.extras[home]
+
+    def check_preparing(self, sample: int) -> None:
+        """Raise BadArgument if a sample is not in preparation."""
+        if self.state.cells[sample] != PREPARING:
+            raise BadArgument(f"sample {sample} is not in preparation; reserve it first")
+
+    def check_placed(self, sample: int) -> None:
+        """Raise BadArgument if a sample is not in preparation, with a slot."""
+        self.check_preparing(sample)
+        if self.offset.cells[sample] == NOWHERE:
+            raise BadArgument(f"sample {sample} has no slot; reserve it first")
 
     def all_of(self, home: int) -> list[int]:
         """Return the samples of a row, but for those of one job alone."""

@@ -74,7 +74,7 @@ Record = Callable[[list[Event], list[Instruction]], None]
 
 log = logging.getLogger("joader.daemon")
 
-# What clients send takes as much memory as the budget at most, but this is always allowed.
+# What clients send takes as much memory as the budget at most; this is always allowed.
 _LEAST_ALLOWANCE_BYTES = 256 * 2**20
 
 
@@ -319,13 +319,12 @@ class Daemon:
         for instruction in instructions:
             match instruction:
                 case Prepare():
-                    for order, code in self.registration.by_code(instruction):
+                    whole = self._layouts.with_raw(instruction)
+                    for order, code in self.registration.by_code(whole):
                         if (here := self.neighbors.take(order, code)) is not None:
                             self.pool.prepare(here, code)
                 case Finish():
-                    # Of a source that is still in preparation it is empty; its worker knows it.
-                    layouts = tuple(map(self._layouts.of, instruction.sources))
-                    self.pool.finish(replace(instruction, layouts=layouts))
+                    self.pool.finish(self._layouts.with_sources(instruction))
                 case Compare():
                     self.registration.compare(instruction, self._layouts.of)
                 case Place():

@@ -7,6 +7,10 @@ bounded: before it is too much, the client is told to forget all of it, with the
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
+from joader.messages import Finish, Prepare
+
 # Layouts that a client has to remember: about 1 kB each there.
 MOST_KNOWN = 4096
 
@@ -44,6 +48,17 @@ class Layouts:
         """Return the layout of a sample; empty if it is not here yet."""
         number = self._of.get(sample)
         return b"" if number is None else self._bytes[number]
+
+    def with_sources(self, order: Finish) -> Finish:
+        """Return an order with the layouts of what own parts are made of.
+
+        Of a source that is still in preparation it is empty; its worker knows it.
+        """
+        return replace(order, layouts=tuple(map(self.of, order.sources)))
+
+    def with_raw(self, order: Prepare) -> Prepare:
+        """Return an order with the layouts of the raw forms that its rows are prepared from."""
+        return replace(order, raw_layouts=tuple(map(self.of, order.raws))) if order.raws else order
 
     def forget(self, samples: Iterable[int]) -> None:
         """Note that samples are gone."""

@@ -239,10 +239,16 @@ class Registration:
             return join
         # A recipe that the engine has closed must not get jobs again: its numbers are used anew.
         self.pieces.forget_all_but(self._engine.has_recipe)
-        numbered = self.pieces.join(message.ground, join.recipe, message.pieces, join.rows)
+        numbered = self.pieces.join(
+            message.ground, join.recipe, message.pieces, join.rows, message.stored_ground
+        )
         session.common = numbered.recipe
         return replace(
-            join, recipe=numbered.recipe, rows=numbered.rows, row_limit=numbered.row_limit
+            join,
+            recipe=numbered.recipe,
+            rows=numbered.rows,
+            row_limit=numbered.row_limit,
+            stored=numbered.stored,
         )
 
     def _leave_pieces(self, session: Session) -> None:

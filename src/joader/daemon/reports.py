@@ -68,6 +68,7 @@ def node(
         time=time.time(),
         cores=config.workers,
         flow=sum((one.flow for one in jobs), FlowStatistics()),
+        raw=engine.raw,
         cluster=cluster,
         queued=sum(crew.queued for crew in pool.crews),
         tiers=_tiers(read, engine.memory, cluster),

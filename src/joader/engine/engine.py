@@ -24,6 +24,7 @@ from joader.engine.orders import MakeSampler, sampler_of
 from joader.engine.plan import Told, plan_of
 from joader.engine.planner import Planner
 from joader.engine.preparations import Preparations
+from joader.engine.raw_forms import RawForms
 from joader.engine.reader import Reader, Terms
 from joader.engine.recipe_rows import JobRows
 from joader.engine.recipes import Recipe, Recipes
@@ -84,8 +85,9 @@ class Engine:
         self.refuses = False  # a job was refused, and is known no more; `say` tells
         self._stock = Stock(self._cache, self._readers, self._out)
         self._room = Room(self._stock)
-        self._supply = Supply(self._stock, self._room)
-        self._preparations = Preparations(self._stock, self._room)
+        self._raws = RawForms(self._stock)
+        self._supply = Supply(self._stock, self._room, self._raws)
+        self._preparations = Preparations(self._stock, self._room, self._raws)
         self._teams = Teams()
         self._deliveries = Deliveries(self._stock, self._supply, self._teams)
         self._inspection = Inspection(self._stock)
@@ -101,10 +103,10 @@ class Engine:
             Know: self._know,
             Prepared: self._prepared,
             Sized: self._sized,
-            Failed: self._failed,
-            Lost: self._lost,
+            Failed: lambda event: self._preparations.failed(event.sample, event.reason),
+            Lost: lambda e: self._preparations.lost(e.samples, e.reason, e.blamed),
             Late: lambda event: self._preparations.late(event.samples),
-            Inspect: self._inspect,
+            Inspect: lambda event: self._inspection.begin(self._reader(event.job)),
             Compared: self._compared,
             Release: self._release,
             Leave: self._leave,
@@ -141,6 +143,7 @@ class Engine:
             wasted=self._cache.wasted,
             flow={job: reader.flow() for job, reader in self._readers.items()},
             taken_from={job: dict(reader.taken_from) for job, reader in self._readers.items()},
+            raw=self._raws.statistics(),
         )
 
     def rows_of(self, job: Job) -> JobRows:
@@ -206,7 +209,8 @@ class Engine:
             raise JobExists(f"job {event.job} has joined already")
         check_join(event, self._limits, self._cache)
         rows = self._teams.rows_of(event) or JobRows(event.rows, event.row_limit)
-        recipe = self._recipes.open(event.recipe, event.row_limit, event.stream)
+        recipe = self._recipes.open(event.recipe, event.row_limit, event.stream, event.stored)
+        self._raws.enter(recipe)
         self._joins += 1
         reads_for = event.reads_for or event.team or f"join {self._joins}"
 
@@ -230,6 +234,7 @@ class Engine:
                 self._teams.join(event, new, lambda lead: reader(lead, step_size, False))
             except BadArgument:
                 if not recipe.in_use:
+                    self._raws.leave(recipe)
                     self._recipes.close(recipe)
                 raise
             new.lead = self._teams.lead_of(event.job)
@@ -326,23 +331,15 @@ class Engine:
     # What workers report.
 
     def _prepared(self, event: Prepared) -> None:
-        self._preparations.prepared(event.samples, event.size_of_each, event.copied)
+        for recipe in self._preparations.prepared(event):
+            self._admit(recipe)
 
     def _sized(self, event: Sized) -> None:
         sized = self._preparations.sized
         for recipe in {id(one): one for one in map(sized, event.samples, event.sizes)}.values():
             self._admit(recipe)
 
-    def _failed(self, event: Failed) -> None:
-        self._preparations.failed(event.sample, event.reason)
-
-    def _lost(self, event: Lost) -> None:
-        self._preparations.lost(event.samples, event.reason, event.blamed)
-
     # Jobs of one recipe that first meet.
-
-    def _inspect(self, event: Inspect) -> None:
-        self._inspection.begin(self._reader(event.job))
 
     def _compared(self, event: Compared) -> None:
         if event.job in self._readers:
@@ -384,6 +381,7 @@ class Engine:
             self._preparations.place()
             for recipe in self._recipes.to_be_closed(self._stock.holds):
                 self._stock.drop_all(recipe)
+                self._raws.leave(recipe)
                 self._recipes.close(recipe)
             self._planner.limit_look_ahead(self._readers.values(), self._limits)
             self._planner.top_up(self._drawers())

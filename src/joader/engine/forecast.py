@@ -52,10 +52,9 @@ class Forecast:
         for sampler, readers in self._readers.items():
             recipe = next(iter(readers.values())).recipe
             rows = homes.astype(np.int64) - recipe.base
-            here: NDArray[np.bool_] | slice = slice(None)
-            if len(self._readers) > 1:
-                here = (rows >= 0) & (rows < recipe.row_limit)
-                rows = rows[here]
+            # Samples of recipes that were left, or are raw forms, may be here, too.
+            here = (rows >= 0) & (rows < recipe.row_limit)
+            rows = rows[here]
             speeds = _speeds(readers)
             # A row that stands at several positions has several numbers.
             for times in range(max(reader.rows.most_times for reader in readers.values())):

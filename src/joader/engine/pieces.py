@@ -11,6 +11,9 @@ of the recipe, any code will do that has the piece.
 Invariant: a piece keeps its rows in a recipe as long as the engine knows the recipe, which may be
 longer than it has jobs: what was prepared serves the next. A name that the engine has forgotten is
 never used again, so that nothing prepared under old numbers is taken for new ones.
+
+Grounds that read rows alike and prepare them otherwise number them together: so the raw form of a
+row, kept by one, has the same number for the others.
 """
 
 from bisect import bisect_right
@@ -32,28 +35,33 @@ Piece: TypeAlias = tuple[str, int]  # its name, and how many rows it has
 
 
 class Numbered(NamedTuple):
-    """The rows of a job as rows of a recipe."""
+    """The rows of a job as rows of a recipe, and of that of the rows as they are stored."""
 
     recipe: str
     rows: Array
     row_limit: int
+    stored: str = ""
 
 
 @dataclass
 class _Place:
-    """Where a piece is: its first row in the recipe, and in the datasets of codes that have it."""
+    """Where a piece is: its first row, and in the datasets of codes that have it, by recipe."""
 
     first: int
     rows: int
-    starts: dict[str, int] = field(default_factory=dict)
+    starts: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def of(self, recipe: str) -> dict[str, int]:
+        return self.starts.get(recipe, {})
 
 
-class _Recipe:
-    """Pieces one after the other."""
+class _Numbering:
+    """Pieces one after the other, for all recipes of rows that are read alike."""
 
-    def __init__(self, name: str, ground: str, row_limit: int) -> None:
-        self.name, self.ground, self.row_limit = name, ground, row_limit
-        self.jobs: Counter[str] = Counter()  # by code
+    def __init__(self, number: int, ground: str, row_limit: int) -> None:
+        self.number, self.ground, self.row_limit = number, ground, row_limit
+        self.recipes: set[str] = set()
+        self.jobs: Counter[tuple[str, str]] = Counter()  # by recipe and code
         self._places: dict[Piece, _Place] = {}
         self._in_order: list[_Place] = []
         self._firsts: list[int] = []
@@ -66,13 +74,18 @@ class _Recipe:
         new = sum(piece[1] for piece in set(pieces) if piece not in self._places)
         return self._end + new <= self.row_limit
 
-    def join(self, code: str, pieces: Sequence[Piece], rows: Array) -> Array:
-        self.jobs[code] += 1
+    def name(self, ground: str) -> str:
+        name = f"{ground} #{self.number}"
+        self.recipes.add(name)
+        return name
+
+    def join(self, recipe: str, code: str, pieces: Sequence[Piece], rows: Array) -> Array:
+        self.jobs[recipe, code] += 1
         starts = np.cumsum([0, *(count for _, count in pieces)])
         shifts = np.empty(len(pieces), np.int64)
         for number, (piece, start) in enumerate(zip(pieces, starts.tolist(), strict=False)):
             place = self._places.get(piece) or self._add(piece)
-            place.starts[code] = start
+            place.starts.setdefault(recipe, {})[code] = start
             shifts[number] = place.first - start
         return rows + shifts[np.searchsorted(starts, rows, "right") - 1]
 
@@ -84,24 +97,25 @@ class _Recipe:
         self._end += place.rows
         return place
 
-    def leave(self, code: str) -> None:
-        self.jobs[code] -= 1
-        if not self.jobs[code]:
-            del self.jobs[code]
+    def leave(self, recipe: str, code: str) -> None:
+        self.jobs[recipe, code] -= 1
+        if not self.jobs[recipe, code]:
+            del self.jobs[recipe, code]
             for place in self._places.values():
-                place.starts.pop(code, None)
+                place.of(recipe).pop(code, None)
 
-    def own_rows(self, code: str, rows: NDArray[np.integer[Any]]) -> Array:
-        shifts = [place.starts.get(code, 0) - place.first for place in self._in_order]
+    def own_rows(self, recipe: str, code: str, rows: NDArray[np.integer[Any]]) -> Array:
+        shifts = [place.of(recipe).get(code, 0) - place.first for place in self._in_order]
         found = np.searchsorted(self._firsts, rows, "right") - 1
         return rows.astype(np.int64) + np.array(shifts, np.int64)[found]
 
-    def locate(self, row: int, liked: str) -> tuple[str, int] | None:
+    def locate(self, recipe: str, row: int, liked: str) -> tuple[str, int] | None:
         place = self._in_order[bisect_right(self._firsts, row) - 1]
-        if not place.starts:
+        starts = place.of(recipe)
+        if not starts:
             return None
-        code = liked if liked in place.starts else next(iter(place.starts))
-        return code, place.starts[code] + row - place.first
+        code = liked if liked in starts else next(iter(starts))
+        return code, starts[code] + row - place.first
 
 
 class Pieces:
@@ -109,38 +123,48 @@ class Pieces:
 
     def __init__(self) -> None:
         """Start without any."""
-        self._recipes: dict[str, _Recipe] = {}
+        self._recipes: dict[str, _Numbering] = {}
         self._made = 0
 
     def __len__(self) -> int:
         """Return how many recipes there are."""
         return len(self._recipes)
 
-    def join(self, ground: str, code: str, pieces: Sequence[Piece], rows: Array) -> Numbered:
-        """Number the rows of a job that comes with these pieces."""
+    def join(
+        self, ground: str, code: str, pieces: Sequence[Piece], rows: Array, stored: str = ""
+    ) -> Numbered:
+        """Number the rows of a job that comes with these pieces.
+
+        `stored`: the ground of those who read rows alike, and do nothing to them.
+        """
+        reads = stored or ground
         total = sum(count for _, count in pieces)
         if rows.size and not (int(rows.min()) >= 0 and int(rows.max()) < total):
             raise BadArgument(f"rows must lie in [0, {total}), the rows of all pieces")
-        fits = [r for r in self._recipes.values() if r.ground == ground and r.has_room(pieces)]
-        recipe = max(fits, key=lambda fit: fit.shared_rows(pieces), default=None)
-        if recipe is None:
+        all_of_them = dict.fromkeys(self._recipes.values())
+        fits = [one for one in all_of_them if one.ground == reads and one.has_room(pieces)]
+        numbering = max(fits, key=lambda fit: fit.shared_rows(pieces), default=None)
+        if numbering is None:
             limit = _LEAST_LIMIT
             while limit < total:
                 limit *= 4
             self._made += 1
-            name = f"{ground} #{self._made}"
-            recipe = self._recipes[name] = _Recipe(name, ground, limit)
-        return Numbered(recipe.name, recipe.join(code, pieces, rows), recipe.row_limit)
+            numbering = _Numbering(self._made, reads, limit)
+        names = [numbering.name(each) for each in (ground, reads)]
+        self._recipes.update(dict.fromkeys(names, numbering))
+        numbered = numbering.join(names[0], code, pieces, rows)
+        return Numbered(names[0], numbered, numbering.row_limit, names[1] if stored else "")
 
     def leave(self, recipe: str, code: str) -> None:
         """Note that a job has left."""
-        self._recipes[recipe].leave(code)
+        self._recipes[recipe].leave(recipe, code)
 
     def forget_all_but(self, known: Callable[[str], bool]) -> None:
         """Drop recipes without jobs that the engine knows no more."""
-        for name, recipe in list(self._recipes.items()):
-            if not recipe.jobs and not known(name):
-                del self._recipes[name]
+        for numbering in dict.fromkeys(self._recipes.values()):
+            if not numbering.jobs and not any(map(known, numbering.recipes)):
+                for name in numbering.recipes:
+                    del self._recipes[name]
 
     def has(self, recipe: str) -> bool:
         """Tell whether a recipe is made of pieces."""
@@ -152,8 +176,8 @@ class Pieces:
         A recipe that is not made of pieces has its own code. `liked`: who is asked first.
         """
         found = self._recipes.get(recipe)
-        return (recipe, row) if found is None else found.locate(row, liked)
+        return (recipe, row) if found is None else found.locate(recipe, row, liked)
 
     def own_rows(self, recipe: str, code: str, rows: NDArray[np.integer[Any]]) -> Array:
         """Return rows of a recipe as the dataset of this code numbers them, which has them all."""
-        return self._recipes[recipe].own_rows(code, rows)
+        return self._recipes[recipe].own_rows(recipe, code, rows)

@@ -7,13 +7,12 @@ and gets its `Place`. A worker's death costs what it was at one try of two. A sl
 until it reports, whoever has left meanwhile.
 """
 
-from collections.abc import Sequence
-
 from joader.engine.plan import Origin as Start
+from joader.engine.raw_forms import RawForms
 from joader.engine.recipes import Recipe
 from joader.engine.room import Room
 from joader.engine.stock import Preparation, Stock
-from joader.messages import Drop, Place
+from joader.messages import Drop, Place, Prepared
 
 TRIES = 2
 # What of `times` says how often a position came before; above that, how often it was begun anew.
@@ -23,18 +22,21 @@ TIMES = (1 << 24) - 1
 class Preparations:
     """Samples on their way, from a worker's report to who waits for it."""
 
-    def __init__(self, stock: Stock, room: Room) -> None:
+    def __init__(self, stock: Stock, room: Room, raws: RawForms) -> None:
         """Change this stock."""
-        self._stock, self._room = stock, room
+        self._stock, self._room, self._raws = stock, room, raws
+        raws.on_lost = self.failed
 
-    def prepared(self, samples: Sequence[int], sizes: Sequence[int], copied: bool = False) -> None:
-        """Note that samples are here; `copied`: another node keeps them, too."""
-        stock = self._stock
-        for sample in samples if copied else ():
+    def prepared(self, event: Prepared) -> list[Recipe]:
+        """Note that samples are here; return recipes whose samples' size is known only now."""
+        stock, samples, known = self._stock, event.samples, []
+        self._raws.note(event)
+        for sample in samples if event.copied else ():
             stock.table.copied.cells[sample] = 1
         stock.cache.prepared_each(samples)
         slots, own = stock.table.size.cells, stock.table.own.cells
-        for sample, size_bytes in zip(samples, sizes, strict=True):
+        each = zip(samples, event.size_of_each, event.raw_size_of_each, strict=True)
+        for sample, size_bytes, raw_bytes in each:
             preparation = stock.ended(sample)
             preparation.sizes.note(size_bytes or slots[sample], preparation.row)
             for (_, position), reader in preparation.waiting.items():
@@ -47,6 +49,12 @@ class Preparations:
             # Nobody may wait for it any more: then an own part goes at once.
             if own[sample] and not preparation.waiting:
                 stock.drop_if_own(sample)
+            if preparation.along:
+                stock.table.claimed.cells[sample] = preparation.job  # nobody has planned for it
+            elif preparation.raw is not None:
+                recipe = self._raws.settle(sample, preparation, raw_bytes)
+                known += [recipe] if recipe is not None else []
+        return known
 
     def sized(self, sample: int, size_bytes: int) -> Recipe:
         """Note that a sample needs another slot than it has; return its recipe."""
@@ -68,6 +76,7 @@ class Preparations:
         preparation = self._stock.ended(sample)
         if preparation.source is not None:
             self._stock.let_source_go(sample, preparation.source)
+        self._raws.let_go(preparation)
         for (_, position), reader in preparation.waiting.items():
             reader.window.unready.remove(position)
             reader.window.failed[position] = reason
@@ -192,7 +201,9 @@ class Preparations:
                 continue  # another's room was made of it
             size_bytes, preparation = self._stock.unplaced[sample], self._stock.underway[sample]
             wanted, placed = self._stock.wanted(sample), False
-            if wanted or self._stock.needed(sample):
+            if preparation.along and not wanted:
+                placed = self._raws.place(sample, size_bytes)
+            elif wanted or self._stock.needed(sample):
                 slot_bytes = preparation.sizes.slot_for(size_bytes)
                 placed = self._room.reserve(sample, slot_bytes, reclaim=wanted)
                 if not placed and slot_bytes > size_bytes:

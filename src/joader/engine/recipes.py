@@ -34,6 +34,8 @@ class Recipe:
     readers: int = 0
     underway: int = 0  # preparations
     kept: bool = True  # none of its jobs had random code, so what is here serves others later
+    raw: "Recipe | None" = None  # of its rows as they are stored, if they are read apart
+    feeds: int = 0  # recipes of which it is that
     left: bool = False  # its last job has left, and something of it is here
 
     def __post_init__(self) -> None:
@@ -42,8 +44,8 @@ class Recipe:
 
     @property
     def in_use(self) -> bool:
-        """Whether somebody reads it or prepares for it."""
-        return bool(self.readers or self.underway)
+        """Whether somebody reads it or prepares for it, or may have its rows prepared from it."""
+        return bool(self.readers or self.underway or self.feeds)
 
 
 class Recipes:
@@ -62,10 +64,11 @@ class Recipes:
         """Return how many are open."""
         return len(self._open) + len(self._replaced)
 
-    def open(self, name: str, row_limit: int, stream: int = 0) -> Recipe:
+    def open(self, name: str, row_limit: int, stream: int = 0, stored: str = "") -> Recipe:
         """Return the recipe of this name, a new one if there is none.
 
         `stream`: where its streams start on all nodes of a cluster; one that is open keeps its own.
+        `stored`: the name of the recipe of its rows as they are stored, if they are read apart.
         """
         recipe = self._open.get(name)
         if recipe is not None and not recipe.readers and recipe.row_limit != row_limit:
@@ -82,6 +85,8 @@ class Recipes:
             )
             recipe = Recipe(name, row_limit, base, orders)
             self._open[name] = recipe
+            if stored and stored != name:
+                self._feed(recipe, stored)
         elif recipe.row_limit != row_limit:
             raise BadArgument(
                 f"recipe {name!r} is of a dataset of {recipe.row_limit} rows for the jobs that "
@@ -89,6 +94,13 @@ class Recipes:
             )
         self._open[name] = self._open.pop(name)  # the latest is the last
         return recipe
+
+    def _feed(self, recipe: Recipe, stored: str) -> None:
+        """Open the recipe of the rows as they are stored, too, unless it is of other rows."""
+        raw = self._open.get(stored)
+        if raw is None or raw.row_limit == recipe.row_limit:
+            recipe.raw = self.open(stored, recipe.row_limit)
+            recipe.raw.feeds += 1
 
     def set_reach(self, capacity_bytes: int) -> None:
         """Tell streams how many rows memory can hold, all datasets that are read in proportion.
@@ -147,6 +159,8 @@ class Recipes:
 
     def close(self, recipe: Recipe) -> None:
         """Free the numbers of a recipe."""
+        if recipe.raw is not None:
+            recipe.raw.feeds -= 1
         if recipe.orders.stream:
             # Its orders must not come again: what was read of them is forgotten with it.
             self._opened[recipe.orders.stream] = recipe.orders.latest

@@ -9,11 +9,12 @@ in: what is gone first, as its number may be another's already; then all else; a
 prepared last, many rows in a message.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from joader.cache import NOBODY, NOWHERE, Cache
+from joader.cache.two_forms import TwoForms
 from joader.engine.instances import Instances
 from joader.engine.reader import Reader
 from joader.engine.recipes import Recipe
@@ -37,6 +38,8 @@ class Preparation:
     followers: dict[int, None] = field(default_factory=dict)  # own parts, in order
     tries: int = 1
     moved: bool = False  # it is another's, whose worker did not answer
+    raw: int | None = None  # the raw form that it is made of, or that comes along (raw_forms.py)
+    along: bool = False  # it is such a raw form
 
 
 class Stock:
@@ -47,6 +50,7 @@ class Stock:
     ) -> None:
         """Start empty; readers come and go, and instructions are appended."""
         self.cache, self.table = cache, cache.table
+        self.forms = TwoForms(cache)
         self.readers = readers
         self.out = instructions
         self.instances = Instances()
@@ -65,7 +69,8 @@ class Stock:
     @property
     def at_work(self) -> bool:
         """Whether some worker will report without being told anything more."""
-        blocked = sum(1 + len(self.underway[sample].followers) for sample in self.unplaced)
+        each = [self.underway[sample] for sample in self.unplaced]
+        blocked = sum(1 + len(one.followers) + (one.raw in self.underway) for one in each)
         return len(self.underway) > blocked
 
     def is_own(self, sample: int) -> bool:
@@ -113,6 +118,11 @@ class Stock:
             if offsets[sample] == NOWHERE:
                 self._promised[sample] = preparation.sizes.usual_bytes
                 self.promised_bytes += preparation.sizes.usual_bytes
+
+    def begin_along(self, raw: int, preparation: Preparation) -> None:
+        """Note that a raw form comes with a sample that is to be prepared."""
+        self.underway[raw] = preparation
+        preparation.recipe.underway += 1
 
     def keep_promise(self, sample: int) -> None:
         """Note that a sample that was at work without a slot has one now, or needs none."""
@@ -162,17 +172,18 @@ class Stock:
         self.cache.drop(sample)
         self.forget((sample,))
 
-    def forget(self, samples: Iterable[int]) -> None:
+    def forget(self, samples: Collection[int]) -> None:
         """Note that samples are no longer in their slots."""
         self.forget_numbers(samples)
         self._gone += samples
 
-    def forget_numbers(self, samples: Iterable[int]) -> None:
+    def forget_numbers(self, samples: Collection[int]) -> None:
         """Forget what is known of samples that are gone."""
         for sample in samples:
             self.instances.forget(sample)
             self.made_for.pop(sample, None)
             self._source.pop(sample, None)
+        self.forms.gone(samples)
 
     def holds(self, recipe: Recipe) -> bool:
         """Tell whether samples of a recipe are here."""
@@ -235,6 +246,13 @@ class Stock:
     def _prepare(self, samples: list[int]) -> Prepare:
         offset, size = self.table.offset.cells, self.table.size.cells
         each = [self.underway[sample] for sample in samples]
+        raws: tuple[int, ...] = ()
+        raw_offsets: tuple[int, ...] = ()
+        if any(one.raw is not None for one in each):
+            raws = tuple([-1 if one.raw is None else one.raw for one in each])
+            raw_offsets = tuple(
+                [-1 if raw < 0 or raw in self.underway else offset[raw] for raw in raws]
+            )
         return Prepare(
             each[0].recipe.name,
             each[0].job,
@@ -245,6 +263,8 @@ class Stock:
             times=tuple([one.origin[2] for one in each]),
             offsets=tuple([offset[sample] for sample in samples]),
             sizes=tuple([size[sample] for sample in samples]),
+            raws=raws,
+            raw_offsets=raw_offsets,
         )
 
     def _finish(self, samples: list[int]) -> Finish:

@@ -19,6 +19,7 @@ import numpy as np
 from joader.cache import READY
 from joader.engine.plan import Origin as Start
 from joader.engine.preparations import TIMES
+from joader.engine.raw_forms import RawForms
 from joader.engine.reader import Reader
 from joader.engine.recipes import Recipe
 from joader.engine.room import Room
@@ -38,9 +39,9 @@ FIRST_FEW = 8
 class Supply:
     """What readers get of a stock."""
 
-    def __init__(self, stock: Stock, room: Room) -> None:
+    def __init__(self, stock: Stock, room: Room, raws: RawForms) -> None:
         """Take from this stock."""
-        self._stock, self._room = stock, room
+        self._stock, self._room, self._raws = stock, room, raws
         self._table = stock.table
         self._used: set[Start] = set()  # see _origin_of
 
@@ -178,6 +179,9 @@ class Supply:
             origin = self._origin_of(reader, positions[place])
             pins[sample] += 1  # as a lease does, of what is in preparation
             begun.append(Preparation(recipe, row, job, origin, sizes))
+        if recipe.raw is not None:
+            for preparation in begun:
+                self._raws.begin(preparation)
         self._stock.begin(samples, begun)
         if reader.terms.fresh:
             for place, sample in zip(absent, samples, strict=False):

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-PROTOCOL = 12
+PROTOCOL = 13
 
 Job = int
 Array = NDArray[np.int64]

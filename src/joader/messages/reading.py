@@ -24,6 +24,8 @@ class Join(Message, frozen=True):
     twice (random code in the dataset). `own`: the job has a part of its own, done on each sample
     for it alone. Ranks of one job join the `team` of that name, each with its number.
     `reads_itself`: it takes what is here, and reads the rest by itself; nothing is prepared for it.
+    `stored`: the recipe of the same rows as they are stored, if reading them is apart from what is
+    done to them; its samples are their raw forms.
     """
 
     job: Job
@@ -47,6 +49,7 @@ class Join(Message, frozen=True):
     elsewhere: bool = False
     # Where the orders of its recipe start on all nodes of a cluster; 0: it is in none.
     stream: Word = 0
+    stored: Text = ""
     ranks_here: Natural = 0  # how many ranks of its team are on this node; 0: it does not know
     locality: bool = True  # a rank reads what its node has, as far as that is even
     remote: bool = False  # a rank that is planned for here, and gets its samples on its own node
@@ -68,6 +71,7 @@ class Register(Message, frozen=True):
     cores: Natural = 0  # how many of them that home can keep busy; 0: it does not say
     table: Text = ""  # of the catalog, with its version: name@3
     ground: Text = ""  # how rows are read and prepared, whatever the dataset consists of
+    stored_ground: Text = ""  # … and how they are read only
     pieces: tuple[tuple[Text, Natural], ...] = ()  # of the dataset, with their rows
     about: bytes = b""  # what `joader explain` says of it, as JSON
     everywhere: Text = ""  # what its recipe is called on any machine; empty: it is of this one

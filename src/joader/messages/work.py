@@ -14,6 +14,9 @@ class Prepare(Message, frozen=True):
     To a worker the recipe is not named: it has one. An offset of -1: there is no slot yet, so say
     `Sized`. The random numbers of each start from the pass's key, the position, and how often that
     came before in it.
+
+    `raws`, if any, are the raw forms of the rows, -1 for none: the row is prepared from one that
+    has an offset (and a layout), and else read, and its raw form kept and reported with it.
     """
 
     recipe: str
@@ -26,6 +29,9 @@ class Prepare(Message, frozen=True):
     offsets: Integers
     sizes: Integers
     at_once: Natural = 0  # how many of them, and of those before, may be read at a time; 0: as told
+    raws: Integers = ()
+    raw_offsets: Integers = ()
+    raw_layouts: tuple[bytes, ...] = ()
 
 
 class Finish(Message, frozen=True):
@@ -81,7 +87,8 @@ class Prepared(Message, frozen=True):
 
     Sizes and layouts are of each sample, or one that all have. `seconds` is how long the worker
     took for them: it computed for `computed_s` of it, in all its threads together, and waited for a
-    disk, a network or a lock for `waited_s`; the rest it wanted a processor and had none.
+    disk, a network or a lock for `waited_s`; the rest it wanted a processor and had none. For
+    `read_s` of them it had `reads` rows read, and nothing else.
     """
 
     samples: Naturals
@@ -91,11 +98,21 @@ class Prepared(Message, frozen=True):
     computed_s: float = -1.0  # below 0: not known
     waited_s: float = -1.0
     copied: bool = False  # another node has prepared them, and keeps them
+    read_s: float = 0.0
+    reads: Natural = 0
+    # Of each sample: the bytes of its raw form, which waits for a slot as if it was `Sized`; 0:
+    # nothing waits.
+    raw_sizes: Naturals = ()
 
     @property
     def size_of_each(self) -> Naturals:
         """The bytes of each sample; 0: all of its slot."""
         return _of_each(self.sizes or (0,), len(self.samples))
+
+    @property
+    def raw_size_of_each(self) -> Naturals:
+        """The bytes of the raw form of each sample that waits for a slot; 0: there is none."""
+        return _of_each(self.raw_sizes or (0,), len(self.samples))
 
     @property
     def layout_of_each(self) -> tuple[bytes, ...]:

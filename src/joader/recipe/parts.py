@@ -52,6 +52,12 @@ class SharedPart:
         return self.deterministic and not self.dataset.slow
 
     @property
+    def reads_apart(self) -> bool:
+        """Whether rows are read apart from what is done to them, so they can be kept as stored."""
+        stored = isinstance(self.dataset, Storage) and self.dataset.deterministic
+        return stored and self.worker_init_fn is None and bool(self.steps.steps)
+
+    @property
     def waits(self) -> bool:
         """Whether reads wait for a network, and are begun ahead of the preparation."""
         return isinstance(self.dataset, Storage) and self.dataset.slow
@@ -111,8 +117,12 @@ class SharedPart:
         It is if the image is the first part of the sample and only built-in steps are used, since
         they know its shape in advance. `begins` is called with the number of each step.
         """
+        return self.made_of(self.row(row), slot, begins)
+
+    def row(self, row: int) -> Any:
+        """Return a row, not prepared yet."""
         self._show_worker()
-        return self.made_of(self.dataset[row], slot, begins)
+        return self.dataset[row]
 
     def made_of(
         self,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from joader.schedule.blame import STUCK_S, Note, Pulse
 from joader.schedule.claims import Claims
-from joader.schedule.orders import Order, Own
+from joader.schedule.orders import InHand, Own
 
 
 @dataclass(eq=False, slots=True)
@@ -23,7 +23,7 @@ class Worker:
     number: int  # torch's: below num_workers
     pid: int  # for messages
     latest: float  # when it reported last, or got something to do
-    busy: dict[int, Order] = field(default_factory=dict)  # by sample, in the order they came
+    busy: dict[int, InHand] = field(default_factory=dict)  # by sample, in the order they came
     own: int = 0  # how many of them are own parts
     at_once: int = 0  # rows that it may read at a time, of those in hand; 0: one, or as it does
     unplaced: set[int] = field(default_factory=set)  # sized, and not told where to go
@@ -38,7 +38,7 @@ class Worker:
     done: int = 0  # reports
     bytes_at_first: int = 0  # its private memory after its first rows
 
-    def drop(self, sample: int) -> Order | None:
+    def drop(self, sample: int) -> InHand | None:
         """Note that it has a sample no more."""
         order = self.busy.pop(sample, None)
         if order is not None:

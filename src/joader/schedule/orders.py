@@ -4,12 +4,14 @@ An *order* is a row to prepare, a job's own part to do, or a row to compare.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from joader.messages import Compare, Finish, Prepare
+
+T = TypeVar("T")
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
@@ -24,6 +26,24 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     times: int
     offset: int
     size_bytes: int
+    raw: int = -1  # its raw form: what it is made of, or if that has no offset, to be kept
+    raw_offset: int = -1
+    raw_layout: bytes = b""
+
+    @property
+    def keeps_raw(self) -> bool:
+        """Whether the worker is to keep the row as it was read, too, until it is told where to."""
+        return self.raw >= 0 and self.raw_offset < 0
+
+
+class Raw(msgspec.Struct, frozen=True, gc=False):
+    """A row as it was read, which waits in its worker for a slot."""
+
+    job: int
+    sample: int
+    row: int
+    offset: int = -1
+    size_bytes: int = 0
 
 
 class Own(msgspec.Struct, frozen=True, gc=False):
@@ -42,6 +62,8 @@ class Own(msgspec.Struct, frozen=True, gc=False):
 
 
 Order = Row | Own | Compare
+# What a worker may have in hand.
+InHand = Order | Raw
 
 
 def rows_of(message: Prepare) -> list[Row]:
@@ -56,14 +78,19 @@ def rows_of(message: Prepare) -> list[Row]:
         message.sizes,
         strict=True,
     )
-    return [Row(*who, *one) for one in each]
+    rows = [Row(*who, *one) for one in each]
+    if not message.raws:
+        return rows
+    layouts = message.raw_layouts or (b"",) * len(rows)
+    raws = zip(rows, message.raws, message.raw_offsets, layouts, strict=True)
+    return [replace(row, raw=raw, raw_offset=at, raw_layout=how) for row, raw, at, how in raws]
 
 
 def part_of(message: Prepare, rows: Mapping[int, int]) -> Prepare:
     """Return a part of a message: by place in it, the rows to read."""
 
-    def at(values: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple([values[place] for place in rows])
+    def at(values: tuple[T, ...]) -> tuple[T, ...]:
+        return tuple([values[place] for place in rows]) if values else ()
 
     return replace(
         message,
@@ -73,6 +100,9 @@ def part_of(message: Prepare, rows: Mapping[int, int]) -> Prepare:
         times=at(message.times),
         offsets=at(message.offsets),
         sizes=at(message.sizes),
+        raws=at(message.raws),
+        raw_offsets=at(message.raw_offsets),
+        raw_layouts=at(message.raw_layouts),
     )
 
 
@@ -121,6 +151,11 @@ def _joined(run: list[Any], at_once: int) -> list[Prepare | Finish | Compare]:
 
 
 def _prepare(rows: list[Row], at_once: int) -> Prepare:
+    raws: dict[str, Any] = {}
+    if any(row.raw >= 0 for row in rows):
+        raws["raws"] = tuple([row.raw for row in rows])
+        raws["raw_offsets"] = tuple([row.raw_offset for row in rows])
+        raws["raw_layouts"] = tuple([row.raw_layout for row in rows])
     return Prepare(
         "",  # a worker can prepare one recipe only, and a name is longer than all the rest
         rows[0].job,
@@ -132,6 +167,7 @@ def _prepare(rows: list[Row], at_once: int) -> Prepare:
         offsets=tuple([row.offset for row in rows]),
         sizes=tuple([row.size_bytes for row in rows]),
         at_once=at_once,
+        **raws,
     )
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from joader.errors import BadMessage
 from joader.messages import Compare, Compared, Failed, FromWorker, NotBegun, Prepared, Sized
 from joader.schedule.crew import Worker
-from joader.schedule.orders import Own, Row
+from joader.schedule.orders import Own, Raw, Row
 from joader.schedule.staff import Staff
 
 # No row takes that long: what a worker says of its time is not believed beyond it.
@@ -57,6 +57,7 @@ class Reports:
 
     def _prepared(self, worker: Worker, message: Prepared) -> None:
         samples, sizes = message.samples, message.size_of_each
+        raw_sizes = message.raw_size_of_each
         orders = self._taken(worker, samples, sizes)
         if not orders:
             return
@@ -67,24 +68,38 @@ class Reports:
             staff.suspects.difference_update(samples)
         self._note_time(worker, orders, message)
         if staff.storages and worker.crew.code in staff.storages:
-            staff.storages[worker.crew.code].done(sum(isinstance(one, Row) for one in orders))
+            staff.storages[worker.crew.code].done(sum(map(_was_read, orders)))
         if len(orders) < len(samples):
-            told = dict(zip(samples, zip(sizes, layouts, strict=True), strict=True))
+            told = dict(zip(samples, zip(sizes, layouts, raw_sizes, strict=True), strict=True))
             samples = tuple([order.sample for order in orders])
-            sizes, layouts = zip(*[told[sample] for sample in samples], strict=True)
-            message = replace(message, samples=samples, sizes=sizes, layouts=layouts)
+            sizes, layouts, raw_sizes = zip(*[told[sample] for sample in samples], strict=True)
+            message = replace(
+                message, samples=samples, sizes=sizes, layouts=layouts, raw_sizes=raw_sizes
+            )
+        if message.raw_sizes:
+            self._keep_raws(worker, orders, raw_sizes)
         staff.tell(message)
         if staff.held:
             for order, layout in zip(orders, layouts, strict=True):
                 if order.sample in staff.held:
                     staff.source_is_ready(order.sample, order.offset, layout)
 
+    def _keep_raws(
+        self, worker: Worker, orders: list[Row | Own | Raw], raw_sizes: Sequence[int]
+    ) -> None:
+        """Note which rows a worker has as they were read, too; BadMessage if it was not to."""
+        for order, size_bytes in zip(orders, raw_sizes, strict=True):
+            if size_bytes:
+                if not isinstance(order, Row) or not order.keeps_raw:
+                    raise BadMessage(f"the raw form of sample {order.sample} is not to be kept")
+                self._staff.keep_raw(worker, order)
+
     def _taken(
         self, worker: Worker, samples: Sequence[int], sizes: Sequence[int]
-    ) -> list[Row | Own]:
+    ) -> list[Row | Own | Raw]:
         """Take what is prepared from its worker: all of it that it had, or nothing."""
         busy, holder = worker.busy, self._staff.holder
-        orders: list[Row | Own] = []
+        orders: list[Row | Own | Raw] = []
         for sample, size_bytes in zip(samples, sizes, strict=True):
             order = busy.pop(sample, None)
             if order is None:
@@ -103,11 +118,18 @@ class Reports:
             worker.unplaced.difference_update(samples)
         return orders
 
-    def _note_time(self, worker: Worker, orders: list[Row | Own], report: Prepared) -> None:
-        """Charge what was reported to whom it was done for; a report is of rows or of own parts."""
+    def _note_time(self, worker: Worker, done: list[Row | Own | Raw], report: Prepared) -> None:
+        """Charge what was reported to whom it was done for; a report is of rows or of own parts.
+
+        Raw forms take next to nothing, and are not counted beside the rows that they are of.
+        """
         claims, seconds = worker.crew.queue, report.seconds
+        orders = [order for order in done if not isinstance(order, Raw)]
         if not 0.0 < seconds < _MOST_S:
             return  # it does not say
+        if not orders:
+            claims.shared.took(seconds, 0)
+            return
         computed_s, waited_s = seconds, 0.0
         # Not all that a worker says is believed: threads compute at once, but not that many.
         if 0.0 <= report.computed_s < seconds * _MOST_THREADS and report.waited_s >= 0.0:
@@ -175,7 +197,10 @@ class Reports:
     def _handed_back(self, worker: Worker, samples: Sequence[int], now: float) -> None:
         """Let others do what a worker has not begun."""
         worker.late = False
-        orders = [order for s in samples if (order := self._staff.dropped(worker, s)) is not None]
+        dropped = [order for s in samples if (order := self._staff.dropped(worker, s)) is not None]
+        orders = [order for order in dropped if not isinstance(order, Raw)]
+        raws = [order.sample for order in dropped if isinstance(order, Raw)]
+        self._staff.lose(raws, "it was not kept", blamed=False, expected=True)
         crew = worker.crew
         if crew.ended:
             back = [order.sample for order in orders]
@@ -191,3 +216,8 @@ class Reports:
                     stranded.append(order.sample)
         # Their sources were reported meanwhile: the engine tells them anew, with where those lie.
         self._staff.lose(stranded, "its source is ready", blamed=False, expected=True)
+
+
+def _was_read(order: Row | Own | Raw) -> bool:
+    """Tell whether a storage was asked for a row."""
+    return isinstance(order, Row) and order.raw_offset < 0

@@ -15,7 +15,7 @@ from joader.schedule.actions import Action, Give, Tell, Warn
 from joader.schedule.crew import Crew, Worker
 from joader.schedule.crowd import Crowd
 from joader.schedule.knee import Knee
-from joader.schedule.orders import Order, Own, Row, messages_of
+from joader.schedule.orders import InHand, Order, Own, Raw, Row, messages_of
 from joader.schedule.storage_knee import StorageKnee
 
 _NOBODY = "nobody reads it any more"
@@ -73,7 +73,7 @@ class Staff:
         """Have the engine told."""
         self.out.append(Tell(event))
 
-    def limit_s(self, crew: Crew, order: Order) -> float:
+    def limit_s(self, crew: Crew, order: InHand) -> float:
         """Return how long an order may take: the longest any who reads it would wait.
 
         So an impatient job does not spoil it for another.
@@ -100,7 +100,13 @@ class Staff:
         worker.crew.note_room(worker)
         self.out.append(Give(worker.id, messages_of(orders, worker.at_once)))
 
-    def dropped(self, worker: Worker, sample: int) -> Order | None:
+    def keep_raw(self, worker: Worker, order: Row) -> None:
+        """Note that a worker has the raw form of a row that it has prepared, too."""
+        worker.busy[order.raw] = Raw(order.job, order.raw, order.row)
+        worker.unplaced.add(order.raw)
+        self.holder[order.raw] = worker
+
+    def dropped(self, worker: Worker, sample: int) -> InHand | None:
         """Note that a worker has a sample no more; return what it was to do.
 
         Whoever calls this lets the crew note its room in the end.

@@ -87,6 +87,7 @@ def _end(process: "subprocess.Popen[bytes]", owner: int) -> None:
         return
     assert process.stdin is not None
     process.stdin.close()
+    process.kill()  # what was forked meanwhile may hold its input open
     process.wait()
 
 

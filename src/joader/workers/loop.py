@@ -64,6 +64,7 @@ from joader.workers.complaint import complaint
 from joader.workers.desk import LOADING, READING, WRITING, Desk
 from joader.workers.forks import end_group
 from joader.workers.outbox import HELD_S, REPORT_S, Outbox, Reply
+from joader.workers.raw_forms import RawForms
 
 # Prepared samples remembered for own parts that were sent before the pool knew them prepared: more
 # than a worker can have answered meanwhile.
@@ -109,6 +110,7 @@ class Worker:
         self._recent: dict[int, tuple[int, Prepared]] = {}  # prepared last, with their offsets
         self._lock = threading.Lock()  # of the two above
         self._outbox = Outbox(channel)
+        self._raws = RawForms(arena, shared, self._outbox)
 
     def start_as(self, number: int, workers: int, watch_state: bool) -> None:
         """Get ready before the first row, as torch's worker of this number of so many.
@@ -173,7 +175,8 @@ class Worker:
                     self._shared.read_at_once(message.at_once)
                 for row in rows:
                     self._followers[row.sample] = []
-                    self._shared.expect(row.row)
+                    if row.raw_offset < 0:
+                        self._shared.expect(row.row)
                 self._take(rows)
             case Finish():
                 with self._lock:
@@ -192,6 +195,7 @@ class Worker:
                 for sample in message.samples:
                     self._unplaced.pop(sample, None)
                     self._followers.pop(sample, None)
+                    self._raws.forget(sample)
 
     def _take(self, chunk: Sequence[Row | Own | Compare]) -> None:
         if chunk:
@@ -230,7 +234,7 @@ class Worker:
         """Read the rows of a chunk, by sample; none where one of them cannot be read."""
         if len(chunk) < 2 or not self._shared.reads_many:
             return NOTHING
-        orders = [order for order in chunk if isinstance(order, Row)]
+        orders = [order for order in chunk if isinstance(order, Row) and order.raw_offset < 0]
         if not orders:
             return NOTHING
         begun = time.monotonic()
@@ -244,6 +248,7 @@ class Worker:
         finally:
             self._desk.end()
             self._outbox.spent(time.monotonic() - begun)
+            self._outbox.read(time.monotonic() - begun, len(orders))
 
     def _reply(self, message: Order, read: Mapping[int, Any] = NOTHING) -> Reply:
         """Prepare, finish, or place what was too big; `read` are rows that were read before."""
@@ -259,6 +264,7 @@ class Worker:
                 case Slot():
                     return self._put(message)
         except BaseException as error:  # user code may raise anything, SystemExit included
+            self._raws.forget(message.sample)
             return Failed(message.sample, complaint(error, self._desk.at(), __file__))
         finally:
             if os.getpid() != self._process:
@@ -296,21 +302,24 @@ class Worker:
     def _prepare(self, order: Row, read: Mapping[int, Any]) -> Prepared | Sized:
         self._get_ready()
         slot = self._arena.slot(order.offset, order.size_bytes) if order.offset >= 0 else None
-        if order.sample in read:
-            sample = pack(self._shared.made_of(read[order.sample], slot, self._shared_step))
-        else:
-            sample = pack(self._prepared(order, slot))
+        sample = pack(self._prepared(order, slot, read))
         too_big = sample.layout.size_bytes > order.size_bytes
         if slot is not None and too_big and sample.lies_in(slot):
             # It will get another slot, and this one may be another's before that: nothing of the
             # sample may lie in it.
-            sample = pack(self._prepared(order, None))
+            sample = pack(self._prepared(order, None, read))
         return self._placed(order.sample, sample, order.offset, order.size_bytes)
 
-    def _prepared(self, order: Row, slot: Any) -> Any:
+    def _prepared(self, order: Row, slot: Any, read: Mapping[int, Any]) -> Any:
+        if order.sample in read and not self._shared.reads_apart:
+            return self._shared.made_of(read[order.sample], slot, self._shared_step)
+        row = self._raws.value(order, read) if self._shared.reads_apart else None
         if not self._shared.deterministic:
             start_random_numbers(key_of(order.key, order.position, order.times))
-        sample = self._shared.prepare(order.row, slot, self._shared_step)
+        if self._shared.reads_apart:
+            sample = self._shared.made_of(row, slot, self._shared_step)
+        else:
+            sample = self._shared.prepare(order.row, slot, self._shared_step)
         if self._check_state is not None:
             self._check_state()
             self._check_state = None  # the first row tells
@@ -359,7 +368,12 @@ class Worker:
     def _write(self, sample: int, parcel: Parcel, offset: int) -> Prepared:
         size = parcel.layout.size_bytes
         parcel.write(self._arena.slot(offset, size))
-        return Prepared((sample,), (max(1, size),), (parcel.layout.to_bytes(),))
+        return Prepared(
+            (sample,),
+            (max(1, size),),
+            (parcel.layout.to_bytes(),),
+            raw_sizes=self._raws.report(sample, self._unplaced),
+        )
 
     def _begins(self, part: SharedPart | OwnPart) -> Callable[[int], None] | None:
         """Return who is to be told of each step of a part, if it has any."""

@@ -13,6 +13,8 @@ travels in one message, too.
 import threading
 import time
 
+from msgspec.structs import replace
+
 from joader.messages import Compared, Failed, NotBegun, Prepared, Sized
 from joader.wire import Channel
 from joader.workers.clock import Clock, Spent
@@ -38,6 +40,7 @@ class Outbox:
         self._others: list[Reply] = []
         # Time that is not told yet: what failed or was only sized is charged with the next.
         self._rows_s = self._own_s = 0.0
+        self._read_s, self._reads = 0.0, 0  # of it, what rows took to read, and how many
         self._since = 0.0  # when the first of them was begun
         self._clock: Clock | None = None
 
@@ -68,6 +71,12 @@ class Outbox:
         with self._lock:
             self._rows_s += seconds
 
+    def read(self, seconds: float, rows: int) -> None:
+        """Say with the next reports that so much of their time went into reading these rows."""
+        with self._lock:
+            self._read_s += seconds
+            self._reads += rows
+
     @property
     def _holds(self) -> bool:
         return bool(self._rows or self._own or self._sized or self._others)
@@ -82,7 +91,11 @@ class Outbox:
             wall_s = max(self._rows_s + self._own_s, 1e-9)
             spent = self._clock.spent(wall_s) if self._clock and (self._rows or self._own) else None
             if self._rows:
-                messages.append(_joined(self._rows, self._rows_s, spent, self._rows_s / wall_s))
+                rows = _joined(self._rows, self._rows_s, spent, self._rows_s / wall_s)
+                if self._reads:
+                    rows = replace(rows, read_s=self._read_s, reads=self._reads)
+                    self._read_s, self._reads = 0.0, 0
+                messages.append(rows)
                 self._rows, self._rows_s = [], 0.0
             if self._own:
                 messages.append(_joined(self._own, self._own_s, spent, self._own_s / wall_s))
@@ -113,7 +126,18 @@ def _joined(replies: list[Prepared], seconds: float, spent: Spent | None, part: 
         sizes = (first_size,)
     if all(layout is first_layout or layout == first_layout for layout in layouts):
         layouts = (first_layout,)
-    if spent is None:
-        return Prepared(samples, sizes, layouts, seconds)
-    computed_s, waited_s = part * spent.computed_s, part * spent.waited_s
-    return Prepared(samples, sizes, layouts, seconds, computed_s, waited_s)
+    raw_sizes: tuple[int, ...] = ()
+    if any(reply.raw_sizes for reply in replies):
+        raw_sizes = tuple([reply.raw_size_of_each[0] for reply in replies])
+    computed_s, waited_s = -1.0, -1.0
+    if spent is not None:
+        computed_s, waited_s = part * spent.computed_s, part * spent.waited_s
+    return Prepared(
+        samples,
+        sizes,
+        layouts,
+        seconds=seconds,
+        computed_s=computed_s,
+        waited_s=waited_s,
+        raw_sizes=raw_sizes,
+    )

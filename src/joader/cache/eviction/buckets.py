@@ -80,6 +80,10 @@ class Buckets(Policy):
         first = self._first(1)
         return self._key[first[0]] >> _RANK_SHIFT if first else _EMPTY
 
+    def rank_of(self, sample: int) -> int:
+        """Return the rank of any sample."""
+        return self._ranks(self._known, [sample])[0]
+
     def victims(self, count: int) -> list[int]:
         """Return the samples of the least rank."""
         self._calls += 1

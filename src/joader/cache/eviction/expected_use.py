@@ -35,7 +35,7 @@ class ExpectedUse(Buckets):
 
 def _expected(known: Known, samples: list[int]) -> list[int]:
     demand, plans = known.demand, known.demand.plans
-    if len(samples) <= FEW:
+    if len(samples) <= FEW and not demand.weigh:
         homes = [known.table.home.cells[sample] for sample in samples]
         copied = known.table.copied.cells
         ranks = [
@@ -45,6 +45,8 @@ def _expected(known: Known, samples: list[int]) -> list[int]:
     else:
         array = known.table.home.all[samples]
         rates = demand.rates(array)
+        if demand.weigh:
+            demand.weigh(samples, rates)
         steps = np.floor(STEPS * np.log2(np.maximum(rates, _NEVER)))
         some = np.minimum(steps, _MOST).astype(np.int64) - _LEAST + 1
         some += _LAST_COPY * (known.table.copied.all[samples] == 0)

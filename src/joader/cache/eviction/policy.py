@@ -52,6 +52,10 @@ class Policy(Protocol):
         """Return how much it costs to lose the first to leave, to compare sizes by: less first."""
         return 0
 
+    def rank_of(self, sample: int) -> int:
+        """Return how much it would cost to lose a sample that is not among these."""
+        return 0
+
 
 # A policy for the samples of each size.
 MakePolicy = Callable[[Known], Policy]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from joader.images import Steps
 from joader.recipe.fingerprint import fingerprint
 from joader.recipe.parts import SharedPart
 from joader.storage import Storage
@@ -23,6 +24,7 @@ class Ground:
 
     name: str = ""
     pieces: Sequence[tuple[str, int]] = ()
+    stored: str = ""  # how they are read only; empty: that is not apart, or nothing else is done
 
 
 NO_GROUND = Ground()
@@ -41,4 +43,7 @@ def ground_of(shared: SharedPart) -> Ground:
         rest._data, rest._fingerprint = None, ""
     if not pieces:
         return NO_GROUND
-    return Ground(fingerprint(replace(shared, dataset=rest)), pieces)
+    stored = ""
+    if shared.reads_apart:
+        stored = fingerprint(replace(shared, dataset=rest, steps=Steps(())))
+    return Ground(fingerprint(replace(shared, dataset=rest)), pieces, stored)

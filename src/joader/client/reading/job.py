@@ -60,6 +60,7 @@ class Job:
     private: str = ""  # ends the recipe's name, so that it is nobody else's
     table: str = ""  # of the catalog, with its version
     ground: Ground = NO_GROUND
+    stored: str = ""  # what its rows are called as they are stored, if they are read apart
     about: bytes = b""  # what it tells of itself
 
     def bear(self) -> Nursery | None:
@@ -125,6 +126,7 @@ class Job:
             drop_last=self.drop_last,
             reads_for=self.reads_for or process_name(),
             reads_itself=nursery is None,
+            stored=f"{self.stored}{suffix}" if self.stored else "",
             ranks_here=self.rank.here if self.rank else 0,
             locality=self.rank.locality if self.rank else False,
         )
@@ -142,6 +144,7 @@ class Job:
             cores=cores() if nursery else 0,
             table=self.table,
             ground=f"{self.ground.name}{suffix}" if self.ground.pieces else "",
+            stored_ground=f"{self.ground.stored}{suffix}" if self.ground.stored else "",
             pieces=tuple(self.ground.pieces),
             about=self.about,
             everywhere=self._everywhere(recipe),

@@ -66,6 +66,7 @@ class _Seen(NamedTuple):
     opaque: str  # what cannot be compared; "": nothing, or a key names it
     outline: Outline
     unsure: bool
+    stored: str = ""  # what the dataset is called without what is done to its rows
 
 
 class Looker:
@@ -85,7 +86,8 @@ class Looker:
         with_torch = its.worker_init_fn is not None and torch_api.loaded() is not None
         shared = SharedPart(base.base, its.prepare, its.worker_init_fn, with_torch)
         own = OwnPart(its.transform)
-        seen = self._seen(shared, joined.named if joined else base.base)
+        named = joined.named if joined else base.base
+        seen = self._seen(shared, named)
         table = joined if isinstance(joined, Joined) else None
         own_seen = look(own, name="transform", memory=self._own_memory) if own.steps.steps else None
         own_opaque = own_seen.opaque if own_seen else ""
@@ -93,6 +95,7 @@ class Looker:
         # Random samples that are a function of its seed are of use to this job only.
         of_its_own = its.private and not deterministic
         private = of_its_own or bool(seen.opaque) or its.alone
+        ground = NO_GROUND if private or its.key is not None else ground_of(shared)
         about = About(
             outline=seen.outline,
             key=its.key or "",
@@ -126,7 +129,10 @@ class Looker:
             lending=self._lending(seen.opaque or own_opaque, shared.dataset),
             private=f" of {its.whose}" if private else "",
             table=about.table,
-            ground=NO_GROUND if private or its.key is not None else ground_of(shared),
+            ground=ground,
+            stored=""
+            if seen.opaque or its.alone or ground.pieces
+            else self._stored(shared, named, seen),
             about=about.to_bytes(),
         )
         return Sight(
@@ -153,9 +159,16 @@ class Looker:
         if not seen.opaque:
             self._first = self._first or seen.name
             name += f", changed to {seen.name}" if seen.name != self._first else ""
+        stored = name
         if not bare:  # it names the dataset, not what is done to it
             name += f" {fingerprint(replace(shared, dataset=None))}"
-        return _Seen(named, name, "", [] if its.key else seen.outline, unsure)
+        return _Seen(named, name, "", [] if its.key else seen.outline, unsure, stored)
+
+    def _stored(self, shared: SharedPart, dataset: Any, seen: _Seen) -> str:
+        """Return what a job is called that reads the same rows, and does nothing to them."""
+        if not shared.reads_apart:
+            return ""
+        return seen.stored or look(dataset, max_lines=MOST_LINES, memory=self._memory).name
 
     def _lending(self, opaque: str, dataset: Any) -> Lending | None:
         """Return which workers the job brings; None if it is to read by itself."""
