@@ -4,10 +4,10 @@ Reading order: `engine` (every event comes in here), `planner` (who draws how mu
 planned to pinned), `preparations` (what becomes of them), `deliveries` (batches that are complete).
 A job: `reader`, made of `plan` and `window`; `limits` (what it is guaranteed), `checks` (what is
 refused); `team` and `teams` (ranks of one job), `courses` (their steps, on their way to other
-nodes). Samples: `stock`, `room`, `sizes`, `last_resort` (no room at all), `forecast` (for
-eviction). A recipe: `recipes`, `orders` (its samplers), `recipe_rows` and `pieces` (how rows are
-numbered), `instances` (fresh preparations), `inspection` (jobs that are compared). Of other nodes:
-`inheritance`.
+nodes). Samples: `stock`, `room`, `sizes`, `last_resort` (no room at all), `raw_forms` (rows as they
+are stored), `forecast` (for eviction). A recipe: `recipes`, `orders` (its samplers), `recipe_rows`
+and `pieces` (how rows are numbered), `instances` (fresh preparations), `inspection` (jobs that are
+compared). Of other nodes: `inheritance`.
 """
 
 from joader.engine.engine import Engine
