@@ -81,4 +81,5 @@ def busy(served: Served) -> Served:
         served.node.job(READ, name, str(slow_s))
     wait_until(lambda: len(served.node.status()["jobs"]) == 4)
     wait_until(lambda: served.node.status()["totals"]["delivered"] > 200)
+    wait_until(lambda: json.loads(served.get("/summary.json", served.token)[2])["moments"])
     return served
