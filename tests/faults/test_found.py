@@ -175,7 +175,7 @@ def test_a_daemon_that_ends_does_not_wait_for_workers_that_cannot_come_any_more(
     class Waiting:
         """A session that was promised a batch."""
 
-        job, owed, ended = 1, 1, False
+        job, owed, ended, elsewhere = 1, 1, False, False
 
         def end(self) -> None:
             self.ended = True
