@@ -130,7 +130,7 @@ def test_nodes_that_are_cut_off_go_on_and_meet_again(nodes_apart: Nodes) -> None
     nodes.pull("b")
     wait_until(lambda: nodes.members("a") == ["a", "c"], 10)
     assert nodes.members("b") == ["a", "b", "c"]  # as it last knew them
-    assert not nodes.status("b")["cluster"]["leader_reached"]
+    wait_until(lambda: not nodes.status("b")["cluster"]["leader_reached"], 10)
     nodes.plug("b")
     wait_until(lambda: nodes.members("a") == ["a", "b", "c"], 15)
     wait_until(lambda: nodes.status("b")["cluster"]["leader_reached"])

@@ -75,7 +75,6 @@ def up(options: Up) -> int:
     write(f"joader: listening at {path}; Ctrl-C stops it\n", sys.stdout)
     sys.argv = ["joader.daemon", f"--socket={path}", *arguments]
     main()
-    return 0
 
 
 def _up_on_ray(options: Up, address: str) -> int:
