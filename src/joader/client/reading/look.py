@@ -83,11 +83,8 @@ class Looker:
         its = self._settings
         plain = its.prepare.built_in and its.transform.built_in and its.worker_init_fn is None
         base, joined = tables.split(unwrap(dataset), plain)
-        with_torch = its.worker_init_fn is not None and torch_api.loaded() is not None
-        shared = SharedPart(base.base, its.prepare, its.worker_init_fn, with_torch)
-        own = OwnPart(its.transform)
-        named = joined.named if joined else base.base
-        seen = self._seen(shared, named)
+        shared, own = self._parts(base.base)
+        seen = self._seen(shared, joined.named if joined else base.base)
         table = joined if isinstance(joined, Joined) else None
         own_seen = look(own, name="transform", memory=self._own_memory) if own.steps.steps else None
         own_opaque = own_seen.opaque if own_seen else ""
@@ -130,9 +127,7 @@ class Looker:
             private=f" of {its.whose}" if private else "",
             table=about.table,
             ground=ground,
-            stored=""
-            if seen.opaque or its.alone or ground.pieces
-            else self._stored(shared, named, seen),
+            stored="" if ground.pieces else self._stored(shared, joined, seen),
             about=about.to_bytes(),
         )
         return Sight(
@@ -142,6 +137,14 @@ class Looker:
             opaque=seen.opaque,
             own_name=own_seen.name if own_seen else "",
             unsure=seen.unsure or bool(own_opaque),
+        )
+
+    def _parts(self, dataset: Any) -> tuple[SharedPart, OwnPart]:
+        """Return what is done to a dataset's rows: for all who read it so, and for this job."""
+        its = self._settings
+        with_torch = its.worker_init_fn is not None and torch_api.loaded() is not None
+        return SharedPart(dataset, its.prepare, its.worker_init_fn, with_torch), OwnPart(
+            its.transform
         )
 
     def _seen(self, shared: SharedPart, dataset: Any) -> "_Seen":
@@ -164,11 +167,12 @@ class Looker:
             name += f" {fingerprint(replace(shared, dataset=None))}"
         return _Seen(named, name, "", [] if its.key else seen.outline, unsure, stored)
 
-    def _stored(self, shared: SharedPart, dataset: Any, seen: _Seen) -> str:
+    def _stored(self, shared: SharedPart, joined: Joining | None, seen: _Seen) -> str:
         """Return what a job is called that reads the same rows, and does nothing to them."""
-        if not shared.reads_apart:
+        if seen.opaque or self._settings.alone or not shared.reads_apart:
             return ""
-        return seen.stored or look(dataset, max_lines=MOST_LINES, memory=self._memory).name
+        named = joined.named if joined else shared.dataset
+        return seen.stored or look(named, max_lines=MOST_LINES, memory=self._memory).name
 
     def _lending(self, opaque: str, dataset: Any) -> Lending | None:
         """Return which workers the job brings; None if it is to read by itself."""
