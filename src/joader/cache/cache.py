@@ -195,24 +195,21 @@ class Cache:
 
     def prepared(self, sample: int) -> None:
         """Note that a sample's bytes are written; without a lease it may leave now."""
-        self.table.check_placed(sample)
-        self.table.state.cells[sample] = READY
-        if not self.table.pins.cells[sample]:
-            self._let_go([sample])
+        self.prepared_each((sample,))
 
     def prepared_each(self, samples: Sequence[int]) -> None:
         """Do as `prepared` for each of these distinct samples, all or none."""
-        if len(samples) == 1:
-            self.prepared(samples[0])
-            return
-        table, here = self.table, np.array(samples, np.int64)
-        wrong = (table.state.all[here] != PREPARING) | (table.offset.all[here] == NOWHERE)
-        if wrong.any():
-            self.table.check_placed(int(here[wrong][0]))
-        table.state.all[here] = READY
-        free = here[table.pins.all[here] == 0]
-        if free.size:
-            self._let_go(free.tolist())
+        # One by one: a report is of some ten samples, for which arrays cost three times as much.
+        table = self.table
+        state, offset, pins = table.state.cells, table.offset.cells, table.pins.cells
+        for sample in samples:
+            if state[sample] != PREPARING or offset[sample] == NOWHERE:
+                table.check_placed(sample)
+        for sample in samples:
+            state[sample] = READY
+        free = [sample for sample in samples if not pins[sample]]
+        if free:
+            self._let_go(free)
 
     def unplace(self, sample: int) -> None:
         """Take the slot from a sample in preparation, if it has one; its leases stay."""

@@ -1,5 +1,7 @@
 """Slots of how many bytes there are, so that one that is left serves the next."""
 
+from functools import lru_cache
+
 from joader.errors import BadArgument
 
 # A cache line, and the stride of a gather over slots of the shared arena (memory/rows.py).
@@ -15,6 +17,8 @@ def round_up(size_bytes: int) -> int:
     return max(UNIT_BYTES, size_bytes + UNIT_BYTES - 1 & -UNIT_BYTES)
 
 
+# Sizes come again, and each sample of a dataset of many sizes asks.
+@lru_cache(maxsize=1 << 15)
 def class_bytes(size_bytes: int) -> int:
     """Return the size of slots for samples that differ in size: a step between powers of two."""
     size = round_up(size_bytes)

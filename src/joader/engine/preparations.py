@@ -35,16 +35,17 @@ class Preparations:
             stock.table.copied.cells[sample] = 1
         stock.cache.prepared_each(samples)
         slots, own = stock.table.size.cells, stock.table.own.cells
+        readers, ended = stock.readers, stock.ended
         each = zip(samples, event.size_of_each, event.raw_size_of_each, strict=True)
         for sample, size_bytes, raw_bytes in each:
-            preparation = stock.ended(sample)
+            preparation = ended(sample)
             preparation.sizes.note(size_bytes or slots[sample], preparation.row)
             for (_, position), reader in preparation.waiting.items():
                 reader.window.unready.remove(position)
             if preparation.source is not None:
                 stock.claim_for_own(sample, preparation.source, preparation.job)
                 stock.let_source_go(sample, preparation.source)
-            elif (maker := stock.readers.get(preparation.job)) and maker.terms.fresh:
+            elif (maker := readers.get(preparation.job)) and maker.terms.fresh:
                 stock.made_for[sample] = maker.terms.reads_for, preparation.origin
             # Nobody may wait for it any more: then an own part goes at once.
             if own[sample] and not preparation.waiting:
