@@ -8,7 +8,6 @@ does not send. A slot is the link's until it answers or has ended (cluster/byte_
 Not here: who is there and whose home a row is (neighbors.py), what other nodes ask (guests.py).
 """
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -16,27 +15,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from joader.cluster.byte_link import Arrival, ByteLink, Slot
-from joader.daemon.guests import MOST_ROWS
 from joader.memory import Arena
 from joader.memory.contents import digest
 from joader.memory.layout import Layout
 from joader.messages import Event, Place, Prepare, Prepared, Sized
-from joader.schedule.nodes.fetching import Form, Source, fastest
 from joader.schedule.nodes.trust import Trust
+from joader.schedule.nodes.worth import MOST_ROWS, Worth
 from joader.schedule.orders import part_of
 from joader.workers.pool import Pool
 
 log = logging.getLogger("joader.cluster")
-
-# How long a home may take for rows that nobody there has asked for yet, at least and at most.
-PATIENCE_S = 2.0
-MOST_PATIENCE_S = 20.0
-# Of what was measured, how much the latest counts.
-_LATEST = 0.1
-# One in so many that would not pay is fetched nevertheless: what was measured may be long ago.
-_LOOK_AGAIN = 512
-# What a row costs on both sides beside its bytes.
-_ROW_S = 60e-6
 
 
 @dataclass
@@ -75,28 +63,6 @@ class _Asked:
     recipe: str
     wanted: list[_Wanted]
     digests: bool
-    at: float
-
-
-@dataclass
-class _Costs:
-    """What a recipe's rows take, of late."""
-
-    prepare_s: float = 0.0
-    size: float = 0.0
-    skipped: int = 0
-
-    def note(self, prepare_s: float, size: float) -> None:
-        self.prepare_s += (_LATEST if self.prepare_s else 1.0) * (prepare_s - self.prepare_s)
-        self.size += (_LATEST if self.size else 1.0) * (size - self.size)
-
-
-@dataclass
-class _Rate:
-    bytes_per_s: float = 0.0
-
-    def note(self, now: float) -> None:
-        self.bytes_per_s += (_LATEST if self.bytes_per_s else 1.0) * (now - self.bytes_per_s)
 
 
 @dataclass
@@ -120,8 +86,7 @@ class Fetching:
     _halves: dict[tuple[str, str, int], bytes] = field(default_factory=dict)
     _compared_here: dict[int, tuple[str, str, int]] = field(default_factory=dict)  # by sample
     _code_of: dict[int, str] = field(default_factory=dict)  # of samples that workers here make
-    _costs: dict[str, _Costs] = field(default_factory=dict)  # by code
-    _rates: dict[str, _Rate] = field(default_factory=dict)  # by node
+    _worth: Worth = field(default_factory=Worth)
     _leaving: set[str] = field(default_factory=set)  # nodes: what they send they will not keep
 
     # Orders in.
@@ -178,7 +143,6 @@ class Fetching:
     def flush(self) -> None:
         """Ask for what was taken in this turn, many rows at a time, and tell what was placed."""
         self._tell_placed()
-        now = asyncio.get_running_loop().time()
         outbox, self._outbox = self._outbox, {}
         for (link, recipe, digests), wanted in outbox.items():
             for start in range(0, len(wanted), MOST_ROWS):
@@ -188,30 +152,18 @@ class Fetching:
                     Slot(one.order.offsets[one.place], one.order.sizes[one.place]) for one in some
                 ]
                 number = link.ask(recipe, rows, slots, digests, self._patience_s(link, some))
-                self._asked[link, number] = _Asked(recipe, some, digests, now)
+                self._asked[link, number] = _Asked(recipe, some, digests)
 
     def _patience_s(self, link: ByteLink, some: list[_Wanted]) -> float:
         """Return how long a home may take: it has what was asked before to do first."""
         ahead = sum(len(asked.wanted) for (to, _), asked in self._asked.items() if to is link)
-        row_s = self._costs.setdefault(some[0].code, _Costs()).prepare_s
-        return min(MOST_PATIENCE_S, PATIENCE_S + 4 * row_s * (ahead + len(some)))
+        return self._worth.patience_s(some[0].code, ahead + len(some))
 
     def _pays(self, code: str, node: str) -> bool:
         """Tell whether bytes are here sooner than they are prepared, by what was measured."""
-        costs, rate = self._costs.setdefault(code, _Costs()), self._rates.get(node)
-        if rate is None or not costs.prepare_s:
-            # The first tell. Not many before that: over a slow link all of them would be late.
-            return sum(whose == node for whose in self._from.values()) < MOST_ROWS
-        size: dict[Form, int] = {"prepared": int(costs.size), "raw": 0}
-        sources = [
-            Source(node, "prepared", rate.bytes_per_s, _ROW_S),
-            Source("storage", "raw", float("inf")),
-        ]
-        if fastest(sources, size, costs.prepare_s / self.cores).place == node:
-            return True
-        costs.skipped += 1
-        self.counts.too_dear += 1
-        return costs.skipped % _LOOK_AGAIN == 0
+        pays = self._worth.pays(code, node, self._from.values(), self.cores)
+        self.counts.too_dear = self._worth.too_dear
+        return pays
 
     # What comes.
 
@@ -238,7 +190,7 @@ class Fetching:
             else:
                 ready.append((one, max(1, size), layout))
         if parcel.bytes_per_s:
-            self._rates.setdefault(link.node.name, _Rate()).note(parcel.bytes_per_s)
+            self._worth.came(link.node.name, parcel.bytes_per_s)
         if ready:
             self._came(ready, link.node.name not in self._leaving)
         self.counts.not_sent += len(back)
@@ -330,8 +282,7 @@ class Fetching:
         codes = [self._code_of.pop(sample, "") for sample in report.samples]
         self.counts.prepared += count - codes.count("")  # a job's own parts are nobody's rows
         if report.seconds > 0.0 and codes[0]:
-            costs = self._costs.setdefault(codes[0], _Costs())
-            costs.note(report.seconds / count, sum(sizes) / count)
+            self._worth.prepared(codes[0], report.seconds / count, sum(sizes) / count)
         if not self._compared_here:
             return
         for sample, layout in zip(report.samples, layouts, strict=True):
@@ -386,7 +337,7 @@ class Fetching:
     def forget(self, node: str) -> None:
         """Forget what was compared with a node that has gone."""
         self.trust.forget(node)
-        self._rates.pop(node, None)
+        self._worth.forget(node)
         self._leaving.discard(node)
         self._halves = {k: half for k, half in self._halves.items() if k[0] != node}
         here = self._compared_here.items()

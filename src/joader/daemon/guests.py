@@ -29,12 +29,11 @@ from joader.memory.contents import digest
 from joader.memory.layout import Layout
 from joader.messages import Begin, Deliver, Event, Join, Register, Release, Want
 from joader.messages.nodes import NOT_SENT, Ask, Parcel
+from joader.schedule.nodes.worth import MOST_ROWS
 from joader.wire import Allowance
 
 log = logging.getLogger("joader.cluster")
 
-# Rows of one Ask, and so what a guest may hold: two of these.
-MOST_ROWS = 32
 # After a guest could not be taken in (no room for it), how long others do not try.
 REFUSED_S = 5.0
 

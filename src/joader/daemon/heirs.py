@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
-from joader.daemon.guests import MOST_ROWS
 from joader.daemon.registration import Registration
 from joader.daemon.session import Session
 from joader.engine import Engine
@@ -23,6 +22,7 @@ from joader.errors import JoaderError
 from joader.messages import Array, Begin, Deliver, Event, Join, Register, Release, Want
 from joader.schedule.nodes.placement import Node, homes
 from joader.schedule.nodes.trust import Trust
+from joader.schedule.nodes.worth import MOST_ROWS
 from joader.wire import Allowance
 
 log = logging.getLogger("joader.cluster")

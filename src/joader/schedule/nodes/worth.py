@@ -1,0 +1,84 @@
+"""Whether a row is worth fetching from its home, and how long to wait for it, by what was measured.
+
+A row that is prepared sooner than its bytes come is prepared here. Nothing is known at first: then
+so many rows are fetched as one message has, and they tell.
+
+Not here: whose home a row is (placement.py), and whether its node prepares the same (trust.py).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from joader.schedule.nodes.fetching import Form, Source, fastest
+
+# Rows that are asked for in one message, and so half of what a node may hold of another's.
+MOST_ROWS = 32
+# How long a home may take for rows that nobody there has asked for yet, at least and at most.
+PATIENCE_S = 2.0
+MOST_PATIENCE_S = 20.0
+# Of what was measured, how much the latest counts.
+_LATEST = 0.1
+# One in so many that would not pay is fetched nevertheless: what was measured may be long ago.
+_LOOK_AGAIN = 512
+# What a row costs on both sides beside its bytes.
+_ROW_S = 60e-6
+
+
+@dataclass
+class _Mean:
+    """What something takes, of late; 0 until it was measured."""
+
+    value: float = 0.0
+
+    def note(self, now: float) -> None:
+        self.value += (_LATEST if self.value else 1.0) * (now - self.value)
+
+
+class Worth:
+    """What rows and links take."""
+
+    def __init__(self) -> None:
+        """Know nothing."""
+        self._prepare_s: defaultdict[str, _Mean] = defaultdict(_Mean)  # by code
+        self._size: defaultdict[str, _Mean] = defaultdict(_Mean)
+        self._bytes_per_s: defaultdict[str, _Mean] = defaultdict(_Mean)  # by node
+        self._skipped: defaultdict[str, int] = defaultdict(int)  # by code
+        self.too_dear = 0  # rows that were prepared here as that takes less time
+
+    def prepared(self, code: str, seconds: float, size_bytes: float) -> None:
+        """Note what a row took a worker of this node, and how large it is."""
+        self._prepare_s[code].note(seconds)
+        self._size[code].note(size_bytes)
+
+    def came(self, node: str, bytes_per_s: float) -> None:
+        """Note how fast bytes come from a node."""
+        self._bytes_per_s[node].note(bytes_per_s)
+
+    def forget(self, node: str) -> None:
+        """Forget a node that has gone."""
+        self._bytes_per_s.pop(node, None)
+
+    def pays(self, code: str, node: str, coming: Iterable[str], cores: int) -> bool:
+        """Tell whether a row is here sooner from a node than from this node's workers.
+
+        `coming`: of all rows that are on their way, the nodes that they come from.
+        """
+        prepare_s, bytes_per_s = self._prepare_s[code].value, self._bytes_per_s[node].value
+        if not bytes_per_s or not prepare_s:
+            # The first tell. Not many before that: over a slow link all of them would be late.
+            return sum(whose == node for whose in coming) < MOST_ROWS
+        size: dict[Form, int] = {"prepared": int(self._size[code].value), "raw": 0}
+        sources = [
+            Source(node, "prepared", bytes_per_s, _ROW_S),
+            Source("storage", "raw", float("inf")),
+        ]
+        if fastest(sources, size, prepare_s / cores).place == node:
+            return True
+        self._skipped[code] += 1
+        self.too_dear += 1
+        return self._skipped[code] % _LOOK_AGAIN == 0
+
+    def patience_s(self, code: str, rows: int) -> float:
+        """Return how long a home may take for rows, with those that were asked for before."""
+        return min(MOST_PATIENCE_S, PATIENCE_S + 4 * self._prepare_s[code].value * rows)
