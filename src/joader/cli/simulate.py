@@ -52,7 +52,7 @@ def simulate(
         write_text(json_path, text)
         console.print_plain(f"figures: {json_path}")
     for plot in plots:
-        draw_timeline(outcomes, workload.machine.cores, plot)
+        draw_timeline(outcomes, workload.machine.cores * workload.machine.nodes, plot)
         console.print_plain(f"plot: {plot}")
     return 0
 
@@ -79,3 +79,10 @@ def _show(outcome: Outcome, console: Console) -> None:
             *(f"{job.waiting:.0%}", f"{job.seconds:,.1f}"),
         )
     console.print(table)
+    if len(outcome.nodes) > 1:
+        prepared = sum(node.prepared for node in outcome.nodes)
+        fetched = sum(node.fetched for node in outcome.nodes)
+        console.print_plain(
+            f"{len(outcome.nodes)} nodes: {prepared:,} rows prepared, {fetched:,} sent from node "
+            "to node"
+        )

@@ -9,19 +9,19 @@ from joader.simulator.machine.workload import Storage
 
 
 class Disk:
-    """One storage behind the node's link."""
+    """One storage, behind the links of all nodes."""
 
-    def __init__(self, clock: Clock, storage: Storage, link: Resource) -> None:
+    def __init__(self, clock: Clock, storage: Storage) -> None:
         """Start with nothing read."""
-        self._clock, self._storage, self._link = clock, storage, link
+        self._clock, self._storage = clock, storage
         self._bytes = Resource(clock, lambda users: storage.mb_per_s / users)
         self._serving = 0
-        self._waiting: deque[tuple[float, Callable[[], None]]] = deque()
+        self._waiting: deque[tuple[float, Resource, Callable[[], None]]] = deque()
 
-    def read(self, megabytes: float, done: Callable[[], None]) -> None:
-        """Read so much, and call `done` then."""
+    def read(self, megabytes: float, link: Resource, done: Callable[[], None]) -> None:
+        """Read so much over a node's link, and call `done` then."""
         if self._serving >= self._storage.most:
-            self._waiting.append((megabytes, done))
+            self._waiting.append((megabytes, link, done))
             return
         self._serving += 1
 
@@ -32,7 +32,7 @@ class Disk:
             done()
 
         def served() -> None:
-            self._link.use(megabytes, arrived)
+            link.use(megabytes, arrived)
 
         def found() -> None:
             self._bytes.use(megabytes, served)

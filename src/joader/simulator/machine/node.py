@@ -1,7 +1,8 @@
 """The daemon's part on a virtual clock: the real engine and the real schedule, told and obeyed.
 
 What `daemon/daemon.py` and `workers/pool.py` do with sockets and processes is done here with the
-clock: messages take MESSAGE_S, workers are born in BIRTH_S.
+clock: messages take MESSAGE_S, workers are born in BIRTH_S. What it has to do with other nodes is
+in neighbors.py.
 """
 
 from collections.abc import Callable
@@ -39,6 +40,7 @@ from joader.schedule.actions import (
     Warn,
 )
 from joader.schedule.dispatch import Dispatch
+from joader.simulator.machine.neighbors import Clocks, Neighbors
 from joader.simulator.machine.worker import LAYOUT, Hardware, Worker
 from joader.simulator.machine.workload import JobSpec
 from joader.workers.pool import WATCH_S
@@ -52,9 +54,10 @@ _NO_GROWTH = 1 << 62
 class Node:
     """The daemon of a simulated machine."""
 
-    def __init__(self, hardware: Hardware, memory_bytes: int, seed: int) -> None:
+    def __init__(self, hardware: Hardware, memory_bytes: int, seed: int, name: str = "") -> None:
         """Start without jobs."""
         machine = hardware.machine
+        self.neighbors = Neighbors(hardware.clock, machine, name, self)
         self._hardware, self._clock = hardware, hardware.clock
         self.engine = Engine(memory_bytes, seed)
         self.dispatch = Dispatch(machine.cores, _NO_GROWTH)
@@ -77,12 +80,16 @@ class Node:
         lent = Lent(ticket, spec.dataset, workers=spec.workers, weight=spec.weight, name=spec.name)
         self.dispatch.join(number, lent)
         self.dispatch.attend(ticket)
-        rows = np.arange(spec.rows)
-        self._tell(
+        stream = self.neighbors.stream(spec.dataset)
+        self.tell(
             Join(
-                number, spec.dataset, rows, spec.rows, spec.batch, own=spec.own_ms > 0, seed=number
+                *(number, spec.dataset, np.arange(spec.rows), spec.rows, spec.batch),
+                own=spec.own_ms > 0,
+                seed=None if stream else number,
+                stream=stream,
             )
         )
+        self.neighbors.joined(spec)
 
     def said(self, event: Event) -> None:
         """Take in what a job says, when it has come."""
@@ -92,18 +99,22 @@ class Node:
         now = self._clock.now
         if isinstance(event, Want):
             self.dispatch.wanted(event.job, event.count, event.step_s, event.wait_s, now)
-        self._tell(event)
+        self.tell(event)
         if isinstance(event, Leave):
             self.dispatch.leave(event.job, now)
             self._act()
+            self.neighbors.left(self._specs[f"ticket {event.job}"])
 
     # The engine.
 
-    def _tell(self, event: Event) -> None:
+    def tell(self, event: Event) -> None:
+        """Let the engine take an event in; it says what follows at the end of this moment."""
         if isinstance(event, Prepared):
             self._ready.update(event.samples)
         self.engine.take(event)
-        if not self._doing:
+        if self.engine.refuses:
+            self._do()  # the engine has forgotten that job
+        elif not self._doing:
             self._doing = True
             self._clock.after(0.0, self._do)
 
@@ -112,25 +123,47 @@ class Node:
         for instruction in self.engine.say():
             match instruction:
                 case Prepare():
-                    self.dispatch.prepare(instruction, instruction.recipe)
+                    if (here := self.neighbors.take(instruction)) is not None:
+                        self.dispatch.prepare(here, here.recipe)
                 case Finish():
                     layouts = tuple(
                         LAYOUT if s in self._ready else b"" for s in instruction.sources
                     )
                     self.dispatch.finish(replace(instruction, layouts=layouts), self._clock.now)
                 case Place():
-                    self.dispatch.place(instruction)
+                    if (place := self.neighbors.place(instruction)) is not None:
+                        self.dispatch.place(place)
                 case Drop():
                     self.dispatch.drop(instruction.samples)
+                    self.neighbors.drop(instruction.samples)
+                case Deliver() if self.neighbors.is_guest(instruction.job):
+                    self.neighbors.send(instruction)
                 case Deliver():
                     self._hand_over(instruction)
                 case Forget():
                     self._ready.difference_update(instruction.samples)
+                case Refuse() if self.neighbors.is_guest(instruction.job):
+                    self.neighbors.refuse(instruction.job)
                 case Refuse():
                     raise BadArgument(f"the daemon would refuse this: {instruction.reason}")
                 case Compare():
                     raise AssertionError("simulated jobs are not compared")
+        self.neighbors.flush()
         self._feed()
+
+    def do_here(self, order: Prepare) -> None:
+        """Have workers of this node prepare rows that another did not send."""
+        self.dispatch.prepare(order, order.recipe)
+        self._feed()
+
+    def brought(self, sample: int, offset: int) -> None:
+        """Note that a sample is in its slot that another node has sent."""
+        self.dispatch.brought(sample, offset, LAYOUT)
+        self._act()
+
+    def clocks(self) -> Clocks:
+        """Return how far all recipes are read here."""
+        return self.engine.clocks()
 
     def _hand_over(self, batch: Deliver) -> None:
         self._clock.after(MESSAGE_S, lambda: self._deliver[batch.job](batch))
@@ -165,7 +198,9 @@ class Node:
                 if worker is not None:
                     self._clock.after(MESSAGE_S, lambda: worker.tell(messages))
             case Tell():
-                self._tell(action.event)
+                if isinstance(action.event, Prepared):
+                    self.neighbors.prepared_here(action.event)
+                self.tell(action.event)
             case AskForWorker():
                 ticket, number = action
                 self._clock.after(BIRTH_S, lambda: self._bear(ticket, number))

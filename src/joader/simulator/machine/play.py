@@ -8,6 +8,7 @@ from joader.sampling.sampler import checked_seed
 from joader.schedule.experience import Experience
 from joader.simulator.machine.clock import Clock
 from joader.simulator.machine.disk import Disk
+from joader.simulator.machine.neighbors import Moved
 from joader.simulator.machine.node import Node
 from joader.simulator.machine.resource import Resource
 from joader.simulator.machine.trainer import Trainer
@@ -59,6 +60,7 @@ class Outcome:
     seconds: float
     jobs: tuple[JobOutcome, ...]
     glances: tuple[Glance, ...]
+    nodes: tuple[Moved, ...] = ()
 
     @property
     def per_s(self) -> float:
@@ -73,11 +75,14 @@ class _Play:
         self.workload = workload
         self.clock = Clock()
         machine = workload.machine
-        link = Resource(self.clock, lambda users: machine.link_mb_per_s / users)
-        disks = {name: Disk(self.clock, one, link) for name, one in workload.storages.items()}
-        hardware = Hardware(self.clock, machine, disks)
-        self.node = Node(hardware, machine.memory_bytes, seed)
-        self.node.dispatch.learning.experience = experience
+        disks = {name: Disk(self.clock, one) for name, one in workload.storages.items()}
+        self.nodes = [
+            Node(Hardware(self.clock, machine, disks), machine.memory_bytes, seed, f"node {number}")
+            for number in range(1, machine.nodes + 1)
+        ]
+        for node in self.nodes:
+            node.dispatch.learning.experience = experience
+            node.neighbors.meet(one.neighbors for one in self.nodes)
         self._gpus: dict[str, Resource] = {}
         self.trainers = [self._trainer(n, spec) for n, spec in enumerate(workload.jobs, 1)]
         self.prepared = dict.fromkeys((one.number for one in self.trainers), 0)
@@ -87,10 +92,11 @@ class _Play:
         gpu = self._gpus.setdefault(
             spec.gpu or f"of {spec.name}", Resource(self.clock, lambda users: 1.0 / users)
         )
-        trainer = Trainer(self.clock, gpu, spec, number, self.node.said)
+        node = self.nodes[spec.node - 1]
+        trainer = Trainer(self.clock, gpu, spec, number, node.said)
 
         def come() -> None:
-            self.node.join(number, spec, trainer.deliver)
+            node.join(number, spec, trainer.deliver)
             trainer.start()
 
         self.clock.after(spec.arrival_s, come)
@@ -99,10 +105,13 @@ class _Play:
     def look(self, every_s: float) -> None:
         """Note who has what, and come back."""
         now, names = self.clock.now, {one.number: one.spec.name for one in self.trainers}
-        found = self.node.dispatch.allocation.statistics(now)
-        for job, read in self.node.engine.statistics().jobs.items():
-            self.prepared[job] = read.prepared
-        its = {names[job]: one for job, one in found.items()}
+        its = {}
+        for node in self.nodes:
+            for job, one in node.dispatch.allocation.statistics(now).items():
+                its[names[job]] = one
+            for job, read in node.engine.statistics().jobs.items():
+                if job in self.prepared:  # not another node
+                    self.prepared[job] = read.prepared
         self.glances.append(
             Glance(
                 now,
@@ -138,10 +147,12 @@ def play(
     running.clock.run(until, over)
     if not over() and workload.seconds > MOST_S:
         raise BadArgument(f"the jobs are not done after {MOST_S:g} s; give the workload seconds=")
-    running.node.dispatch.learning.learn()
+    for node in running.nodes:
+        node.dispatch.learning.learn()
     end = running.clock.now if over() else until
     jobs = tuple(_outcome(trainer, running.prepared, end) for trainer in running.trainers)
-    return Outcome(workload.machine.policy, end, jobs, tuple(running.glances))
+    moved = tuple(node.neighbors.counts for node in running.nodes)
+    return Outcome(workload.machine.policy, end, jobs, tuple(running.glances), moved)
 
 
 def _outcome(trainer: Trainer, prepared: dict[int, int], end: float) -> JobOutcome:

@@ -22,12 +22,13 @@ LAYOUT = b"simulated"
 
 
 class Hardware:
-    """What the machine of all workers consists of."""
+    """What the machine of a node's workers consists of."""
 
     def __init__(self, clock: Clock, machine: MachineSpec, disks: dict[str, Disk]) -> None:
         """Build it."""
         self.clock, self.machine, self.disks = clock, machine, disks
         self.processors = Resource(clock, self._rate)
+        self.link = Resource(clock, lambda users: machine.link_mb_per_s / users)
 
     def _rate(self, users: int) -> float:
         busy = min(users, self.machine.cores)
@@ -123,7 +124,8 @@ class Worker:
             self._hardware.processors.use(needs_s, lambda: self._done(order, begun, waited_s))
 
         if isinstance(order, Row) and job.storage:
-            self._hardware.disks[job.storage].read(job.row_kb / 1000, compute)
+            disk, link = self._hardware.disks[job.storage], self._hardware.link
+            disk.read(job.row_kb / 1000, link, compute)
         else:
             compute()
 

@@ -12,6 +12,8 @@ Written as TOML, with times in the units of their names:
     daemon = 0.0                     # processors that the daemon takes, for the ceiling
     link_mb_per_s = 1250.0           # to all storages together; left out: never the bottleneck
     contention = [1.0, 1.15]         # what a row costs beside others, for 1, 2, … busy processors
+    nodes = 1                        # so many such machines
+    network_mb_per_s = 1000.0        # … each sends the others so much
 
     [storage.disk]
     latency_ms = 0.2
@@ -38,6 +40,7 @@ Written as TOML, with times in the units of their names:
     epochs = 1
     workers = 2
     weight = 1.0
+    node = 1                         # on which it runs
 
 Everything has a default but a job's name. Not here: reading files (cli/simulate.py).
 """
@@ -76,7 +79,7 @@ class Storage:
 
 @dataclass(frozen=True)
 class MachineSpec:
-    """The node."""
+    """The node, or each of several."""
 
     cores: int = 2
     memory: str = "256MiB"
@@ -85,6 +88,8 @@ class MachineSpec:
     link_mb_per_s: float = 1e6
     contention: tuple[float, ...] = (1.0,)
     daemon: float = 0.0  # processors that the daemon itself takes; they count against the ceiling
+    nodes: int = 1
+    network_mb_per_s: float = 1000.0
 
     @property
     def memory_bytes(self) -> int:
@@ -121,6 +126,7 @@ class JobSpec:
     epochs: int = 1
     workers: int = 2
     weight: float = 1.0
+    node: int = 1
 
 
 @dataclass(frozen=True)
@@ -164,6 +170,11 @@ def checked(workload: Workload, where: str = "the workload") -> Workload:
     if twice is not None:
         raise BadArgument(f"{where}: two jobs are called {twice!r}; give each a name of its own")
     for job in workload.jobs:
+        if job.node > workload.machine.nodes:
+            raise BadArgument(
+                f"{where}: job {job.name!r} runs on node {job.node}, and there are "
+                f"{workload.machine.nodes}; give the machine nodes = {job.node}"
+            )
         if job.storage and job.storage not in workload.storages:
             known = ", ".join(workload.storages) or "none is described"
             raise BadArgument(
@@ -193,7 +204,7 @@ def _job(found: object, where: str) -> JobSpec:
         speed = _number(values.pop("speed"), f"{where}: speed", above=0.0)
         values["step_ms"] = 1000.0 * values.get("batch", JobSpec("").batch) / speed
     job: JobSpec = _made(JobSpec, values, where)
-    for key in ("rows", "batch", "epochs", "workers"):
+    for key in ("rows", "batch", "epochs", "workers", "node"):
         if getattr(job, key) < 1:
             raise BadArgument(f"{where}: {key} is {getattr(job, key)}; it is 1 or more")
     if job.row_ms <= 0.0 or job.sample_kb <= 0.0:
@@ -210,11 +221,9 @@ def _machine(found: object, where: str) -> MachineSpec:
     numbers = tuple(_number(one, f"{where}: contention", above=0.0) for one in costs)
     made: MachineSpec = _made(MachineSpec, values, where)
     machine = replace(made, contention=numbers)
-    if machine.cores < 1 or machine.link_mb_per_s <= 0.0:
-        raise BadArgument(
-            f"{where}: cores is {machine.cores} and link_mb_per_s "
-            f"{machine.link_mb_per_s:g}; both are above 0"
-        )
+    for key in ("cores", "link_mb_per_s", "nodes", "network_mb_per_s"):
+        if getattr(machine, key) <= 0:
+            raise BadArgument(f"{where}: {key} is {getattr(machine, key):g}; it is above 0")
     policy_of(machine.policy)
     _ = machine.memory_bytes, machine.cpu_part  # they raise
     return machine
