@@ -39,10 +39,10 @@ _LONGEST_HELD_S, _LONGEST_HELD_TIMES = 10.0, 40.0
 class Climb:
     """One number, and what is known of its rate."""
 
-    def __init__(self, number: int) -> None:
-        """Start here, with nothing known."""
+    def __init__(self, number: int, rate: float = 0.0) -> None:
+        """Start here; `rate` is what it gave so far, if that is known."""
         self.number = number  # in force: the best, or one that is tried
-        self._best, self._rate, self._peak = number, 0.0, 0.0
+        self._best, self._rate, self._peak = number, rate, rate
         self._factor, self._up, self._turned = 0.0, False, False
         self._from = number  # where this search began
         self._known: set[int] = set()  # numbers that this search has tried

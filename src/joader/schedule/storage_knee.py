@@ -97,11 +97,12 @@ class StorageKnee:
             if not starved:
                 return
             most = max(self._least, round(usual))
-        self.per_s = rate
+        before_per_s, self.per_s = self.per_s, rate
         if self._climb is None:
             if self._wait_s < _LONGER * self._least_wait_s:
                 return
-            self._climb = Climb(max(self._least, round(usual)))
+            # Of a storage that has just turned, the rate before tells that it has.
+            self._climb = Climb(max(self._least, round(usual)), before_per_s)
         before = self._climb.number
         self._climb.note(rate, self._least, most, now)
         if self._climb.number != before:
