@@ -4,20 +4,24 @@
 
 Three nodes on this machine, each with a daemon, one worker and a job; rows of 3 kB that sleep, so
 that processors are free. Jobs meet at the end of every epoch; what was prepared in it by all
-workers of all nodes is counted, and how long it took. The model is `simulator.many_nodes`, which
-keeps rows where `schedule.nodes.populating` says: what is not kept is prepared again. It knows
-nothing of rows that are compared, 64 by each node with each other. All ids and bytes are checked.
+workers of all nodes is counted, and how long it took. Beside it what `joader simulate` says of the
+same workload before it runs, and a model, `simulator.many_nodes`, which keeps rows where
+`schedule.nodes.populating` says and knows nothing of rows that are compared, 64 by each node with
+each other. All ids and bytes are checked.
 """
 
 import argparse
 import json
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from harness import machine, report
 
+from joader.simulator.machine.play import Outcome, play
+from joader.simulator.machine.workload import JobSpec, MachineSpec, Storage, Workload
 from joader.simulator.many_nodes import Cluster, one_pass
 from tests.cluster.nodes import NodeJob, Nodes
 
@@ -71,13 +75,36 @@ loader.close()
 """
 
 
+def memory_of(rows: int, room: float) -> int:
+    """Return the bytes of each node: what is kept, batches in hand, rows on their way."""
+    return int(room * rows * SLOT / len(NODES)) + (1 << 19)
+
+
+def simulated(rows: int, epochs: int, room: float, row_s: float) -> list[tuple[int, float]]:
+    """Return the same as `played`, before anything runs."""
+    found = [_simulated(rows, epoch, room, row_s) for epoch in range(1, epochs + 1)]
+    counts = [sum(node.prepared for node in one.nodes) for one in found]
+    ends = [one.seconds for one in found]
+    new = [now - before for before, now in zip([0, *counts], counts, strict=False)]
+    took = [now - before for before, now in zip([0.0, *ends], ends, strict=False)]
+    return list(zip(new, took, strict=True))
+
+
+def _simulated(rows: int, epochs: int, room: float, row_s: float) -> Outcome:
+    node = MachineSpec(nodes=len(NODES), memory=str(memory_of(rows, room)))
+    job = JobSpec("", "d", rows, row_ms=0.1, sample_kb=3.05, storage="sleep", batch=16, workers=1)
+    jobs = [
+        replace(job, name=name, node=number, epochs=epochs) for number, name in enumerate(NODES, 1)
+    ]
+    return play(Workload(tuple(jobs), node, {"sleep": Storage(latency_ms=1000 * row_s)}))
+
+
 def played(rows: int, epochs: int, room: float, row_s: float) -> list[tuple[int, float]]:
     """Return what all nodes prepared in each epoch, and the seconds of the node that took longest.
 
     `room`: for which part of the rows all nodes have room together.
     """
-    # Beside what is kept, batches in hand and rows on their way need some room.
-    memory = int(room * rows * SLOT / len(NODES)) + (1 << 19)
+    memory = memory_of(rows, room)
     with tempfile.TemporaryDirectory() as folder:
         nodes = Nodes(Path(folder))
         try:
@@ -111,16 +138,17 @@ def main() -> None:
     for name, room in (("all", 1.1), ("a third", 1 / 3)):
         model = one_pass("cached", options.rows, Cluster(len(NODES), 16, min(1.0, room)))
         again, row_s = int(model.read.sum()), options.row_ms / 1000
+        before = simulated(options.rows, options.epochs, room, row_s)
         each = played(options.rows, options.epochs, room, row_s)
         for epoch, (prepared, took_s) in enumerate(each):
-            predicted = again if epoch else options.rows
-            predicted_s = predicted / len(NODES) * row_s
+            modelled, (foreseen, foreseen_s) = again if epoch else options.rows, before[epoch]
             print(
-                f"memory for {name}, epoch {epoch}: {prepared} prepared (model {predicted}), "
-                f"{took_s:.1f} s (model {predicted_s:.1f} s)",
+                f"memory for {name}, epoch {epoch}: {prepared} prepared (simulated {foreseen}, "
+                f"model {modelled}), {took_s:.1f} s (simulated {foreseen_s:.1f} s)",
                 flush=True,
             )
-            row = {"prepared": prepared, "model": predicted, "s": took_s, "model_s": predicted_s}
+            row = {"prepared": prepared, "simulated": foreseen, "model": modelled}
+            row |= {"s": took_s, "simulated_s": foreseen_s}
             found.append({"memory": name, "epoch": epoch, **row})
     method = f"{options.rows} rows, {len(NODES)} nodes on one machine, counts"
     report("cluster_reads", machine(), method, found)

@@ -43,6 +43,8 @@ from joader.simulator.machine.workload import JobSpec, MachineSpec
 
 # A message between two daemons, with a turn of the loop of each.
 NETWORK_S = 0.001
+# Before the first rows a node is connected to; those of the same moment are prepared here.
+CONNECT_S = 0.02
 _FIRST_GUEST = 1 << 20  # jobs have smaller numbers
 
 # Of each recipe: its stream, its latest generation, and how far it is read.
@@ -111,6 +113,7 @@ class Neighbors:
         self._link = Resource(clock, lambda users: machine.network_mb_per_s * 1e6 / users)
         self._hosts: dict[str, tuple[JobSpec, int]] = {}  # recipes read here, by how many jobs
         self._trust, self._worth = Trust(), Worth()
+        self._up_at: dict[str, float] = {}  # by node: when the link to it is there
         self._outbox: dict[tuple[str, bool], list[tuple[Prepare, int]]] = {}
         self._from: dict[int, str] = {}  # the node that a sample comes from
         self._asked: dict[str, int] = {}  # rows that each node was asked for and has not answered
@@ -174,7 +177,7 @@ class Neighbors:
         homes = placement.homes(order.rows, cluster, able | {self.name}, salt).tolist()
         for place, (row, home) in enumerate(zip(order.rows, homes, strict=True)):
             name, sample = names[home], order.samples[place]
-            if name == self.name:
+            if name == self.name or not self._is_up(name):
                 continue
             word = self._trust.next(order.recipe, name, spec.rows)
             if word == "compare":
@@ -189,6 +192,10 @@ class Neighbors:
                 self._from[sample] = name
                 del here[place]
         return self._here(part_of(order, here)) if here else None
+
+    def _is_up(self, name: str) -> bool:
+        """Tell whether a node is connected to; else it will be."""
+        return self._clock.now >= self._up_at.setdefault(name, self._clock.now + CONNECT_S)
 
     def _pays(self, recipe: str, name: str) -> bool:
         return self._worth.pays(recipe, name, self._from.values(), self._machine.cores)
