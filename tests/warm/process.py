@@ -65,8 +65,12 @@ class Parent:
             self._sock, theirs = socket.socketpair()
             path = Path(__file__).with_name("parent.py")
             command = [sys.executable, str(path), str(theirs.fileno()), self._modules, "x" * ROOM]
-            # As it was when tests were collected: what a test has set since is no part of it.
-            environment = {k: v for k, v in _begun.items() if k != "PYTHONPATH"}
+            # As it was when tests were collected: what a test has set since is no part of it. It
+            # imports the joader that the tests themselves import, also from another folder.
+            environment = dict(_begun)
+            if "PYTHONPATH" in environment:
+                paths = environment["PYTHONPATH"].split(os.pathsep)
+                environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, paths))
             with theirs:
                 process = subprocess.Popen(
                     command,
