@@ -182,7 +182,8 @@ def prepare(modules: list[str]) -> None:
 
 if __name__ == "__main__":
     number, names, _ = sys.argv[1:]
-    path = sys.path[1:]
+    ours = os.environ.get("PYTHONPATH", "").split(os.pathsep)  # a child has its own
+    path = [folder for folder in sys.path[1:] if folder not in ours]
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for who asks
     try:
         prepare(names.split(","))
