@@ -75,7 +75,7 @@ def test_what_is_asked_for_takes_its_time_on_the_link() -> None:
     house = House()
     house.asked()
     house.deliver()
-    house.until(1.0)
+    house.until(PATIENCE_S + 1.0)
     # 2 x 50 kB at 1 MB/s, and a message.
     assert house.asker.answers == [("came", [70, 90], 0.1 + NETWORK_S)]
     assert kinds(house.told)[-1] is Release

@@ -43,9 +43,10 @@ _REST_S = 0.05
 class Keyboard:
     """What is typed."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, rest_s: float = _REST_S) -> None:
         """Read from a terminal that `listening` has set up; -1: nobody types."""
         self._descriptor = descriptor
+        self._rest_s = rest_s
 
     def pressed(self, timeout_s: float) -> list[str]:
         """Return the keys that come in this time, as soon as one does."""
@@ -56,7 +57,7 @@ class Keyboard:
         if not ready:
             return []
         text = self._read()
-        while _CUT.search(text) and select.select([self._descriptor], [], [], _REST_S)[0]:
+        while _CUT.search(text) and select.select([self._descriptor], [], [], self._rest_s)[0]:
             text += self._read() or "q"
         return keys_in(text) if text else ["q"]  # the terminal is gone
 
