@@ -5,85 +5,21 @@ it; without a browser it is skipped, and says so.
 """
 
 import json
-import os
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
+from tests.browser.tab import NEEDS_A_BROWSER, Tab
 from tests.cli.top.node import CLUSTER
-from tests.dashboard.conftest import READ, Served, busy, served  # noqa: F401
+from tests.dashboard.conftest import READ, Served
 from tests.processes.jobs import wait_until
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt install chromium"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-# Pictures for who wants to look: BROWSER_PICTURES=folder make test-browser
-PICTURES = os.environ.get("BROWSER_PICTURES")
-PATIENCE_S = 20.0
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with playwright.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-class Tab:
-    """A page, and what its console said."""
-
-    def __init__(self, browser: Any, url: str, **options: Any) -> None:
-        self.context = browser.new_context(
-            **{"viewport": {"width": 1280, "height": 800}, **options}
-        )
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(PATIENCE_S * 1000)
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
-        self.page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(url)
-
-    def text(self, selector: str) -> str:
-        return str(self.page.inner_text(selector))
-
-    def picture(self, name: str) -> None:
-        if PICTURES:
-            path = Path(PICTURES)
-            path.mkdir(parents=True, exist_ok=True)
-            self.page.screenshot(path=path / f"{name}.png", full_page=True)
-
-    def until(self, expression: str) -> None:
-        # Not playwright's own wait: it compiles text in the page, which the page's policy forbids.
-        wait_until(lambda: self.page.evaluate(f"() => Boolean({expression})"), PATIENCE_S)
-
-    def close(self) -> None:
-        self.context.close()
-
-
-@pytest.fixture
-def tab(chromium: Any, busy: Served) -> Iterator[Tab]:  # noqa: F811
-    made = Tab(chromium, busy.url)
-    made.until("document.querySelectorAll('#jobs tbody tr').length === 4")
-    yield made
-    made.close()
+pytestmark = NEEDS_A_BROWSER
 
 
 def test_it_shows_four_live_jobs_moves_and_says_nothing_in_the_console(
     tab: Tab,
-    busy: Served,  # noqa: F811
+    busy: Served,
 ) -> None:
     assert tab.text("#state") == "live"
     names = tab.page.eval_on_selector_all("#jobs button.name", "all => all.map(b => b.textContent)")
@@ -105,9 +41,34 @@ def test_it_shows_four_live_jobs_moves_and_says_nothing_in_the_console(
     assert all(url.startswith((busy.base, "data:")) for url in tab.asked)
 
 
+def test_its_first_sentence_says_what_is_saved_in_the_daemons_own_figures(
+    chromium: Any, served: Served
+) -> None:
+    served.node.job(READ, "alone", "0.02")
+    tab = Tab(chromium, served.url)
+    tab.until("document.getElementById('saved-words').textContent.includes('none saved yet')")
+    assert "another job that reads the same data gets them for free" in tab.text("#saved-words")
+    for name in ("second", "third"):
+        served.node.job(READ, name, "0.02")
+    tab.until("known.node.totals.saved_cpu_s >= 1 && known.node.totals.saved > 0.01")
+    # Both in one go: the next event changes them together.
+    words, totals, first = tab.page.evaluate(
+        """() => [document.getElementById('saved-words').textContent, known.node.totals,
+          document.querySelector('main p').id]"""
+    )
+    assert first == "saved-words"
+    assert words.startswith(
+        f"Jobs got {totals['delivered']:,} samples, and only {totals['prepared']:,} had to be "
+        "prepared. That saved "
+    )
+    assert words.endswith(" of CPU time.")
+    assert tab.said == []
+    tab.close()
+
+
 def test_it_survives_a_daemon_that_is_killed_and_started_again(
     tab: Tab,
-    busy: Served,  # noqa: F811
+    busy: Served,
 ) -> None:
     first = tab.text("#who")
     assert busy.node.daemon is not None
@@ -139,16 +100,6 @@ def test_it_is_dark_if_the_system_is(tab: Tab) -> None:
     assert _contrasts(tab) == []
     tab.page.emulate_media(color_scheme="light")
     assert _contrasts(tab) == []
-
-
-def test_on_a_phone_nothing_is_wider_than_the_screen(chromium: Any, busy: Served) -> None:  # noqa: F811
-    tab = Tab(chromium, busy.url, viewport={"width": 360, "height": 740}, device_scale_factor=2)
-    tab.until("document.querySelectorAll('#jobs tbody tr').length === 4")
-    assert tab.page.evaluate("document.documentElement.scrollWidth") <= 360
-    size = tab.page.evaluate("parseFloat(getComputedStyle(document.body).fontSize)")
-    assert size >= 14
-    tab.picture("phone")
-    tab.close()
 
 
 def test_it_can_be_used_by_keyboard_and_focus_stays_while_it_moves(tab: Tab) -> None:
@@ -229,7 +180,7 @@ def test_the_basics_of_accessibility_hold(tab: Tab) -> None:
     assert tab.page.evaluate(BASICS) == []
 
 
-def test_names_of_jobs_stay_text(chromium: Any, served: Served) -> None:  # noqa: F811
+def test_names_of_jobs_stay_text(chromium: Any, served: Served) -> None:
     evil = "<img src=x onerror=\"document.title='evil'\"><b>bold</b>"
     served.node.job(READ, evil, "0.02")
     wait_until(lambda: served.node.status()["totals"]["delivered"] > 50)
@@ -269,7 +220,7 @@ def test_nodes_of_a_cluster_have_a_table_and_their_names_stay_text(tab: Tab) -> 
     assert rows[2].startswith("<b>evil</b>not linked")
     assert not markup
     assert "67% of the work saved on 3 nodes" in saved
-    assert "9,000 delivered, only 3,000 prepared." in saved
+    assert "Jobs on 3 nodes got 9,000 samples, and only 3,000 had to be prepared." in saved
     tab.picture("nodes")
     assert tab.said == []
 

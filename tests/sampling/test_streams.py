@@ -5,7 +5,6 @@ probability below 1e-3; seeds are fixed. Every cheat of stream_cheats.py is foun
 named beside it, with the passes of the fast tests.
 """
 
-from collections.abc import Callable
 from unittest import mock
 
 import numpy as np
@@ -214,43 +213,6 @@ def test_a_late_job_reads_with_the_others_and_then_what_it_missed() -> None:
     assert sampler.draw({"late": 300})["late"].tolist() == before.tolist()
 
 
-def test_sets_of_other_sizes_are_drawn_jointly_and_come_back_to_streams() -> None:
-    sampler = StreamSampler(0)
-    sampler.add("all", range(400))
-    first = sampler.draw({"all": 40})["all"]
-    sampler.add("half", range(200))
-    drawn = [sampler.draw({"all": 10, "half": 10}) for _ in range(10)]
-    together = sum(np.isin(part["half"], part["all"]).sum() for part in drawn)
-    assert together > 20  # a third of the draws at least; alone it would be 100 / 36
-    assert np.isnan(sampler.next_use([0])).all()
-    assert sampler.ahead("all", 5).size == 0
-    sampler.remove("half")
-    sampler.add("other", range(400))
-    rest = sampler.draw({"all": 260, "other": 260})
-    read = np.concatenate([first, *(part["all"] for part in drawn), rest["all"]])
-    assert np.unique(read).size == read.size == 400
-    assert np.isfinite(sampler.next_use([0])).all()
-
-
-def test_disjoint_sets_are_in_different_groups() -> None:
-    sampler = StreamSampler(0)
-    for job, rows in enumerate([range(100), range(100, 200), range(50, 140), range(900, 910)]):
-        sampler.add(job, rows)
-        sampler.draw({job: 1})
-    assert len(sampler._groups) == 3
-
-
-def test_a_rest_leaves_the_pace_to_others() -> None:
-    sampler = StreamSampler(0, reach=20)
-    sampler.add("whole", range(1000))
-    sampler.draw({"whole": 10})
-    sampler.add("rest", range(0, 1000, 4), rest=True)
-    whole = sampler.draw({"whole": 400, "rest": 100})["whole"]
-    more = sampler.draw({"whole": 400, "rest": 100})["whole"]
-    order = sampler._groups[0].newest.order  # type: ignore[union-attr]
-    assert np.concatenate([whole, more]).tolist() == order[10:810].tolist()
-
-
 def resumes(seed: int, followed: bool) -> int:
     """Count rows of the first half of a generation among the first draws of a job that resumes."""
     sampler = StreamSampler(seed, reach=5)
@@ -267,68 +229,6 @@ def test_who_resumes_under_another_name_draws_blind_until_the_next_generation() 
     deviation = (runs * 10 * 0.25 * 30 / 39) ** 0.5
     assert abs(sum(resumes(seed, True) for seed in range(runs)) - runs * 5) < LIMIT * deviation
     assert sum(resumes(seed, False) for seed in range(runs)) == 0
-
-
-def test_a_short_rest_apart_from_others_is_not_taken_for_all_that_was_read() -> None:
-    """It forms a group of its own; the next pass is back in the generation that was followed."""
-    runs, early = 100, 0
-    for seed in range(runs):
-        sampler = StreamSampler(seed, reach=5)
-        sampler.add("other", range(200))
-        sampler.add("old", range(200))
-        read = sampler.draw({"other": 100, "old": 100})["old"]
-        sampler.remove("old")
-        sampler.add("new", [0, 1], rest=True, followed=True)
-        sampler.draw({"new": 2})
-        assert len(sampler._groups) == 2
-        sampler.add("new", range(200))
-        early += int(np.isin(sampler.draw({"new": 50})["new"], read).sum())
-    deviation = (runs * 50 * 0.25 * 150 / 199) ** 0.5
-    assert abs(early - runs * 25) < LIMIT * deviation
-
-
-def test_rows_that_come_later_are_inserted_without_moving_the_others() -> None:
-    sampler = StreamSampler(5)
-    sampler.add("a", range(500))
-    first = sampler.draw({"a": 100})["a"]
-    order = sampler._groups[0].newest.order.copy()  # type: ignore[union-attr]
-    sampler.add("b", range(100, 600))
-    sampler.draw({"b": 1})
-    after = sampler._groups[0].newest.order  # type: ignore[union-attr]
-    assert after[after < 500].tolist() == order.tolist()
-    assert sampler.draw({"a": 400})["a"].tolist() == order[first.size :].tolist()
-
-
-def test_ahead_is_what_the_job_then_draws() -> None:
-    rng = np.random.default_rng(2)
-    sampler = StreamSampler(2, reach=1000)
-    rows = np.arange(300)
-    datasets = {"a": rows, "b": rows[rows % 5 != 0], "c": rows[rows % 5 != 1]}
-    told = 0
-    for _ in range(400):
-        for job, mine in datasets.items():
-            if job not in sampler._jobs or not sampler.remaining(job):
-                sampler.add(job, mine)
-            count = min(int(rng.integers(0, 20)), sampler.remaining(job))
-            ahead = sampler.ahead(job, count)
-            told += ahead.size
-            assert sampler.draw({job: count})[job][: ahead.size].tolist() == ahead.tolist()
-    assert told > 9_000
-
-
-@pytest.mark.parametrize("pick", [lambda rows: rows, lambda rows: rows[rows % 5 != 0]])
-def test_next_use_is_the_distance_to_the_draw(pick: Callable[[np.ndarray], np.ndarray]) -> None:
-    sampler = StreamSampler(0)
-    rows = pick(np.arange(1000))
-    sampler.add("a", rows)
-    sampler.draw({"a": 100})
-    ahead = sampler.ahead("a", 500)
-    distance = sampler.next_use(ahead)
-    assert np.abs(distance - np.arange(500)).max() < 30
-    assert (np.diff(distance) > 0).all()
-    read = np.setdiff1d(rows, sampler.unread("a"))
-    assert (sampler.next_use(read) > sampler.remaining("a")).all()
-    assert np.isinf(sampler.next_use([5_000, 2**32 - 1])).all()
 
 
 def test_reach_is_a_number_of_rows() -> None:
@@ -355,17 +255,3 @@ def test_a_job_that_changes_its_rows_between_passes_reads_the_new_ones() -> None
             drawn = sampler.draw({"a": count, "other": min(7, sampler.remaining("other"))})
             read += drawn["a"].tolist()
         assert sorted(read) == list(range(start, start + 50))
-
-
-def test_what_is_remembered_of_jobs_that_left_does_not_grow() -> None:
-    sampler = StreamSampler(0)
-    sampler.add("stays", range(100))
-    for number in range(200):
-        if not sampler.remaining("stays"):
-            sampler.add("stays", range(100))
-        sampler.add(number, range(number % 9, 100 - number // 20))
-        sampler.draw({"stays": 1, number: 5})
-        sampler.remove(number)
-    assert len(sampler._groups) == 1
-    assert len(sampler._groups[0].sets()) <= 20
-    assert len(sampler._groups[0]._gone) <= 100  # of the running generation

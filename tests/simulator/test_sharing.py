@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 from joader.errors import BadArgument
-from joader.simulator.figures import Effort
-from joader.simulator.opportunistic import OpportunisticSampler
-from joader.simulator.sharing import ORDERS, Reader, share, unevenness
-from joader.simulator.streams_figure import STREAMS, bound, rows_of
+from joader.simulator.sharing import ORDERS, Reader, share
 
 ALL = {n: np.arange(n) for n in (1000, 10_000)}
 STARTS = np.random.default_rng(3).random(8)
@@ -69,28 +66,6 @@ def test_nested_sets_are_as_with_dependent_sampling() -> None:
     assert found["streams"] < found["independent"] - 0.2
 
 
-def test_opportunistic_sampling_shares_more_and_is_no_reshuffle() -> None:
-    readers = [Reader(ALL[1000]), Reader(ALL[1000], start=0.3)]
-    streams, other = (share(order, readers, 50, passes=4) for order in ("streams", "opportunistic"))
-    assert other.prepared_per_delivered < streams.prepared_per_delivered
-    assert unevenness(other.passes) > 20
-    assert unevenness(streams.passes) < 3  # mean 1, standard deviation 0.35
-
-
-def test_opportunistic_sampling_reads_every_row_once() -> None:
-    ready = np.zeros(100, np.bool_)
-    sampler = OpportunisticSampler(lambda rows: ready[rows], seed=1)
-    sampler.add("a", range(100))
-    ready[90:] = True
-    first = sampler.draw({"a": 15})["a"]
-    assert set(first[:10].tolist()) == set(range(90, 100))
-    assert sampler.unread("a").tolist() == sorted(set(range(100)) - set(first.tolist()))
-    rest = sampler.draw({"a": 85})["a"]
-    assert sorted([*first.tolist(), *rest.tolist()]) == list(range(100))
-    assert sampler.remaining("a") == 0
-    sampler.remove("a")
-
-
 def test_all_jobs_complete_their_passes() -> None:
     readers = [Reader(np.arange(60), 2), Reader(np.arange(30, 90), 1, 0.5)]
     for order in ORDERS:
@@ -104,18 +79,3 @@ def test_all_jobs_complete_their_passes() -> None:
 def test_an_unknown_order_is_refused() -> None:
     with pytest.raises(BadArgument, match="use one of streams"):
         share("best", [Reader(np.arange(3))], 1)
-
-
-@pytest.mark.slow
-def test_the_figure_has_its_panels_and_ticks_as_often_as_it_says() -> None:
-    effort = Effort(400, 1, (0.0,))
-    assert rows_of(effort) == 100
-    ticks: list[None] = []
-    rows = list(STREAMS.rows(0, effort, lambda: ticks.append(None)))
-    assert len(ticks) == STREAMS.steps(effort)
-    assert {row.case.split(":")[0] for row in rows} == set(STREAMS.panels)
-    bounds = [row for row in rows if row.paper is not None]
-    assert bounds
-    assert all(row.ours >= row.paper - 0.03 for row in bounds if row.paper)
-    assert bound("no memory", 30) == pytest.approx(0.605)
-    assert bound("offset", 30) is None

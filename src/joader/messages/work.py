@@ -140,6 +140,12 @@ class LastCopies(Message, frozen=True):
     """A node has gone: what it kept for others may be here alone now."""
 
 
+class Moved(Message, frozen=True):
+    """Another node keeps these samples now: what is here is a copy."""
+
+    samples: Integers
+
+
 class Sized(Message, frozen=True):
     """Samples are prepared but do not fit their slots, or have none: how many bytes they need."""
 

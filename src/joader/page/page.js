@@ -82,11 +82,11 @@ function show() {
 
 function showSaved({ totals: own, cluster }) {
   const totals = cluster && cluster.totals.saved !== null ? cluster.totals : own;
-  $("saved-where").textContent = totals === own ? "" : ` on ${cluster.nodes.length} nodes`;
+  const where = totals === own ? "" : ` on ${cluster.nodes.length} nodes`;
+  $("saved-where").textContent = where;
   if (totals.saved === null) return;
   $("saved").textContent = percent(totals.saved);
-  $("saved-words").textContent = `${number(totals.delivered)} delivered, only ${number(totals.prepared)} prepared` +
-    `${totals === own ? `: ${duration(own.saved_cpu_s)} of CPU time saved` : ""}.`;
+  $("saved-words").textContent = sentence(totals, where);
   $("saved-bar").replaceChildren(...[["prepared", totals.prepared, "prepared"], ["there already", totals.hits, "hits"]].map(([words, count, kind]) => {
     const piece = element("span", { class: kind }, count > totals.delivered * 0.12 ? number(count) : "", count > totals.delivered * 0.22 ? element("i", {}, ` ${words}`) : "");
     piece.style.flexGrow = String(count);
@@ -95,12 +95,19 @@ function showSaved({ totals: own, cluster }) {
   document.title = `${percent(totals.saved)} saved – joader`;
 }
 
+// What joader is good for here, for who has never seen it. Only this node knows what CPU time it saved.
+function sentence({ delivered, prepared, hits, saved_cpu_s: cpu }, where) {
+  if (!hits) return `${number(delivered)} samples prepared${where}, and none saved yet: another job that reads the same data gets them for free.`;
+  const time = cpu >= 1 ? ` That saved ${duration(cpu)} of CPU time.` : "";
+  return `Jobs${where} got ${number(delivered)} samples, and only ${number(prepared)} had to be prepared.${time}`;
+}
+
 function showTiles(node) {
   const { memory } = node;
   const tiles = [
     [rate(node.delivered_per_s), "samples/s delivered"],
     [rate(node.prepared_per_s), "samples/s prepared"],
-    [`${node.cpu_cores.toFixed(1)} of ${node.cores}`, "cores busy with it"],
+    [`${node.cpu_cores.toFixed(1)} of ${node.cores}`, "cores busy preparing"],
     [percent(memory.used_bytes / (memory.budget_bytes || 1)), `of ${size(memory.budget_bytes)} memory used`],
   ];
   $("tiles").replaceChildren(...tiles.map(([value, words]) => element("div", { class: "tile" }, element("b", {}, value), element("span", {}, words))));
@@ -135,10 +142,10 @@ function row(job) {
   const called = names();
   const others = job.shares_with.map((id) => called.get(id) || `job ${id}`);
   const cells = [
-    ["Reads", job.table || job.dataset || "–", "l words"],
-    ["Shares with", others.length > 2 ? `${others.length} jobs` : others.join(", ") || "nobody", "l words", others.join(", ")],
+    ["Reads", job.table || job.dataset || "–", "l line words"],
+    ["Shares with", others.length > 2 ? `${others.length} jobs` : others.join(", ") || "nobody", "l line words", others.join(", ")],
     ["Epoch", String(job.epoch), ""],
-    ["Done", null, "l"],
+    ["Done", null, "l line"],
     ["Left", job.time_left_s === null ? "–" : duration(job.time_left_s), ""],
     ["Samples/s", rate(job.samples_per_s), ""],
     ["Waits", percent(job.waiting), job.waiting > 0.3 ? "warn" : ""],
@@ -149,7 +156,7 @@ function row(job) {
   ];
   return element("tr", {}, element("th", { scope: "row", class: "l" }, swatch(color(job.id)), toggle), ...cells.map(([name, text, kind, title]) => {
     const cell = element("td", { "data-label": name, class: kind }, ...(text === null ? [] : [text]));
-    if (text === null) cell.append(element("span", {}, element("span", { class: "meter", "aria-hidden": "true" }, filled(job.done, color(job.id))), percent(job.done)));
+    if (text === null) cell.append(metered(job.done, color(job.id), percent(job.done)));
     if (kind.includes("words")) cell.title = title || text;
     return cell;
   }));
@@ -158,8 +165,10 @@ function row(job) {
 function more(job) {
   const called = names();
   const taken = Object.entries(job.taken_from).map(([id, count]) => `${number(count)} from ${called.get(Number(id)) || `job ${id}`}`);
+  const others = job.shares_with.map((id) => called.get(id) || `job ${id}`);
   const facts = [
-    `Process ${job.pid}.`,
+    `Process ${job.pid}, reads ${job.table || job.dataset || "a dataset"}.`,
+    others.length ? `Shares with ${others.join(", ")}.` : "Shares with nobody.",
     `${number(job.position)} of ${number(job.rows)} samples of this pass.`,
     `${number(job.delivered)} delivered, ${number(job.prepared)} prepared for it, ${number(job.hits)} hits: ${duration(job.saved_s)} of worker time saved, ${duration(job.saved_cpu_s)} of it CPU time.`,
     `Waited ${duration(job.wait_s)} in all.`,
@@ -212,10 +221,14 @@ function showTiers(tiers) {
   const head = element("tr", {}, ...["From", "Samples", "Holds"].map((title, at) => element("th", { scope: "col", class: at ? "" : "l" }, title)));
   const rows = tiers.map((tier) => {
     const [words, hue] = TIERS[tier.name] || [tier.name, "var(--c0)"];
-    const count = element("td", {}, element("span", { class: "meter", "aria-hidden": "true" }, filled(tier.samples / most, hue)), number(tier.samples));
-    return element("tr", {}, element("th", { scope: "row", class: "l" }, words), count, element("td", {}, held(tier)));
+    const count = element("td", { "data-label": "Samples" }, metered(tier.samples / most, hue, number(tier.samples)));
+    return element("tr", {}, element("th", { scope: "row", class: "l" }, words), count, element("td", { "data-label": "Holds" }, held(tier)));
   });
   $("tiers").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
+}
+
+function metered(part, hue, words) {
+  return element("span", {}, element("span", { class: "meter", "aria-hidden": "true" }, filled(part, hue)), words);
 }
 
 function held({ used_bytes: used, budget_bytes: budget }) {
@@ -230,9 +243,10 @@ function showNodes(cluster) {
   const titles = ["Node", "", "Cores", "Prepared", "Fetched", "Sent", "Memory"];
   const head = element("tr", {}, ...titles.map((title, at) => element(title ? "th" : "td", title ? { scope: "col", class: at < 2 ? "l" : "" } : {}, title)));
   const rows = cluster.nodes.map((node) => {
-    const memory = element("td", {}, element("span", { class: "meter", "aria-hidden": "true" }, filled(node.used_bytes / (node.budget_bytes || 1), "var(--c2)")), held(node));
-    const place = element("td", { class: node.here || node.linked ? "l" : "l warn" }, node.here ? "this one" : node.linked ? "linked" : "not linked");
-    return element("tr", {}, element("th", { scope: "row", class: "l" }, node.name), place, ...[node.cores, node.prepared, node.fetched, node.sent].map((count) => element("td", {}, number(count))), memory);
+    const memory = element("td", { "data-label": "Memory", class: "line" }, metered(node.used_bytes / (node.budget_bytes || 1), "var(--c2)", held(node)));
+    const place = element("td", { "data-label": "Link", class: node.here || node.linked ? "l" : "l warn" }, node.here ? "this one" : node.linked ? "linked" : "not linked");
+    const counts = [["Cores", node.cores], ["Prepared", node.prepared], ["Fetched", node.fetched], ["Sent", node.sent]];
+    return element("tr", {}, element("th", { scope: "row", class: "l" }, node.name), place, ...counts.map(([name, count]) => element("td", { "data-label": name }, number(count))), memory);
   });
   $("nodes").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
 }
@@ -266,8 +280,8 @@ function showStages(jobs) {
     const track = element("span", { class: "track", "aria-hidden": "true" });
     track.style.width = `${(job.row_s / most) * 100}%`;
     track.append(...STAGES.map(([field, , hue]) => filled(job[field] / (job.row_s || 1), hue)));
-    const figures = [job.row_s, job.computing_s, job.storage_s, job.own_row_s, job.wait_per_sample_s];
-    return element("tr", {}, element("th", { scope: "row", class: "l" }, label(job)), element("td", { class: "l stack" }, track), ...figures.map((value) => element("td", {}, ms(value))));
+    const figures = [["A worker takes", job.row_s], ...STAGES.map(([field, words]) => [words, job[field]]), ["Own part takes", job.own_row_s], ["Job waits", job.wait_per_sample_s]];
+    return element("tr", {}, element("th", { scope: "row", class: "l" }, label(job)), element("td", { class: "l stack" }, track), ...figures.map(([name, value]) => element("td", { "data-label": name }, ms(value))));
   });
   $("stages").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
 }

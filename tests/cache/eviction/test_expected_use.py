@@ -1,7 +1,9 @@
 """What is soon to be used stays."""
 
 from joader.cache import ExpectedUse, RefCount
-from tests.cache.eviction.naive import Stage
+from tests.cache.eviction.naive import Stage, machine_of
+
+TestExpectedUseAgainstNaive = machine_of(ExpectedUse)
 
 
 def test_expected_use_without_rates_and_plans_is_ref_count():

@@ -1,17 +1,11 @@
-"""Each policy against one that sorts all samples each time."""
+"""What all policies have in common; each against one that sorts all samples lies beside it."""
 
 import pytest
 
 from joader.cache import ExpectedUse, Fifo, Lru, RandomReplacement, RefCount
-from tests.cache.eviction.naive import Stage, machine_of
+from tests.cache.eviction.naive import Stage
 
 POLICIES = [RefCount, ExpectedUse, Fifo, Lru, RandomReplacement]
-
-TestRefCountAgainstNaive = machine_of(RefCount)
-TestExpectedUseAgainstNaive = machine_of(ExpectedUse)
-TestFifoAgainstNaive = machine_of(Fifo)
-TestLruAgainstNaive = machine_of(Lru)
-TestRandomReplacementAgainstNaive = machine_of(RandomReplacement)
 
 
 def who_leaves(policy_class):

@@ -3,6 +3,9 @@
 import pytest
 
 from joader.cache import Demand, Known, RandomReplacement, Table
+from tests.cache.eviction.naive import machine_of
+
+TestRandomReplacementAgainstNaive = machine_of(RandomReplacement)
 
 
 def policy_of(count, seed):

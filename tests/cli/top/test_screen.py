@@ -7,11 +7,10 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from joader.cli.top.bars import FINE, PLAIN, Glyphs, bar, curve, cuts, glyphs_for
-from joader.cli.top.details import details
+from joader.cli.top.bars import FINE, PLAIN, Glyphs
 from joader.cli.top.screen import overview
 from joader.cli.top.view import View
-from joader.statistics import JobMomentStatistics, MomentStatistics, NodeStatistics
+from joader.statistics import NodeStatistics
 from tests.cli.top.node import CLUSTER, JOBS, NODE
 
 
@@ -118,28 +117,3 @@ def test_without_jobs_and_samples_it_says_so() -> None:
     text = "\n".join(screen(80, node=NodeStatistics()))
     assert "No samples delivered yet" in text
     assert "No job reads now" in text
-
-
-def test_details_say_from_whom_samples_came_and_how_it_went() -> None:
-    moments = [
-        MomentStatistics(time=t, seconds=1.0, jobs={1: JobMomentStatistics(samples_per_s=10.0 * t)})
-        for t in range(1, 9)
-    ]
-    lines = shown(details(JOBS[0], NODE, moments, FINE), 80)
-    text = "\n".join(lines)
-    assert "▂▃▄▅▅▆▇█" in text or "▂▃▄▅▆▇█" in text
-    assert "up to 80" in text
-    assert "250 of 1,000 samples, 15s left" in text
-    assert any(line.endswith("250") and "[red]resnet" in line for line in lines)
-    assert max(map(cell_len, lines)) <= 80
-
-
-def test_bars_and_curves() -> None:
-    assert bar(0.5, 4, FINE) == "██░░"
-    assert bar(7.0, 4, PLAIN) == "####"
-    assert cuts([0.98, 0.001, 0.019], 10) == [8, 1, 1]
-    assert cuts([0.0, 1.0], 4) == [0, 4]
-    assert curve([0, 0], 4, FINE) == "▁▁"
-    assert curve([0, 5, 10], 2, FINE) == "▅█"
-    assert glyphs_for("UTF-8") is FINE
-    assert glyphs_for("ascii") is PLAIN

@@ -2,9 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
-from joader.cli.top.keyboard import keys_in
 from joader.cli.top.view import SORTS, View
 from tests.cli.top.node import JOBS
 
@@ -50,19 +47,3 @@ def test_s_goes_through_all_orders_and_r_turns_them_around() -> None:
 def test_jobs_that_are_equal_keep_the_order_of_their_numbers() -> None:
     equal = tuple(replace(job, samples_per_s=1.0) for job in reversed(JOBS))
     assert [job.id for job in View(sort="rate").ordered(equal)] == [1, 2, 3]
-
-
-@pytest.mark.parametrize(
-    ("sent", "keys"),
-    [
-        ("q", ["q"]),
-        ("\x1b[A\x1b[B", ["up", "down"]),
-        ("\x1bOA", ["up"]),
-        ("\x1b", ["escape"]),
-        ("\r", ["enter"]),
-        ("s\x1b[Br", ["s", "down", "r"]),
-        ("\x00\x01", []),
-    ],
-)
-def test_what_a_terminal_sends_becomes_keys(sent: str, keys: list[str]) -> None:
-    assert keys_in(sent) == keys

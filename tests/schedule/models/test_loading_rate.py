@@ -3,9 +3,8 @@
 import pytest
 
 from joader.errors import BadArgument
-from joader.schedule.models.loading_rate import LoadingRate, Stage, fit
+from joader.schedule.models.loading_rate import fit
 from joader.schedule.models.runs import LoadingRun
-from joader.schedule.models.throughput import samples_per_s, workers_needed
 from joader.simulator.papers.adloader_machine import loading
 
 READ_S = 0.001
@@ -33,13 +32,3 @@ def test_few_runs_make_fewer_stages() -> None:
     assert model.rows_per_s(1) == pytest.approx(100.0)
     with pytest.raises(BadArgument, match="two numbers of workers"):
         fit([run(2, 150.0), run(2, 151.0)])
-
-
-def test_throughput_is_the_lesser_of_both_rates_and_demand_is_where_they_meet() -> None:
-    model = LoadingRate((Stage("free", 8, (0.004, 0.0), (0.006, 0.0)),))
-    assert samples_per_s(64, 0.2, model, 2) == pytest.approx(200.0)
-    assert samples_per_s(64, 0.2, model, 8) == pytest.approx(320.0)
-    needed = workers_needed(64, 0.2, model, 16)
-    assert needed == pytest.approx(3.2)
-    assert model.rows_per_s(needed) == pytest.approx(320.0)
-    assert workers_needed(64, 0.0001, model, 16) == 16

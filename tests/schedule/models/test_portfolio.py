@@ -3,7 +3,7 @@
 import pytest
 
 from joader.errors import BadArgument
-from joader.schedule.models import piecewise, portfolio
+from joader.schedule.models import portfolio
 from joader.schedule.models.portfolio import Threads, size_class
 from joader.schedule.models.runs import LoadingRun
 
@@ -63,15 +63,3 @@ def test_one_thread_cannot_be_divided() -> None:
         portfolio.fit(runs(100_000, 0.01)).balanced(
             "a", 100_000, batch=1, step_s=1.0, threads=1, load_s=lambda threads: 1.0
         )
-
-
-def test_bends_are_found_where_they_are() -> None:
-    x = [float(n) for n in range(1, 21)]
-    y = [10.0 - 0.8 * min(n, 8) + 0.3 * max(0, n - 8) for n in x]
-    found = piecewise.fit(x, y)
-    assert 8.0 in found.at
-    assert [found(n) for n in x] == pytest.approx(y, rel=1e-6)
-    assert found(100) == found(20)
-    assert piecewise.fit([2.0, 2.0], [1.0, 3.0])(7) == 2.0
-    with pytest.raises(BadArgument, match="above 0"):
-        piecewise.fit([1.0], [0.0])

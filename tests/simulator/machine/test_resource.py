@@ -5,9 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from joader.simulator.machine.clock import Clock
-from joader.simulator.machine.disk import Disk
 from joader.simulator.machine.resource import Resource
-from joader.simulator.machine.workload import Storage
 
 USES = st.lists(
     st.tuples(st.integers(0, 40).map(lambda n: n / 20), st.integers(1, 40).map(lambda n: n / 20)),
@@ -62,15 +60,3 @@ def test_what_is_too_little_for_the_clock_is_done_all_the_same() -> None:
         resource.use(1e-9, lambda n=number: done.append(n))
     clock.run(2e6, lambda: False)
     assert sorted(done) == [0, 1, 2]
-
-
-def test_a_disk_serves_so_many_at_a_time() -> None:
-    clock = Clock()
-    link = Resource(clock, lambda users: 1e9 / users)
-    disk = Disk(clock, Storage(latency_ms=100.0, mb_per_s=10.0, most=2))
-    ends: list[float] = []
-    for _ in range(4):
-        disk.read(1.0, link, lambda: ends.append(clock.now))
-    clock.run(1e9, lambda: False)
-    # Two at a time: 0.1 s to find them, and 0.2 s for the bytes of both.
-    assert ends == pytest.approx([0.3, 0.3, 0.6, 0.6])

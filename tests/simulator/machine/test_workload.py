@@ -5,8 +5,7 @@ import math
 import pytest
 
 from joader.errors import BadArgument
-from joader.simulator.machine.drawn import drawn
-from joader.simulator.machine.workload import checked, parsed
+from joader.simulator.machine.workload import parsed
 
 GOOD = """
 seconds = 20
@@ -81,11 +80,3 @@ def test_what_cannot_be_is_said_with_its_place(old: str, new: str, words: str) -
 def test_a_workload_needs_jobs() -> None:
     with pytest.raises(BadArgument, match="has no jobs"):
         parsed("seconds = 1", "empty.toml")
-
-
-def test_a_workload_at_random_is_the_same_for_one_seed_and_can_be_played() -> None:
-    assert drawn(3, 12) == drawn(3, 12)
-    assert drawn(3, 12) != drawn(4, 12)
-    assert checked(drawn(3, 12)).jobs[0].arrival_s == 0.0
-    with pytest.raises(BadArgument, match="draw from 1 to 64"):
-        drawn(0, 100)

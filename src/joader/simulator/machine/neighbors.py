@@ -1,51 +1,29 @@
 """What simulated nodes ask of each other, decided by the code that decides it in daemons.
 
 Where a row lives, who is trusted and what is worth fetching come from `schedule.nodes`; how far
-jobs are read elsewhere is heard by the engine. What daemon/fetching.py and guests.py do with
-sockets is done here with the clock: a message takes NETWORK_S, bytes share the link of the node
-that sends them. Not modeled: nodes that come, leave or die, and ranks of one job on several nodes.
+jobs are read elsewhere is heard by the engine. What daemon/fetching.py does with sockets is done
+here with the clock; what the nodes that are asked do is in guests.py. Not modeled: nodes that come,
+leave or die, and ranks of one job on several nodes.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from itertools import count
+from dataclasses import dataclass
 from typing import Protocol
-from zlib import crc32
-
-import numpy as np
 
 from joader.daemon.clocks import SALT_EVERY
-from joader.daemon.guests import REFUSED_S
 from joader.daemon.neighbors import TICK_S
-from joader.messages import (
-    Begin,
-    Deliver,
-    Event,
-    Hear,
-    Join,
-    Leave,
-    Place,
-    Prepare,
-    Prepared,
-    Release,
-    Sized,
-    Want,
-)
+from joader.messages import Event, Hear, Place, Prepare, Prepared, Sized
 from joader.sampling.generation import Clock
 from joader.schedule.nodes import placement
 from joader.schedule.nodes.trust import Trust
 from joader.schedule.nodes.worth import MOST_ROWS, Worth
 from joader.schedule.orders import part_of
 from joader.simulator.machine import clock as virtual
-from joader.simulator.machine.resource import Resource
+from joader.simulator.machine.guests import FIRST_GUEST, NETWORK_S, Ask, Guests, stream_of
 from joader.simulator.machine.workload import JobSpec, MachineSpec
 
-# A message between two daemons, with a turn of the loop of each.
-NETWORK_S = 0.001
 # Before the first rows a node is connected to; those of the same moment are prepared here.
 CONNECT_S = 0.02
-_FIRST_GUEST = 1 << 20  # jobs have smaller numbers
 
 # Of each recipe: its stream, its latest generation, and how far it is read.
 Clocks = dict[str, tuple[int, int, list[Clock]]]
@@ -68,31 +46,6 @@ class Daemon(Protocol):
 
 
 @dataclass
-class _Ask:
-    """Rows of one order that a home was asked for, by their places in it."""
-
-    order: Prepare
-    places: list[int]
-    digests: bool
-    answered: bool = False
-
-    @property
-    def rows(self) -> list[int]:
-        return [self.order.rows[place] for place in self.places]
-
-    def part(self) -> Prepare:
-        return part_of(self.order, {place: self.order.rows[place] for place in self.places})
-
-
-@dataclass
-class _Guest:
-    """Another node, as a job that is told row by row what it wants."""
-
-    job: int
-    waiting: deque[tuple["Neighbors", _Ask]] = field(default_factory=deque)
-
-
-@dataclass
 class Moved:
     """Counts of one node."""
 
@@ -110,7 +63,7 @@ class Neighbors:
         self.name, self.counts = name, Moved()
         self._clock, self._machine, self._node = clock, machine, node
         self._others: dict[str, Neighbors] = {}
-        self._link = Resource(clock, lambda users: machine.network_mb_per_s * 1e6 / users)
+        self.guests = Guests(clock, machine, name, node.tell)
         self._hosts: dict[str, tuple[JobSpec, int]] = {}  # recipes read here, by how many jobs
         self._trust, self._worth = Trust(), Worth()
         self._up_at: dict[str, float] = {}  # by node: when the link to it is there
@@ -121,10 +74,6 @@ class Neighbors:
         self._recipe_of: dict[int, str] = {}  # of samples that workers here make
         self._compared_here: dict[int, tuple[str, str, int]] = {}
         self._halves: set[tuple[str, str, int]] = set()  # what one side has said
-        self._guests: dict[tuple[str, str], _Guest] = {}
-        self._guest_of: dict[int, _Guest] = {}
-        self._guest_numbers = count(_FIRST_GUEST)
-        self._refused: dict[str, float] = {}  # recipes, and until when
         self._said: dict[str, Clocks] = {}  # by node
         self._heard: dict[str, object] = {}  # by recipe: what the engine was told last
 
@@ -138,7 +87,7 @@ class Neighbors:
 
     def stream(self, recipe: str) -> int:
         """Return where the orders of a recipe start on all nodes; 0 if this node is alone."""
-        return 1 + crc32(recipe.encode()) if self._others else 0
+        return stream_of(recipe) if self._others else 0
 
     def joined(self, spec: JobSpec) -> None:
         """Note that a job of this node reads a recipe."""
@@ -153,20 +102,15 @@ class Neighbors:
         _, jobs = self._hosts.pop(spec.dataset)
         if jobs > 1:
             self._hosts[spec.dataset] = spec, jobs - 1
-            return
-        for key in [key for key in self._guests if key[1] == spec.dataset]:
-            guest = self._guests.pop(key)
-            for asker, ask in guest.waiting:
-                self._give_up(asker, ask)
-            del self._guest_of[guest.job]
-            self._node.tell(Leave(guest.job))
+        else:
+            self.guests.leave(spec.dataset)
 
     # Orders.
 
     def take(self, order: Prepare) -> Prepare | None:
         """Take what other nodes are asked for; return the rest, for the workers here."""
         able = {name for name, one in self._others.items() if order.recipe in one._hosts}
-        if not able or order.job >= _FIRST_GUEST:
+        if not able or order.job >= FIRST_GUEST:
             return self._here(order)
         names = sorted([self.name, *self._others])
         cluster = [placement.Node(name, self._machine.cores) for name in names]
@@ -212,17 +156,21 @@ class Neighbors:
             for order in orders.values():
                 places = [place for whose, place in wanted if whose is order]
                 for start in range(0, len(places), MOST_ROWS):
-                    self._ask(name, _Ask(order, places[start : start + MOST_ROWS], digests))
+                    self._ask(name, Ask(order, places[start : start + MOST_ROWS], digests))
 
-    def _ask(self, name: str, ask: _Ask) -> None:
+    def _ask(self, name: str, ask: Ask) -> None:
         rows = self._asked[name] = self._asked.get(name, 0) + len(ask.places)
         patience_s = self._worth.patience_s(ask.order.recipe, rows)
         home = self._others[name]
         self._clock.after(NETWORK_S, lambda: home._asked_for(self, ask, patience_s))
 
+    def _asked_for(self, asker: "Neighbors", ask: Ask, patience_s: float) -> None:
+        spec, _ = self._hosts.get(ask.order.recipe, (None, 0))
+        self.guests.asked_for(spec, asker, ask, patience_s)
+
     # What comes.
 
-    def _came(self, home: str, ask: _Ask) -> None:
+    def came(self, home: str, ask: Ask) -> None:
         """Take in what a home has sent."""
         self._asked[home] -= len(ask.places)
         spec, _ = self._hosts.get(ask.order.recipe, (None, 0))
@@ -274,7 +222,7 @@ class Neighbors:
             self._apart.discard(sample)
             self._from.pop(sample, None)
 
-    def _not_sent(self, home: str, ask: _Ask) -> None:
+    def not_sent(self, home: str, ask: Ask) -> None:
         """Have done here what a home did not send."""
         self._asked[home] -= len(ask.places)
         if ask.digests:
@@ -308,79 +256,6 @@ class Neighbors:
         self._halves.remove(key)
         self.counts.compared += 1
         self._trust.compared(key[1], key[0], same=True)
-
-    # What other nodes ask for.
-
-    def _asked_for(self, asker: "Neighbors", ask: _Ask, patience_s: float) -> None:
-        recipe = ask.order.recipe
-        if recipe not in self._hosts or self._refused.get(recipe, 0.0) > self._clock.now:
-            self._give_up(asker, ask)
-            return
-        guest = self._guests.get((asker.name, recipe)) or self._let_in(asker.name, recipe)
-        if guest is None:
-            self._give_up(asker, ask)
-            return
-        guest.waiting.append((asker, ask))
-        self._clock.after(patience_s, lambda: self._give_up(asker, ask))
-        rows = np.array(ask.rows, np.int64)
-        self._node.tell(Want(guest.job, rows.size, self._clock.now, rows))
-
-    def _let_in(self, name: str, recipe: str) -> _Guest | None:
-        spec, _ = self._hosts[recipe]
-        guest = self._guests[name, recipe] = _Guest(next(self._guest_numbers))
-        self._guest_of[guest.job] = guest
-        self._node.tell(
-            Join(
-                *(guest.job, recipe, np.arange(spec.rows), spec.rows, MOST_ROWS),
-                order="told",
-                elsewhere=True,
-                reads_for=f"node {name}",
-                stream=self.stream(recipe),
-            )
-        )
-        if not self.is_guest(guest.job):
-            return None  # it was refused
-        self._node.tell(Begin(guest.job, key=guest.job))
-        return guest
-
-    def refuse(self, job: int) -> None:
-        """Let a node do without for a while: there is no room for it here."""
-        guest = self._guest_of.pop(job)
-        key = next(key for key, one in self._guests.items() if one is guest)
-        del self._guests[key]
-        self._refused[key[1]] = self._clock.now + REFUSED_S
-        for asker, ask in guest.waiting:
-            self._give_up(asker, ask)
-
-    def is_guest(self, job: int) -> bool:
-        """Tell whether a job is another node, and what is delivered to it for `send`."""
-        return job in self._guest_of
-
-    def send(self, batch: Deliver) -> None:
-        """Send what a node has asked for."""
-        asker, ask = self._guest_of[batch.job].waiting.popleft()
-        late, ask.answered = ask.answered, True
-
-        def sent() -> None:
-            if batch.job in self._guest_of:
-                self._node.tell(Release(batch.job, batch.samples))
-
-        def arrived() -> None:
-            sent()
-            self._clock.after(NETWORK_S, lambda: asker._came(self.name, ask))
-
-        if late:
-            sent()
-        elif ask.digests:
-            arrived()
-        else:
-            spec, _ = self._hosts[ask.order.recipe]
-            self._link.use(1000.0 * spec.sample_kb * batch.samples.size, arrived)
-
-    def _give_up(self, asker: "Neighbors", ask: _Ask) -> None:
-        if not ask.answered:
-            ask.answered = True
-            self._clock.after(NETWORK_S, lambda: asker._not_sent(self.name, ask))
 
     # Orders that all nodes share.
 

@@ -136,14 +136,14 @@ class Node:
                 case Drop():
                     self.dispatch.drop(instruction.samples)
                     self.neighbors.drop(instruction.samples)
-                case Deliver() if self.neighbors.is_guest(instruction.job):
-                    self.neighbors.send(instruction)
+                case Deliver() if self.neighbors.guests.has(instruction.job):
+                    self.neighbors.guests.send(instruction)
                 case Deliver():
                     self._hand_over(instruction)
                 case Forget():
                     self._ready.difference_update(instruction.samples)
-                case Refuse() if self.neighbors.is_guest(instruction.job):
-                    self.neighbors.refuse(instruction.job)
+                case Refuse() if self.neighbors.guests.has(instruction.job):
+                    self.neighbors.guests.refuse(instruction.job)
                 case Refuse():
                     raise BadArgument(f"the daemon would refuse this: {instruction.reason}")
                 case Compare():
