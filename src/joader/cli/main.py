@@ -4,7 +4,6 @@ Exit codes: 0 done; 1 an error of ours or of the machine; 2 wrong arguments; 130
 """
 
 import argparse
-import io
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -12,6 +11,7 @@ from importlib.util import find_spec
 from joader import __version__
 from joader.cli.console import drop, write
 from joader.cli.examples import add_examples
+from joader.cli.letters import adapt
 from joader.cli.profiling import add_profile
 from joader.cli.screens import add_screens
 from joader.errors import BadArgument, JoaderError, MissingExtra, UserError
@@ -20,8 +20,7 @@ from joader.errors import BadArgument, JoaderError, MissingExtra, UserError
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without a letter shows "?" instead
+        adapt(stream)
     try:
         try:
             return _run(arguments)
