@@ -3,6 +3,7 @@
 Apart from the commands that only ask (node.py): what a start needs takes a while to load.
 """
 
+import mmap
 import os
 import sys
 from dataclasses import dataclass
@@ -41,7 +42,13 @@ def up(options: Up) -> int:
     path = socket_path()
     arguments = ["--idle=0"]
     if options.memory:
-        arguments.append(f"--memory={size_in_bytes(options.memory)}")
+        memory = size_in_bytes(options.memory)
+        if memory < mmap.PAGESIZE:
+            raise BadArgument(
+                f"--memory={options.memory} is too small: give at least {mmap.PAGESIZE} bytes, and "
+                "better 1GiB or more"
+            )
+        arguments.append(f"--memory={memory}")
     if options.workers:
         arguments.append(f"--workers={options.workers}")
     if options.cpu is not None:
