@@ -58,7 +58,8 @@ def up(options: Up) -> int:
         arguments.append(f"--policy={policy_of(options.policy).name}")
     if options.log_format:
         arguments.append(f"--log-format={options.log_format}")
-    if options.cluster:
+    leader = None
+    if options.cluster is not None:
         auto = options.cluster == "auto"
         leader = auto_address(os.environ) if auto else Address.read(options.cluster)
         leader.resolved()
@@ -79,13 +80,14 @@ def up(options: Up) -> int:
     from joader.daemon.main import main
 
     _open_dashboard(options)
-    write(f"joader: listening at {path}; Ctrl-C stops it\n", sys.stdout)
+    when = f" as soon as it has met the cluster at {leader}" if leader else ""
+    write(f"joader: listening at {path}{when}; Ctrl-C stops it\n", sys.stdout)
     sys.argv = ["joader.daemon", f"--socket={path}", *arguments]
     main()
 
 
 def _up_on_ray(options: Up, address: str) -> int:
-    if options.cluster:
+    if options.cluster is not None:
         raise BadArgument("--ray and --cluster name two ways to find other machines; use one")
     from joader.cluster.ray import start as start_on_ray
 
