@@ -137,11 +137,14 @@ class Worker(Peer):
         match message:
             case Prepare():
                 last = len(message.samples) - 1
+                row_s = (case.row_ms + message.whole * case.own_ms) / 1000
+                self.counts.own += message.whole * len(message.samples)
                 for place, (sample, row, offset, room) in enumerate(
                     zip(message.samples, message.rows, message.offsets, message.sizes, strict=True)
                 ):
-                    reply = self.reply(sample, case.size(row), offset, room)
-                    self.queue.append((case.row_ms / 1000, reply, False, place == last))
+                    size = int(1000 * case.own_kb) if message.whole else case.size(row)
+                    reply = self.reply(sample, size, offset, room)
+                    self.queue.append((row_s, reply, False, place == last))
             case Finish():
                 last = len(message.samples) - 1
                 for place, (sample, source, offset, room) in enumerate(
@@ -194,12 +197,14 @@ class Worker(Peer):
 
     def report(self, seconds: list[float], done: tuple[list[Any], list[Any]]) -> None:
         self.counts.reports += 1
-        for took_s, replies in zip(seconds, done, strict=True):
+        for own, (took_s, replies) in enumerate(zip(seconds, done, strict=True)):
+            row_s = len(replies) * self.case.row_ms / 1000
+            own_s = 0.0 if own else max(0.0, took_s - row_s)  # of rows prepared whole
             prepared = [reply for reply in replies if isinstance(reply, Prepared)]
             if prepared:
                 samples = tuple([reply.samples[0] for reply in prepared])
                 sizes = tuple([reply.sizes[0] for reply in prepared])
-                self.say(Prepared(samples, sizes, (LAYOUT,), took_s))
+                self.say(Prepared(samples, sizes, (LAYOUT,), took_s, own_s=own_s))
             sized = [reply for reply in replies if isinstance(reply, Sized)]
             if sized:
                 samples = tuple([reply.samples[0] for reply in sized])

@@ -248,7 +248,7 @@ class ClusterStatistics:
     compared: int = 0  # rows that two nodes have prepared to see that they agree
     too_dear: int = 0  # rows whose bytes would take longer than preparing them
     totals: TotalStatistics = TotalStatistics()  # of all nodes: a row from another is a hit
-    inherited: int = 0  # of those fetched: rows that a node handed over when it left
+    inherited: int = 0  # of those fetched: rows that live here since nodes have come or gone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from joader.messages import Join, LastCopies
+from joader.messages import Join, LastCopies, Moved
 from tests.engine.world import World
 
 ROWS = 40
@@ -74,3 +74,23 @@ def test_there_is_room_for_what_is_free_and_for_copies_but_not_for_what_was_read
     on.leave(1)  # nobody reads it any more, so it may all go
     assert heirs.room("photos") == 60
     assert heirs.room("nothing") == 0
+
+
+def test_what_has_moved_to_another_node_is_a_copy() -> None:
+    on = world(100)
+    read(on, 1, "photos")
+    heirs = on.engine.inheritance
+    table = on.engine._cache.table
+    on.engine.handle(Moved((table.first[3], table.first[5])))
+    assert set(range(ROWS)) - set(heirs.last_copies("photos").tolist()) == {3, 5}
+
+
+def test_who_asks_what_is_ready_is_not_told_what_is_on_its_way() -> None:
+    on = world(100)
+    read(on, 1, "photos", until=16)
+    heirs = on.engine.inheritance
+    here = heirs.last_copies("photos")
+    rows = np.arange(ROWS, dtype=np.int64)
+    assert np.flatnonzero(heirs.ready("photos", rows)).tolist() == here.tolist()
+    assert len(here) < ROWS
+    assert not heirs.ready("nothing", rows).any()

@@ -328,7 +328,8 @@ class World:
             if order.raw_offset >= 0:
                 self.check_raw(order)
             start = (order.key, order.position, order.times)
-            return Made(order.recipe, order.row, next(self._serial), start, None)
+            owner = order.job if order.whole else None
+            return Made(order.recipe, order.row, next(self._serial), start, owner)
         source = self.bytes[self.slots[order.source][0]]
         assert source.owner is None
         return source._replace(owner=order.job)

@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 from tests.processes.conftest import Node
 from tests.processes.jobs import Job
 
@@ -147,3 +149,48 @@ loader.close()
     assert sum(counts) == 600
     assert len(counts) == 4, node.log()
     assert counts[0] > 60
+
+
+CROPS = """
+from hashlib import sha256
+from joader.images import RandomHorizontalFlip, RandomResizedCrop
+log, fresh = sys.argv[1], sys.argv[2] == "fresh"
+class Photos:
+    def __len__(self):
+        return 300
+    def __getitem__(self, row):
+        with open(log, "a") as file:
+            file.write(f"{row}\\n")
+        image = np.random.default_rng(row).integers(0, 256, (40 + row % 17, 50, 3), np.uint8)
+        return image, row, random.random() if fresh else 0.0
+def brighter(sample):
+    image, row, drawn = sample
+    image += 1  # in place: it must reach nobody else
+    return image, row, drawn, random.random()
+import random
+loader = joader.DataLoader(
+    Photos(), shuffle=True, transform=[RandomResizedCrop(32), RandomHorizontalFlip(), brighter],
+    key="photos", order="seeded", seed=5, batch_size=8, deterministic=not fresh,
+)
+say([
+    [int(row), sha256(np.ascontiguousarray(image).tobytes()).hexdigest(), float(d), float(o)]
+    for _ in range(2) for images, rows, drawn, own in loader
+    for image, row, d, o in zip(images, rows, drawn, own)
+])
+loader.close()
+"""
+
+
+@pytest.mark.parametrize("kind", ["fresh", "deterministic"])
+def test_small_memory_changes_what_is_kept_and_nothing_else(node: Node, kind: str) -> None:
+    """Rows go whole once memory is full; what a job gets of them is what it got before."""
+    got, read = [], []
+    for memory in ("64MiB", "512KiB"):
+        node.up(memory)
+        log = node.folder / memory
+        got += node.job(CROPS, str(log), kind).result()
+        read.append(len(log.read_text().split()))
+        node.down()
+    assert len(got[0]) == 600
+    assert got[0] == got[1]
+    assert (read[0], read[1] > 450) == (600 if kind == "fresh" else 300, True)

@@ -164,8 +164,8 @@ class Floor:
         """Let a job come, and its nursery later."""
         self.dispatch.join(job, Lent(ticket, code, **more, timeout_s=self.limit_s))
 
-    def prepare(self, job: int, *samples: int, code: str = "code") -> None:
-        """Have rows prepared for a job."""
+    def prepare(self, job: int, *samples: int, code: str = "code", whole: bool = False) -> None:
+        """Have rows prepared for a job, or as wholes with their own parts."""
         message = Prepare(
             code,
             job,
@@ -176,6 +176,7 @@ class Floor:
             times=(0,) * len(samples),
             offsets=tuple(sample * SLOT_BYTES for sample in samples),
             sizes=(SLOT_BYTES,) * len(samples),
+            whole=whole,
         )
         self.dispatch.prepare(message, code)
         self.feed()

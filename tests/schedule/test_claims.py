@@ -143,3 +143,69 @@ def test_rows_can_be_surrendered_and_own_parts_stay() -> None:
     assert len(claims) == 2
     claims.clear()
     assert len(claims) == 0
+
+
+def whole(sample: int, job: int = 1) -> Row:
+    return Row("code", job, 7, sample, sample, sample, 0, sample * 64, 64, whole=True)
+
+
+def mixed() -> Claims:
+    """Return claims of rows of 8 ms and own parts of 2 ms; two of four go with their rows."""
+    claims = Claims(Accounts(), "code")
+    paced(claims.shared.pace, 0.008)
+    paced(claims.own_pace, 0.002)
+    for order in (own(1), whole(2), whole(3), own(4)):
+        claims.add_own(order)
+    return claims
+
+
+def test_rows_that_go_whole_wait_among_the_own_parts_of_their_job() -> None:
+    claims = mixed()
+    assert len(claims) == len(list(claims)) == 4
+    taken = []
+    while (claim := claims.next(alone_in_recipe=False)) is not None:
+        assert claim is claims.of(own(9)) is claims.of(whole(9))
+        taken.append([order.sample for order in claims.take(claim, claims.chunk_of(claim))])
+    assert taken == [[1], [2, 3], [4]]  # a chunk is of orders that take as long
+
+
+def test_a_chunk_of_rows_that_go_whole_takes_no_longer_than_others() -> None:
+    claims = mixed()
+    claim = claims.of(own(1))
+    assert claims.chunk_of(claim) == 20
+    claims.take(claim, 1)
+    assert claims.chunk_of(claim) == 4
+
+
+def test_a_row_that_goes_whole_is_charged_to_its_recipe_and_to_its_job() -> None:
+    claims = mixed()
+    claim = claims.of(own(1))
+    claims.take(claim, 1)
+    rows_s, own_s = claims.shared.account.used_s, claim.account.used_s
+    taken = claims.take(claim, 4)
+    assert round(claims.shared.account.used_s - rows_s, 6) == 0.016
+    assert round(claim.account.used_s - own_s, 6) == 0.004
+    claims.put_back(taken)
+    assert round(claims.shared.account.used_s - rows_s, 6) == 0.0
+    assert round(claim.account.used_s - own_s, 6) == 0.0
+    assert [order.sample for order in claims] == [2, 3, 4]
+
+
+def test_a_row_that_goes_whole_has_its_turn_when_both_accounts_have() -> None:
+    claims = mixed()
+    claim = claims.of(own(1))
+    claims.take(claim, 1)
+    claims.add_rows([row(20)])
+    claims.shared.account.charge(5.0)
+    assert claims.spent_s(claim) == claims.spent_s(claims.shared) == claims.shared.account.spent_s
+    claim.account.charge(10.0)
+    assert claims.next(alone_in_recipe=False) is claims.shared
+    assert claims.next(alone_in_recipe=True) is claim
+
+
+def test_rows_that_go_whole_are_not_given_up_to_crews_that_cannot_do_them() -> None:
+    claims = mixed()
+    claims.add_rows([row(20)])
+    claims.alone.extend([whole(30), row(31)])
+    assert [order.sample for order in claims.surrender()] == [31, 20]
+    assert [order.sample for order in claims] == [30, 1, 2, 3, 4]

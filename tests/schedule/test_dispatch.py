@@ -443,3 +443,15 @@ def test_own_parts_that_are_held_for_their_source_count_as_queued(floor: Floor) 
     floor.prepare(1, 5)
     floor.finish(100, source=5)
     assert [crew.queued for crew in floor.dispatch.statistics()] == [2]
+
+
+def test_a_row_that_goes_whole_is_done_by_its_jobs_own_crew_or_by_nobody() -> None:
+    floor = Floor(cores=4)
+    floor.join(1, "code", workers=1)
+    floor.join(2, "code", workers=1)
+    floor.prepare(1, *range(10, 30), whole=True)
+    floor.settle()
+    assert {worker.ticket for worker in floor.workers if worker.has} == {"ticket 1"}
+    floor.leave(1)
+    floor.prepare(1, 40, whole=True)
+    assert 40 in {sample for event in floor.lost for sample in event.samples}

@@ -35,6 +35,7 @@ class Machine(RuleBasedStateMachine):
         self.made = 0
         self.owed: dict[int, str] = {}  # sample -> code
         self.own: dict[int, tuple[int, int]] = {}  # own part -> its job and its source
+        self.whole: dict[int, int] = {}  # rows with their own parts -> their jobs
         self.sized: set[int] = set()
         self.failed: set[int] = set()
 
@@ -46,13 +47,14 @@ class Machine(RuleBasedStateMachine):
         self.floor.settle()
 
     @precondition(lambda self: self.jobs)
-    @rule(pick=PICK, count=st.integers(1, 12))
-    def prepare(self, pick: int, count: int) -> None:
+    @rule(pick=PICK, count=st.integers(1, 12), whole=st.booleans())
+    def prepare(self, pick: int, count: int, whole: bool) -> None:
         job = list(self.jobs)[pick % len(self.jobs)]
         samples = range(self.made + 1, self.made + 1 + count)
         self.made += count
         self.owed |= dict.fromkeys(samples, self.jobs[job])
-        self.floor.prepare(job, *samples, code=self.jobs[job])
+        self.whole |= dict.fromkeys(samples, job) if whole else {}
+        self.floor.prepare(job, *samples, code=self.jobs[job], whole=whole)
         self.floor.settle()
 
     @precondition(lambda self: self.jobs)
@@ -65,7 +67,10 @@ class Machine(RuleBasedStateMachine):
         rows = [
             sample
             for sample, code in self.owed.items()
-            if code == self.jobs[job] and sample not in self.own and sample not in gone | late
+            if code == self.jobs[job]
+            and sample not in self.own
+            and sample not in gone | late
+            and sample not in self.whole
         ]
         if rows:
             source = rows[which % len(rows)]
@@ -96,8 +101,8 @@ class Machine(RuleBasedStateMachine):
         }
         return [sample for sample in has if sample not in waits][:count]
 
-    @rule(pick=PICK, count=st.integers(1, 40), together=st.booleans(), row_s=PACES)
-    def report(self, pick: int, count: int, together: bool, row_s: float) -> None:
+    @rule(pick=PICK, count=st.integers(1, 40), together=st.booleans(), row_s=PACES, own_s=PACES)
+    def report(self, pick: int, count: int, together: bool, row_s: float, own_s: float) -> None:
         worker = self.worker(pick)
         if worker is not None:
             samples = self.next_of(worker, count)
@@ -106,7 +111,7 @@ class Machine(RuleBasedStateMachine):
                 own = tuple(sample for sample in samples if sample in self.own)
                 worker.say(
                     *(
-                        Prepared(some, (SLOT_BYTES,), (LAYOUT,), row_s * len(some))
+                        Prepared(some, (SLOT_BYTES,), (LAYOUT,), row_s * len(some), own_s=own_s)
                         for some in (rows, own)
                         if some
                     )
@@ -187,6 +192,13 @@ class Machine(RuleBasedStateMachine):
         assert set(places) | self.told_anew() == set(self.owed)
         for sample, count in places.items():
             assert count == 1 or sample in self.own, sample
+
+    @invariant()
+    def rows_with_own_parts_are_with_workers_of_their_job(self) -> None:
+        for worker in self.floor.workers:
+            for sample in worker.has if worker.alive else ():
+                if sample in self.whole:
+                    assert worker.ticket == f"ticket {self.whole[sample]}"
 
     def told_anew(self) -> set[int]:
         """Return own parts that the engine tells again: their sources are with a late worker."""

@@ -114,3 +114,30 @@ def test_heavy_own_parts_wait_for_their_turn_and_light_ones_go_along() -> None:
         assert (91 in worker.has) is along
         worker.report(*[sample for sample in worker.has if sample != 91])
         assert 91 in worker.has  # now its source is there
+
+
+def test_the_time_of_a_row_that_went_whole_is_told_apart_from_its_own_part() -> None:
+    floor = Floor(cores=1)
+    worker = one_worker(floor, 5)
+    worker.report(5, row_s=0.001)  # its first rows say nothing of others
+    claims = worker.state.crew.queue
+    for sample in range(10, 14):
+        floor.prepare(1, sample, whole=True)
+        told = Prepared((sample,), (SLOT_BYTES,), (LAYOUT,), 0.012, 0.008, 0.004, own_s=0.002)
+        worker.say(told)
+    # Of 12 ms it waited for 4; of the others own parts took a quarter.
+    assert claims.shared.pace.parts_s == (pytest.approx(0.006), pytest.approx(0.004))
+    assert claims.own_pace.parts_s == (pytest.approx(0.002), 0.0)
+    assert claims.own_of(1).account.used_s == pytest.approx(4 * 0.002)
+
+
+def test_more_time_for_own_parts_than_there_was_is_not_believed() -> None:
+    floor = Floor(cores=1)
+    worker = one_worker(floor, 5)
+    worker.report(5, row_s=0.001)
+    claims = worker.state.crew.queue
+    for own_s in (7.0, float("nan"), -1.0):
+        floor.prepare(1, 20, whole=True)
+        worker.say(Prepared((20,), (SLOT_BYTES,), (LAYOUT,), 0.01, own_s=own_s))
+        assert 0.0 <= claims.own_pace.row_s <= 0.01
+        assert 0.0 <= claims.shared.pace.row_s <= 0.01

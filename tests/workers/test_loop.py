@@ -1,5 +1,6 @@
 """One worker, in this process, at a real socket and arena: what it is told and what it reports."""
 
+import random
 import socket
 import sys
 import threading
@@ -11,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from joader.errors import ConnectionLost
 from joader.images import RandomHorizontalFlip, Steps
-from joader.memory import Arena
+from joader.memory import Arena, Layout, read
 from joader.messages import (
     Drop,
     Failed,
@@ -369,3 +371,72 @@ def test_who_is_asked_for_what_it_has_not_begun_tells_first_what_is_done(
         assert sorted(bench.channel.receive(5).samples) == [6, 7]
         bench.log.with_name("go").touch()
         assert bench.channel.receive(5).samples == (0,)
+
+
+class Own:
+    """A step of a user that draws numbers and edits in place what it gets."""
+
+    def __call__(self, sample: Any) -> Any:
+        image, row = sample
+        image[:] += random.randrange(100)
+        return image, row, random.random()
+
+
+def own_parts(bench: Bench, whole: bool, own: OwnPart, times: int = 0) -> Any:
+    """Return what a worker makes of row 5 for a job, with or without a slot for its source."""
+    worker = bench.worker(own=own)
+    if whole:
+        order = replace(prepare(2, 5, 1024, 1024, key=7), whole=True, times=(times,))
+        do(worker, order)
+    else:
+        do(worker, prepare(1, 5, 0, 1024, key=7), finish(2, 1, 1024, 1024))
+        bench.channel.receive(5)
+    (report,) = [bench.channel.receive(5)]
+    assert report.samples == (2,)
+    layout = Layout.from_bytes(report.layouts[0])
+    made = read(layout, bench.arena.slot(1024, report.sizes[0]), allow_pickle=True)
+    bench.arena.view[:] = 0
+    return made, report
+
+
+@pytest.mark.parametrize("own", [FLIPS, OwnPart(Steps([Own()]))], ids=["built in", "the user's"])
+def test_a_row_that_goes_whole_gives_what_its_two_parts_would(bench: Bench, own: OwnPart) -> None:
+    apart, _ = own_parts(bench, whole=False, own=own)
+    for times in (0, 1 << 24):  # above that stands how often it was begun anew
+        whole, report = own_parts(bench, whole=True, own=own, times=times)
+        assert np.array_equal(whole[0], apart[0])
+        assert whole[1:] == apart[1:]
+        assert 0.0 < report.own_s < report.seconds
+
+
+def test_of_a_row_that_goes_whole_only_the_own_part_has_a_slot(bench: Bench) -> None:
+    worker = bench.worker(own=FLIPS)
+    do(worker, replace(prepare(2, 5, 1024, 512), whole=True))
+    assert isinstance(bench.channel.receive(5), Prepared)
+    assert not bench.arena.view[:1024].any()
+    assert bench.reads() == [5]
+
+
+def test_a_row_that_goes_whole_and_does_not_fit_waits_while_others_are_done(bench: Bench) -> None:
+    worker = bench.worker(own=FLIPS)
+    do(worker, replace(prepare(2, 5, 1024, 64), whole=True))
+    do(worker, replace(prepare(3, 6, 2048, 512), whole=True))
+    sized, prepared = bench.channel.receive(5), bench.channel.receive(5)
+    assert isinstance(sized, Sized)
+    assert isinstance(prepared, Prepared)
+    do(worker, Place((2,), (4096,), sized.sizes))
+    assert isinstance(bench.channel.receive(5), Prepared)
+    assert (bench.arena.view[4096 : 4096 + 192] == 5).all()
+    assert (bench.arena.view[2048 : 2048 + 192] == 6).all()
+
+
+def test_what_an_own_part_raises_is_told_of_a_row_that_goes_whole(bench: Bench) -> None:
+    def fails(sample: Any) -> Any:
+        raise KeyError("mine")
+
+    worker = bench.worker(own=OwnPart(Steps([fails])))
+    do(worker, replace(prepare(2, 5, 1024, 512), whole=True))
+    failed = bench.channel.receive(5)
+    assert isinstance(failed, Failed)
+    assert "builtins:KeyError" in failed.reason
+    assert "transform" in failed.reason

@@ -83,3 +83,15 @@ def test_what_is_given_back_is_told_after_what_is_done(
     outbox.give_back((2, 3))
     assert isinstance(heard.receive(5), Prepared)
     assert heard.receive(5) == NotBegun((2, 3))
+
+
+def test_the_time_of_own_parts_that_went_with_their_rows_is_told_once(
+    ends: tuple[Outbox, Channel[Any]],
+) -> None:
+    outbox, heard = ends
+    for seconds in (0.5, 0.0):
+        if seconds:
+            outbox.own_part(seconds)
+        outbox.add(prepared(1), own=False, seconds=1.0)
+        outbox.flush()
+        assert heard.receive(5).own_s == seconds

@@ -29,6 +29,7 @@ from joader.statistics import CacheStatistics
 
 # Once in so many evictions samples of other sizes are looked at: they may be worth less by now.
 _LOOK_AROUND = 64
+_FULL_PART = 0.9  # own parts come and go, so a little is free at most times
 # Runs of another size that are looked at before samples of the own size leave instead.
 _RUNS_TRIED = 8
 
@@ -70,6 +71,11 @@ class Cache:
     def reached_bytes(self) -> int:
         """How far from its start memory was ever used."""
         return self._runs.reached_bytes
+
+    @property
+    def is_full(self) -> bool:
+        """Whether what comes now takes the place of another, now or soon."""
+        return self.used_bytes > _FULL_PART * self.full_bytes
 
     def statistics(self) -> CacheStatistics:
         """Return how much of the budget is taken, what of it can leave now, and who needs it."""
@@ -271,9 +277,7 @@ class Cache:
     def drop(self, sample: int) -> None:
         """Forget a sample, ready or in preparation; all its leases must have ended."""
         if self.table.pins.cells[sample]:
-            raise BadArgument(
-                f"sample {sample} is leased; release all its leases before dropping it"
-            )
+            raise BadArgument(f"sample {sample} is leased; release it before dropping it")
         size = self.table.size.cells[sample]  # 0 without a slot
         if self.table.state.cells[sample] == READY:
             self._policy(size).discard_each((sample,))
@@ -379,9 +383,8 @@ class Cache:
         """Forget samples that have slots of one size; of size 0, those that have none."""
         table = self.table
         state, own, claimed = table.state.cells, table.own.cells, table.claimed.cells
-        for sample in samples:
-            if claimed[sample] == NOBODY and state[sample] == READY and not own[sample]:
-                self.wasted += 1
+        in_vain = (s for s in samples if claimed[s] == NOBODY and state[s] == READY and not own[s])
+        self.wasted += sum(1 for _ in in_vain)
         if size:
             self._give_back(samples, size)
         table.remove(*samples)

@@ -11,6 +11,7 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -20,7 +21,7 @@ from joader.cluster.leader import SILENT_S
 from joader.errors import JoaderError
 from joader.memory import Arena
 from joader.messages import Array, from_bytes
-from joader.messages.nodes import Ask, Enough, Node, Parcel
+from joader.messages.nodes import Ask, AskHeld, Enough, Held, Node, Parcel
 from joader.wire import frame
 
 _MOST_HEADER_BYTES = 1 << 24
@@ -55,11 +56,13 @@ class ByteLink:
         on_up: Callable[["ByteLink"], None],
         on_arrival: Callable[["ByteLink", Arrival], None],
         on_end: Callable[["ByteLink", str], None],
+        on_held: Callable[["ByteLink", Held], None] = lambda link, held: None,
     ) -> None:
         """Connect, in a thread; all that happens is told in the running loop."""
         self.node = node
         self._key, self._own, self._arena = key, own, arena
         self._on_up, self._on_arrival, self._on_end = on_up, on_arrival, on_end
+        self._on_held = on_held
         self._loop = asyncio.get_running_loop()
         self._socket: socket.socket | None = None
         self._slots: dict[int, Sequence[Slot]] = {}
@@ -74,16 +77,21 @@ class ByteLink:
         slots: Sequence[Slot],
         digests: bool = False,
         patience_s: float = 1.0,
+        moves: bool = False,
     ) -> int:
         """Ask for rows, each for its slot; return the number of the answer."""
         self._numbers += 1
         self._slots[self._numbers] = slots
-        self._send(Ask(self._numbers, recipe, rows, digests, patience_s))
+        self._send(Ask(self._numbers, recipe, rows, digests, patience_s, moves))
         return self._numbers
 
     def beat(self) -> None:
         """Show that we are here."""
         self._send(Ask(0, "", from_bytes(bytes, b"")))
+
+    def ask_held(self, recipe: str) -> None:
+        """Ask which rows of a recipe are there; `on_held` gets the answer."""
+        self._send(AskHeld(recipe))
 
     def enough(self) -> None:
         """Let the other node go: nothing more is asked of it."""
@@ -95,7 +103,7 @@ class ByteLink:
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
-    def _send(self, message: Ask | Enough) -> None:
+    def _send(self, message: Ask | AskHeld | Enough) -> None:
         # A few hundred bytes: they fit the socket's buffer, or nobody reads at the other end.
         if self._socket is not None:
             try:
@@ -135,7 +143,7 @@ class ByteLink:
         self._on_end(self, reason)
 
     def _read(self, sock: socket.socket) -> None:
-        decoder = msgspec.msgpack.Decoder(Parcel, dec_hook=from_bytes)
+        decoder = msgspec.msgpack.Decoder(Parcel | Held, dec_hook=from_bytes)
         length = bytearray(4)
         arena = self._arena.view.data
         while True:
@@ -145,9 +153,11 @@ class ByteLink:
                 raise ValueError(f"words of {size} bytes are too long")
             body = bytearray(size)
             _fill(sock, memoryview(body))
-            parcel = decoder.decode(body)
-            if parcel.number:
-                self._receive(sock, parcel, arena)
+            message = decoder.decode(body)
+            if isinstance(message, Held):
+                self._tell(partial(self._on_held, self, message))
+            elif message.number:
+                self._receive(sock, message, arena)
 
     def _receive(self, sock: socket.socket, parcel: Parcel, arena: memoryview) -> None:
         slots = self._slots.pop(parcel.number, None)

@@ -20,8 +20,10 @@ from joader.cluster.leader import BEAT_S, SILENT_S
 from joader.cluster.tls import wire_of
 from joader.errors import BadMessage, ConnectionLost
 from joader.memory import Arena
-from joader.messages.nodes import Ask, Enough, Knock, Node, Parcel
+from joader.messages.nodes import Ask, AskHeld, Enough, Held, Knock, Node, Parcel
 from joader.wire import Channel, frame
+
+Question = Ask | AskHeld | Enough
 
 # Buffers of one call; the kernel takes 1,024.
 _MOST_BUFFERS = 512
@@ -33,9 +35,9 @@ _LEAST_ACKED_BYTES = 1 << 16
 class Load(NamedTuple):
     """What is sent at once: a parcel's words, and where its bytes lie."""
 
-    parcel: Parcel
-    spans: Sequence[tuple[int, int]]  # offset and size
-    sent: Callable[[], None]  # told in the loop, also if the connection is gone
+    parcel: Parcel | Held
+    spans: Sequence[tuple[int, int]] = ()  # offset and size
+    sent: Callable[[], None] = lambda: None  # told in the loop, also if the connection is gone
 
 
 class ByteServer:
@@ -46,7 +48,7 @@ class ByteServer:
         sock: socket.socket,
         knock: Knock,
         arena: Arena,
-        on_ask: Callable[["ByteServer", Ask | Enough], None],
+        on_ask: Callable[["ByteServer", Question], None],
         on_end: Callable[["ByteServer"], None],
     ) -> None:
         """Serve until the connection ends, and say so in the running loop."""
@@ -76,13 +78,13 @@ class ByteServer:
         self._loads.put(None)
 
     def _read(self) -> None:
-        channel: Channel[Ask | Enough] = Channel(self._socket, Ask | Enough)
+        channel: Channel[Question] = Channel(self._socket, Question)
         try:
             while not self._closed:
                 if not channel.comes(SILENT_S):
                     break  # it beats: nothing for so long means that it is gone
                 for ask in channel.receive_ready(lambda _: True):
-                    if isinstance(ask, Enough) or ask.number:
+                    if not isinstance(ask, Ask) or ask.number:
                         self._loop.call_soon_threadsafe(self._on_ask, self, ask)
         except (ConnectionLost, BadMessage, RuntimeError):  # gone; RuntimeError: so is the loop
             pass
@@ -96,7 +98,7 @@ class ByteServer:
             try:
                 load = self._loads.get(timeout=BEAT_S)
             except queue.Empty:
-                load = Load(Parcel(0), (), lambda: None)
+                load = Load(Parcel(0))
             if load is None:
                 break
             if not broken and not self._closed:
@@ -110,8 +112,10 @@ class ByteServer:
         self._socket.close()
 
     def _send(self, load: Load) -> None:
-        parcel = replace(load.parcel, bytes_per_s=delivery_rate(self._socket))
-        buffers = [memoryview(frame(parcel))]
+        message = load.parcel
+        if isinstance(message, Parcel):
+            message = replace(message, bytes_per_s=delivery_rate(self._socket))
+        buffers = [memoryview(frame(message))]
         view = self._arena.view.data
         buffers += [view[offset : offset + size] for offset, size in load.spans if size > 0]
         send_all(self._socket, buffers)

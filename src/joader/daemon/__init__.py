@@ -10,9 +10,10 @@ with `machine` (memory and cores), `touching` (memory ahead of time), `pacing` (
 `log_format` and `log_size`; `drain` (how it ends). Between its lives: `experience_file`, with
 `fingerprint` (which machine).
 
-Other nodes: `neighbors` (who is there; `alone` if nobody), `fetching` (rows from them), `guests`
-(rows for them), `where` (rows live) and `clocks` (how far others have read), `leaving` and `heirs`
-(what a node that leaves hands over, and to whom), `traffic`. Ranks of one job on several nodes:
+Other nodes: `neighbors` (who is there; `alone` if nobody), `links` to them, `fetching` (rows from
+them), `guests` (rows for them), `where` (rows live), `holdings` (who had them before) and `clocks`
+(how far others have read), `leaving` and `heirs` (what a node that leaves hands over, and to whom),
+`traffic`. Ranks of one job on several nodes:
 `ranks`, `rank_host` (their team, at the node of rank 0), `rank_relay` (one of them, at its node).
 
 The daemon runs no code of users.

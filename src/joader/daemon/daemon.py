@@ -140,7 +140,7 @@ class Daemon:
     async def join_cluster(self, address: Address, key: bytes = b"") -> None:
         """Join the cluster that is led at an address, or raise why not."""
         fetching = Fetching(self.pool, self.arena, self.config.workers, self._from_node)
-        guests = Guests(self.registration, self._tell, self.arena, self._layouts)
+        guests = Guests(self.engine, self.registration, self._tell, self.arena, self._layouts)
         met, alone = await joined(address, self.engine, fetching, guests, key), self.neighbors
         self.neighbors = met
         alone.end()

@@ -11,6 +11,7 @@ Not here: who is there and whose home a row is (neighbors.py), what other nodes 
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -38,7 +39,18 @@ class Fetched:
     lost: int = 0  # with their connection
     compared: int = 0
     too_dear: int = 0  # preparing them here takes less time
-    inherited: int = 0  # of those that came: from nodes that have left
+    inherited: int = 0  # of those that came: they live here since nodes have come or gone
+
+
+class Route(NamedTuple):
+    """Where a row comes from if not from workers here."""
+
+    link: ByteLink
+    moves: bool = False  # it lives here, and was there before: only what is ready there comes
+    instead: ByteLink | None = None  # to another home, for as long as the first is not trusted
+
+
+Kind = Literal["rows", "digests", "moves"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +74,7 @@ class _Wanted:
 class _Asked:
     recipe: str
     wanted: list[_Wanted]
-    digests: bool
+    kind: Kind
 
 
 @dataclass
@@ -75,10 +87,12 @@ class Fetching:
     tell: Callable[[Event], None]
     trust: Trust = field(default_factory=Trust)
     counts: Fetched = field(default_factory=Fetched)
+    # Told rows of a recipe that are not where they were before they lived here.
+    on_missing: Callable[[str, list[int]], None] = lambda recipe, rows: None
     _asked: dict[tuple[ByteLink, int], _Asked] = field(default_factory=dict)
-    _outbox: dict[tuple[ByteLink, str, bool], list[_Wanted]] = field(default_factory=dict)
-    # Samples that did not fit their slots, with their layouts, until they are placed.
-    _apart: dict[int, tuple[bytearray, bytes]] = field(default_factory=dict)
+    _outbox: dict[tuple[ByteLink, str, Kind], list[_Wanted]] = field(default_factory=dict)
+    # Samples that did not fit their slots, until they are placed: layouts, and whether copies.
+    _apart: dict[int, tuple[bytearray, bytes, bool]] = field(default_factory=dict)
     # Those that are, and not told yet: sample, offset, size, layout, and whether it is a copy.
     _placed: list[tuple[int, int, int, bytes, bool]] = field(default_factory=list)
     _from: dict[int, str] = field(default_factory=dict)  # the node that a sample comes from
@@ -92,18 +106,19 @@ class Fetching:
     # Orders in.
 
     def take(
-        self, order: Prepare, code: str, recipe: str, row_limit: int, links: list[ByteLink | None]
+        self, order: Prepare, code: str, recipe: str, row_limit: int, routes: list[Route | None]
     ) -> Prepare | None:
-        """Take what homes are asked for; return the rest, which is for the workers here.
-
-        `links`: to the home of each row, None if that is here or cannot be reached.
-        """
+        """Take what other nodes are asked for; return the rest, which is for the workers here."""
         here = dict(enumerate(order.rows))
-        for place, link in enumerate(links):
-            if link is None:
+        for place, route in enumerate(routes):
+            if route is None:
                 continue
+            link, moves, instead = route
+            word = self.trust.next(recipe, link.node.name, row_limit)
+            if word == "wait" and instead is not None:
+                link = instead
+                word = self.trust.next(recipe, link.node.name, row_limit)
             node = link.node.name
-            word = self.trust.next(recipe, node, row_limit)
             one = _Wanted(order, place, code)
             if word == "compare":
                 key = node, recipe, one.row
@@ -111,9 +126,10 @@ class Fetching:
                     self.trust.not_compared(recipe, node)
                     continue
                 self._compared_here[one.sample] = key
-                self._outbox.setdefault((link, recipe, True), []).append(one)
+                self._outbox.setdefault((link, recipe, "digests"), []).append(one)
             elif word == "fetch" and self._pays(code, node):
-                self._outbox.setdefault((link, recipe, False), []).append(one)
+                kind: Kind = "moves" if moves else "rows"
+                self._outbox.setdefault((link, recipe, kind), []).append(one)
                 self._from[one.sample] = node
                 del here[place]
         rest = order if len(here) == len(order.rows) else part_of(order, here)
@@ -132,7 +148,7 @@ class Fetching:
             return order
         self._leaving.add(link.node.name)
         wanted = [_Wanted(order, place, code) for place in range(len(order.rows))]
-        self._outbox.setdefault((link, recipe, False), []).extend(wanted)
+        self._outbox.setdefault((link, recipe, "rows"), []).extend(wanted)
         self._from.update(dict.fromkeys(order.samples, link.node.name))
         return None
 
@@ -144,15 +160,22 @@ class Fetching:
         """Ask for what was taken in this turn, many rows at a time, and tell what was placed."""
         self._tell_placed()
         outbox, self._outbox = self._outbox, {}
-        for (link, recipe, digests), wanted in outbox.items():
+        for (link, recipe, kind), wanted in outbox.items():
             for start in range(0, len(wanted), MOST_ROWS):
                 some = wanted[start : start + MOST_ROWS]
                 rows = np.array([one.row for one in some], np.int64)
                 slots = [
                     Slot(one.order.offsets[one.place], one.order.sizes[one.place]) for one in some
                 ]
-                number = link.ask(recipe, rows, slots, digests, self._patience_s(link, some))
-                self._asked[link, number] = _Asked(recipe, some, digests)
+                number = link.ask(
+                    recipe,
+                    rows,
+                    slots,
+                    digests=kind == "digests",
+                    patience_s=self._patience_s(link, some),
+                    moves=kind == "moves",
+                )
+                self._asked[link, number] = _Asked(recipe, some, kind)
 
     def _patience_s(self, link: ByteLink, some: list[_Wanted]) -> float:
         """Return how long a home may take: it has what was asked before to do first."""
@@ -170,9 +193,11 @@ class Fetching:
     def arrived(self, link: ByteLink, arrival: Arrival) -> None:
         """Take in what a home has answered."""
         asked = self._asked.pop((link, arrival.parcel.number))
-        if asked.digests:
+        if asked.kind == "digests":
             self._take_digests(link, asked, arrival)
             return
+        # What the other node keeps is a copy here; what it hands over or has for us is not.
+        copied = asked.kind == "rows" and link.node.name not in self._leaving
         parcel, ready, back = arrival.parcel, [], []
         for place, (one, size) in enumerate(zip(asked.wanted, parcel.sizes, strict=True)):
             if size < 0:
@@ -185,15 +210,17 @@ class Fetching:
             elif size > self.arena.size_bytes:
                 back.append(one)  # another node has more memory; here it fails, and says why
             elif place in arrival.apart:
-                self._apart[one.sample] = arrival.apart[place], layout
+                self._apart[one.sample] = arrival.apart[place], layout, copied
                 self.tell(Sized((one.sample,), (size,)))
             else:
                 ready.append((one, max(1, size), layout))
         if parcel.bytes_per_s:
             self._worth.came(link.node.name, parcel.bytes_per_s)
         if ready:
-            self._came(ready, link.node.name not in self._leaving)
+            self._came(ready, copied)
         self.counts.not_sent += len(back)
+        if back and asked.kind == "moves":
+            self.on_missing(asked.recipe, [one.row for one in back])
         self._do_here(back)
 
     def _came(self, ready: list[tuple[_Wanted, int, bytes]], copied: bool) -> None:
@@ -213,14 +240,14 @@ class Fetching:
         lost: list[_Wanted] = []
         for key in [key for key in self._asked if key[0] is link]:
             asked = self._asked.pop(key)
-            if asked.digests:
+            if asked.kind == "digests":
                 for one in asked.wanted:
                     self._forget_half(link.node.name, asked.recipe, one.row)
             else:
                 lost += asked.wanted
         for name in [name for name in self._outbox if name[0] is link]:
             waiting = self._outbox.pop(name)
-            if not name[2]:
+            if name[2] != "digests":
                 lost += waiting
         self.counts.lost += len(lost)
         self._do_here(lost)
@@ -251,8 +278,8 @@ class Fetching:
             if sample not in self._apart:
                 rest.append((sample, offset, size))
                 continue
-            data, layout = self._apart.pop(sample)
-            copied = self._from.pop(sample, "") not in self._leaving
+            data, layout, copied = self._apart.pop(sample)
+            self._from.pop(sample, None)
             self.arena.slot(offset, len(data))[:] = np.frombuffer(data, np.uint8)
             self._placed.append((sample, offset, max(1, len(data)), layout, copied))
         return Place(*zip(*rest, strict=True)) if rest else None

@@ -3,7 +3,8 @@
 So equal requests are one, whoever they come from: a row that a job of this node has asked for is
 waited for, one that nobody has is prepared by the workers of the jobs that are here, and what is
 being sent is pinned. A guest has no pass, so nothing is kept for it alone, and no workers. Of rows
-with random code it gets each preparation once, as a job does.
+with random code it gets each preparation once, as a job does. Of rows that live with the guest now,
+as nodes came or went (`moves`), and of those that no job here reads, it gets what is ready.
 
 Every Ask is answered by one Parcel. What is not there when the guest's patience ends is not sent,
 nor what cannot be prepared here: the guest then does it by itself, and has its own error.
@@ -13,7 +14,7 @@ import asyncio
 import logging
 import secrets
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,11 +24,12 @@ from joader.cluster.byte_server import ByteServer, Load
 from joader.daemon.layouts import Layouts
 from joader.daemon.registration import Registration
 from joader.daemon.session import Session
+from joader.engine import Engine
 from joader.errors import JoaderError
 from joader.memory import Arena
 from joader.memory.contents import digest
 from joader.memory.layout import Layout
-from joader.messages import Begin, Deliver, Event, Join, Register, Release, Want
+from joader.messages import Array, Begin, Deliver, Event, Join, Moved, Register, Release, Want
 from joader.messages.nodes import NOT_SENT, Ask, Parcel
 from joader.schedule.nodes.worth import MOST_ROWS
 from joader.wire import Allowance
@@ -36,6 +38,8 @@ log = logging.getLogger("joader.cluster")
 
 # After a guest could not be taken in (no room for it), how long others do not try.
 REFUSED_S = 5.0
+# A guest that reads what no job here reads, and that asks for nothing for so long, is let go.
+_IDLE_S = 5.0
 
 
 @dataclass
@@ -44,6 +48,7 @@ class _Waiting:
 
     server: ByteServer
     ask: Ask
+    places: Array  # of its rows: those that are looked for
     patience: asyncio.TimerHandle | None = None
     answered: bool = False
 
@@ -59,6 +64,7 @@ class Guest(Session):
         """Be nobody's process: what is for it is dealt with by `Guests`."""
         super().__init__(0, lambda *_: None, lambda *_: None, Allowance(1 << 62))
         self.waiting: deque[_Waiting] = deque()
+        self.asked_at = 0.0
         self.times: Counter[int] = Counter()  # how often rows with random code were asked for
         self._on_delivery, self._on_refuse = on_delivery, on_refuse
 
@@ -90,6 +96,7 @@ class Guests:
 
     def __init__(
         self,
+        engine: Engine,
         registration: Registration,
         tell: Callable[[Event], None],
         arena: Arena,
@@ -97,29 +104,37 @@ class Guests:
     ) -> None:
         """Start without any."""
         self.registration, self._tell = registration, tell
+        self._inheritance = engine.inheritance
         self._arena, self._layouts = arena, layouts
         self._guests: dict[tuple[ByteServer, str], Guest] = {}  # by recipe, on any machine
         self._refused: dict[str, float] = {}  # recipes, and until when
         self.sent_rows = self.sent_bytes = 0
-        # Once this node leaves: recipes of which others take what is here, though no job reads.
-        self.left_behind: Mapping[str, Register] = {}
 
     def asked(self, server: ByteServer, ask: Ask) -> None:
         """Take in what a node asks for."""
         if not 0 < ask.rows.size <= MOST_ROWS:
             self._answer_nothing(server, ask)
             return
-        guest = self._guests.get((server, ask.recipe)) or self._new_guest(server, ask.recipe)
+        guest = self._guest(server, ask)
         if guest is None or guest.job is None or int(ask.rows.max()) >= guest.rows:
             self._answer_nothing(server, ask)
             return
-        waiting = _Waiting(server, ask)
+        places, rows = np.arange(ask.rows.size), ask.rows
+        if ask.moves or self.registration.host_of(ask.recipe) is None:
+            # Not what is on its way here: it may be so from who asks, and would never come.
+            places = np.flatnonzero(self._inheritance.ready(guest.recipe, ask.rows))
+            rows = ask.rows[places]
+        if not places.size:
+            self._answer_nothing(server, ask)
+            return
+        waiting = _Waiting(server, ask, places)
         loop = asyncio.get_running_loop()
+        guest.asked_at = loop.time()
         waiting.patience = loop.call_later(min(ask.patience_s, 60.0), self._give_up, waiting)
         guest.waiting.append(waiting)
         guest.owed += 1
-        times = guest.times_of(ask.rows.tolist()) if guest.fresh and not ask.digests else None
-        self._tell(Want(guest.job, ask.rows.size, loop.time(), ask.rows, times))
+        times = guest.times_of(rows.tolist()) if guest.fresh and not ask.digests else None
+        self._tell(Want(guest.job, rows.size, loop.time(), rows, times))
 
     def _deliver(self, guest: Guest, delivery: Deliver) -> None:
         """Send what is ready, and let go of it when it was sent."""
@@ -133,6 +148,8 @@ class Guests:
         def release() -> None:
             # The engine may have let it go already: the guest has left, or was refused.
             if samples.size and self.registration.sessions.get(job) is guest:
+                if waiting.ask.moves and not waiting.ask.digests:
+                    self._tell(Moved(tuple(samples.tolist())))
                 self._tell(Release(job, samples))
 
         if waiting.answered:
@@ -144,23 +161,21 @@ class Guests:
     def _send(
         self, waiting: _Waiting, delivery: Deliver, failed: set[int], release: Callable[[], None]
     ) -> None:
+        count = waiting.ask.rows.size
         layouts: dict[bytes, int] = {}
-        sizes, spans, layout_of, digests = [], [], [], []
+        spans, sizes, layout_of, digests = [], [NOT_SENT] * count, [0] * count, [b""] * count
         ready = iter(zip(delivery.samples.tolist(), delivery.offsets.tolist(), strict=True))
-        for place in delivery.positions.tolist():
-            if place in failed:
-                sizes.append(NOT_SENT)
-                layout_of.append(0)
-                digests.append(b"")
+        for position, place in zip(delivery.positions.tolist(), waiting.places, strict=True):
+            if position in failed:
                 continue
             sample, offset = next(ready)
             layout = self._layouts.of(sample)
             size = Layout.from_bytes(layout).size_bytes
-            sizes.append(size)
+            sizes[place] = size
             spans.append((offset, size))
-            layout_of.append(layouts.setdefault(layout, len(layouts)))
+            layout_of[place] = layouts.setdefault(layout, len(layouts))
             if waiting.ask.digests:
-                digests.append(digest(layout, self._arena.slot(offset, size)))
+                digests[place] = digest(layout, self._arena.slot(offset, size))
         waiting.answered = True
         if waiting.ask.digests:
             spans = []
@@ -181,10 +196,11 @@ class Guests:
             del self._guests[key]
             self._leave(guest)
 
-    def forget(self, recipe: str) -> None:
-        """Let guests go that read a recipe which no job of this node reads any more."""
-        for key, guest in [(key, guest) for key, guest in self._guests.items() if key[1] == recipe]:
-            if not guest.waiting:
+    def let_go(self, hosted: Collection[str]) -> None:
+        """Let guests go that have asked for nothing of late, and read what no job here reads."""
+        before = asyncio.get_running_loop().time() - _IDLE_S
+        for key, guest in list(self._guests.items()):
+            if key[1] not in hosted and not guest.waiting and guest.asked_at < before:
                 del self._guests[key]
                 self._leave(guest)
 
@@ -194,12 +210,20 @@ class Guests:
         guest.waiting.clear()
         self.registration.leave(guest)
 
-    def _new_guest(self, server: ByteServer, recipe: str) -> Guest | None:
-        """Let a node join as a reader of a recipe that a job here reads; None if none does."""
+    def _guest(self, server: ByteServer, ask: Ask) -> Guest | None:
+        """Return a node as a reader of a recipe; None if nobody here can serve it."""
+        host = self.registration.host_of(ask.recipe)
+        message = host.register if host is not None else None
+        # What jobs have left behind is sent, too, as far as it is here.
+        message = message or self.registration.hosted.get(ask.recipe)
+        if message is None or (ask.moves and message.join.fresh):
+            return None
+        return self._guests.get((server, ask.recipe)) or self._joined(server, ask.recipe, message)
+
+    def _joined(self, server: ByteServer, recipe: str, message: Register) -> Guest | None:
+        """Let a node join as a reader; None if there is no room for it."""
         loop = asyncio.get_running_loop()
-        host = self.registration.host_of(recipe)
-        message = host.register if host is not None else self.left_behind.get(recipe)
-        if message is None or self._refused.get(recipe, 0.0) > loop.time():
+        if self._refused.get(recipe, 0.0) > loop.time():
             return None
         guest = Guest(self._deliver, lambda one: self._refuse(one, recipe))
         rows = np.arange(message.join.row_limit, dtype=np.int64)

@@ -18,8 +18,7 @@ from typing import Any
 import msgspec
 
 from joader.cluster.address import ByAddress
-from joader.cluster.byte_link import Arrival, ByteLink
-from joader.cluster.byte_server import ByteServer
+from joader.cluster.byte_server import ByteServer, Load, Question
 from joader.cluster.contract import Company
 from joader.cluster.leader_address import Address
 from joader.cluster.listener import Listener
@@ -27,14 +26,16 @@ from joader.cluster.rank_line import PURPOSE
 from joader.cluster.this_node import key_for, this_node
 from joader.daemon import traffic
 from joader.daemon.clocks import Clocks
-from joader.daemon.fetching import Fetching
+from joader.daemon.fetching import Fetching, Route
 from joader.daemon.guests import Guest, Guests
 from joader.daemon.heirs import Heir, Heirs
+from joader.daemon.holdings import Holdings
 from joader.daemon.leaving import Leaving
+from joader.daemon.links import Links
 from joader.daemon.ranks import Ranks
 from joader.daemon.registration import Registration
 from joader.daemon.session import Session
-from joader.daemon.where import Where
+from joader.daemon.where import Location, Where
 from joader.engine import Engine
 from joader.messages import (
     Event,
@@ -46,7 +47,7 @@ from joader.messages import (
     Prepared,
     Register,
 )
-from joader.messages.nodes import Ask, Enough, Knock, Members, Node
+from joader.messages.nodes import AskHeld, Enough, Knock, Members, Node
 from joader.statistics import CacheStatistics, ClusterStatistics
 
 log = logging.getLogger("joader.cluster")
@@ -55,9 +56,8 @@ log = logging.getLogger("joader.cluster")
 # word goes to all.
 TICK_S = 0.1
 _FEW = 8
-# A node that cannot be reached is tried again after this.
-AGAIN_S = 1.0
-_ABLE, _CLOCK, _TRAFFIC, _LEAVES, _TEAMS = "able", "clock ", "traffic", "leaves", "teams"
+_ABLE, _KEEP, _LEAVES, _TEAMS = "able", "keep", "leaves", "teams"
+_CLOCK, _TRAFFIC = "clock ", "traffic"
 
 
 class Neighbors:
@@ -92,10 +92,26 @@ class Neighbors:
         )
         self.company: Company | None = None
         self._listener: Listener | None = None
-        self._links: dict[str, ByteLink] = {}  # by node
         self._servers: set[ByteServer] = set()
-        self._not_before: dict[str, float] = {}  # when an unreachable node is tried again
-        self._where = Where(node, self._clocks, registration, self._leaving)
+        self._links = Links(
+            node,
+            key,
+            fetching.arena,
+            find=self._find,
+            on_up=self._ask_held,
+            on_arrival=fetching.arrived,
+            on_held=lambda name, held: self._holdings.told(name, held),
+            on_end=fetching.ended,
+        )
+        self._holdings = Holdings(engine, registration, self._links.to)
+        fetching.on_missing = self._holdings.missing
+        self._where = Where(
+            node,
+            clocks=self._clocks,
+            registration=registration,
+            leaving=self._leaving,
+            holdings=self._holdings,
+        )
         ranks.homes = self._where.now
         self._memory = CacheStatistics()
         self.delivered = 0  # samples, to jobs of this node; others hear of it
@@ -126,7 +142,6 @@ class Neighbors:
         """Let others take what only this node has, and be nobody's home any more."""
         if self.company is None or not self.company.reached:
             return done()
-        self._guests.left_behind = self._registration.hosted
         self._leaving.said = self._leaving.offers()
         self._say()
         linked = {server.node.name for server in self._servers}
@@ -141,8 +156,7 @@ class Neighbors:
         if self._listener is not None:
             self._listener.close()
         self._ranks.close()
-        for link in self._links.values():
-            link.close()
+        self._links.close()
         for server in self._servers:
             server.close()
 
@@ -159,16 +173,15 @@ class Neighbors:
     def _forget(self, name: str) -> None:
         """Forget a node that has gone, or that is another under its name."""
         self._where.able.pop(name, None)
+        self._where.keep.pop(name, None)
+        self._holdings.forget(name)
         self._traffic.pop(name, None)
         self._clocks.forget(name)
-        self._not_before.pop(name, None)
         self._fetching.forget(name)
         self._heirs.forget(name)
         self._leaving.has_enough(name)
         self._tell(LastCopies())
-        link = self._links.get(name)
-        if link is not None:
-            link.close()
+        self._links.forget(name)
 
     def said(self, node: str, values: Mapping[str, bytes]) -> None:
         """Take in what another node says of itself."""
@@ -178,13 +191,17 @@ class Neighbors:
                     self._where.able[node] = frozenset(_decoded(value, list[str]) if value else ())
                     if not self._where.able[node]:
                         self._leaving.has_enough(node)
+                elif name == _KEEP:
+                    self._where.keep[node] = frozenset(_decoded(value, list[str]) if value else ())
                 elif name == _TRAFFIC:
                     self._traffic[node] = _decoded(value, dict[str, int]) if value else {}
                 elif name == _TEAMS:
                     self._ranks.said(node, value)
                 elif name.startswith(_CLOCK):
                     self._clocks.said(node, name.removeprefix(_CLOCK), value)
-            if values.get(_LEAVES) and self._link_up(node) is not None:
+            if _ABLE in values or _KEEP in values:
+                self._ask_held()
+            if values.get(_LEAVES) and self._links.up(node) is not None:
                 # After all else that it says. Without a link nothing was ever taken from it.
                 stay = [one for one in self._where.cluster() if one.name != node]
                 said = _decoded(values[_LEAVES], dict[str, bytes])
@@ -193,13 +210,9 @@ class Neighbors:
             log.warning("node %s says what nobody understands: %s", node, error)
 
     def _has_enough(self, name: str) -> None:
-        link = self._link_up(name)
+        link = self._links.up(name)
         if link is not None:
             link.enough()
-
-    def _link_up(self, name: str) -> ByteLink | None:
-        link = self._links.get(name)
-        return link if link is not None and link.is_up else None
 
     def _let_in(self, sock: socket.socket, knock: Knock) -> None:
         if knock.purpose == PURPOSE:
@@ -208,11 +221,14 @@ class Neighbors:
         server = ByteServer(sock, knock, self._fetching.arena, self._asked, self._server_ended)
         self._servers.add(server)
 
-    def _asked(self, server: ByteServer, ask: Ask | Enough) -> None:
-        if isinstance(ask, Enough):
-            self._leaving.has_enough(server.node.name)
-        else:
-            self._guests.asked(server, ask)
+    def _asked(self, server: ByteServer, ask: Question) -> None:
+        match ask:
+            case Enough():
+                self._leaving.has_enough(server.node.name)
+            case AskHeld():
+                server.send(Load(self._holdings.held(ask.recipe)))
+            case _:
+                self._guests.asked(server, ask)
 
     def _server_ended(self, server: ByteServer) -> None:
         self._servers.discard(server)
@@ -225,19 +241,31 @@ class Neighbors:
         """Take what other nodes are asked for; return the rest, for the workers here."""
         host = self._registration.host_of_code(code)
         asks = self._registration.sessions.get(order.job)
-        if host is None or isinstance(asks, Guest):
-            self._fetching.note_here(order, code)
-            return order  # a guest's rows are done here: it would wait for itself
-        recipe = host.everywhere
-        if isinstance(asks, Heir):
-            return self._fetching.inherit(order, code, recipe, self._link_up(asks.node))
-        homes = self._where.homes(recipe, order.rows)
-        if homes is None:
+        if host is None:
             self._fetching.note_here(order, code)
             return order
-        links = [self._link(node) for node in homes]
+        recipe = host.everywhere
+        if isinstance(asks, Heir):
+            return self._fetching.inherit(order, code, recipe, self._links.up(asks.node))
         assert host.register is not None
-        return self._fetching.take(order, code, recipe, host.register.join.row_limit, links)
+        row_limit = host.register.join.row_limit
+        places = self._where.places(
+            recipe,
+            order.rows,
+            lambda node: self._fetching.trust.is_trusted(recipe, node, row_limit),
+            for_guest=isinstance(asks, Guest),
+        )
+        if places is None:
+            self._fetching.note_here(order, code)
+            return order
+        routes = list(map(self._route, places))
+        return self._fetching.take(order, code, recipe, row_limit, routes)
+
+    def _route(self, place: Location | None) -> Route | None:
+        link = self._links.to(place.node) if place is not None else None
+        if place is None or link is None:
+            return None
+        return Route(link, place.moves, self._links.to(place.instead) if place.instead else None)
 
     def take_rank(self, session: Session, message: Register) -> bool:
         """Have a rank told what it reads by the node of its rank 0; it may register."""
@@ -273,36 +301,12 @@ class Neighbors:
         """Say in words where a sample is, if it comes from another node."""
         return self._fetching.whereabouts(sample)
 
-    def _link(self, node: Node) -> ByteLink | None:
-        """Return the link to a node if it is up; else see to it that it is, sometime."""
-        if node.name == self.node.name:
-            return None
-        link = self._links.get(node.name)
-        if link is not None:
-            return link if link.is_up else None
-        now = asyncio.get_running_loop().time()
-        if self._not_before.get(node.name, 0.0) <= now:
-            self._links[node.name] = ByteLink(
-                node,
-                self._key,
-                self.node,
-                self._fetching.arena,
-                on_up=lambda _: None,
-                on_arrival=self._arrived,
-                on_end=self._link_ended,
-            )
-        return None
+    def _find(self, name: str) -> Node | None:
+        return next((one for one in self._where.members.nodes if one.name == name), None)
 
-    def _arrived(self, link: ByteLink, arrival: Arrival) -> None:
-        self._fetching.arrived(link, arrival)
-
-    def _link_ended(self, link: ByteLink, reason: str) -> None:
-        name = link.node.name
-        if self._links.get(name) is link:
-            del self._links[name]
-            self._not_before[name] = asyncio.get_running_loop().time() + AGAIN_S
-        log.info("node %s is not reached any more: %s", name, reason)
-        self._fetching.ended(link)
+    def _ask_held(self) -> None:
+        if not self._leaving.begun:
+            self._holdings.look(self._where.able, self._where.keep)
 
     # Orders that all nodes share.
 
@@ -316,6 +320,7 @@ class Neighbors:
         self._clocks.joined(recipe)
         self._ranks.settle()
         self._say()
+        self._ask_held()
 
     def _tick(self) -> None:
         """Say how we are, now and again and again."""
@@ -323,26 +328,27 @@ class Neighbors:
         interval_s = TICK_S * max(1.0, len(self._where.members.nodes) / _FEW)
         self._ticking = asyncio.get_running_loop().call_later(interval_s, self._tick)
         self._say()
-        for link in self._links.values():
-            if link.is_up:
-                link.beat()
+        self._ask_held()
+        self._links.beat()
 
     def _say(self) -> None:
         if self.company is None:
             return
         hosts = self._registration.hosts()
         able = [] if self._leaving.begun else sorted(hosts)
+        keep = [] if self._leaving.begun else self._holdings.kept()
         own = traffic.own_traffic(self._fetching.counts, self._guests, self._memory, self.delivered)
         values = {
             _ABLE: msgspec.msgpack.encode(able),
+            _KEEP: msgspec.msgpack.encode(keep),
             _TRAFFIC: msgspec.msgpack.encode(own),
             _LEAVES: self._leaving.said,
             _TEAMS: self._ranks.hosted(),
         }
         for recipe in self._said_clocks - hosts.keys():
             values[_CLOCK + recipe] = b""
-            if not self._leaving.begun:
-                self._guests.forget(recipe)
+        if not self._leaving.begun:
+            self._guests.let_go(hosts.keys())
         for recipe, host in hosts.items():
             values[_CLOCK + recipe] = self._clocks.of(host)
         self._said_clocks = set(hosts)
@@ -360,7 +366,7 @@ class Neighbors:
             delivered=self.delivered,
             leader_reached=self.company is not None and self.company.reached,
             told=self._traffic,
-            linked=lambda name: self._link_up(name) is not None,
+            linked=lambda name: self._links.up(name) is not None,
             recipes=lambda name: len(self._where.able.get(name, ())),
         )
 

@@ -3,11 +3,11 @@
 Nodes that have heard the same agree on every row without talking (schedule/nodes/placement.py).
 """
 
-from collections.abc import Sequence
-
-import numpy as np
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
 from joader.daemon.clocks import Clocks
+from joader.daemon.holdings import Holdings
 from joader.daemon.leaving import Leaving
 from joader.daemon.rank_host import Homes
 from joader.daemon.registration import Registration
@@ -15,15 +15,31 @@ from joader.messages.nodes import Members, Node
 from joader.schedule.nodes import placement
 
 
+class Location(NamedTuple):
+    """Where to ask for a row; `instead`: for as long as the first is not trusted."""
+
+    node: str
+    moves: bool = False  # it lives here, and is where it lived before
+    instead: str = ""
+
+
 class Where:
     """The homes of all recipes."""
 
     def __init__(
-        self, node: Node, clocks: Clocks, registration: Registration, leaving: Leaving
+        self,
+        node: Node,
+        *,
+        clocks: Clocks,
+        registration: Registration,
+        leaving: Leaving,
+        holdings: Holdings,
     ) -> None:
         """Know of this node alone."""
         self.members = Members(0, (node,))
         self.able: dict[str, frozenset[str]] = {}  # by other node: recipes that it can prepare
+        self.keep: dict[str, frozenset[str]] = {}  # those that it only has something left of
+        self._holdings = holdings
         self._name, self._clocks = node.name, clocks
         self._registration, self._leaving = registration, leaving
 
@@ -37,20 +53,50 @@ class Where:
         able = {name for name, recipes in self.able.items() if recipe in recipes}
         return able & {node.name for node in self.members.nodes}
 
-    def homes(self, recipe: str, rows: Sequence[int]) -> list[Node] | None:
-        """Return where to ask for each row; None if all are to be prepared here."""
+    def places(
+        self,
+        recipe: str,
+        rows: Sequence[int],
+        is_trusted: Callable[[str], bool],
+        *,
+        for_guest: bool,
+    ) -> list[Location | None] | None:
+        """Return where to ask for each row, None for those to be prepared here; None: all are.
+
+        What another node asks for (`for_guest`) is prepared here if it is not where it lived
+        before, whose home it is: nodes that ask each other would wait for each other.
+        """
+        before = self._holdings.holders(recipe, rows)
+        homes = before_salt = instead = [self._name] * len(rows)
         others = self.others(recipe)
-        if not others:
+        if others:
+            cluster, able = self.cluster(), others | {self._name}
+            names = [node.name for node in cluster]
+
+            def drawn(able: Collection[str], salt: int) -> list[str]:
+                return [names[at] for at in placement.homes(rows, cluster, able, salt).tolist()]
+
+            salt, is_new = self._clocks.salt(recipe)
+            if not for_guest:
+                homes = drawn(able, salt)
+            if is_new:
+                before_salt = drawn(able, salt - 1)
+            trusted = set(filter(is_trusted, others))
+            if trusted and trusted < others:
+                instead = drawn(trusted | {self._name}, salt)
+        elif not any(before):
             return None
-        cluster, able = self.cluster(), others | {self._name}
-        salt, is_new = self._clocks.salt(recipe)
-        found = placement.homes(rows, cluster, able, salt)
-        if is_new:  # a row that lives here since then is still where it lived before
-            here = [node.name for node in cluster].index(self._name)
-            before = placement.homes(rows, cluster, able, salt - 1)
-            found = np.where(found == here, before, found)
-        nodes = {node.name: node for node in self.members.nodes}
-        return [nodes[cluster[at].name] for at in found.tolist()]
+        return [
+            self._place(home, held or drawn_before, other)
+            for home, held, drawn_before, other in zip(
+                homes, before, before_salt, instead, strict=True
+            )
+        ]
+
+    def _place(self, home: str, before: str, instead: str) -> Location | None:
+        if home == self._name:
+            return Location(before, moves=True) if before != self._name else None
+        return Location(home, instead="" if instead in (home, self._name) else instead)
 
     def now(self, recipe: str) -> Homes:
         """Return all that homes of a recipe depend on, for others to know."""

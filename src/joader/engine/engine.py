@@ -48,6 +48,7 @@ from joader.messages import (
     Late,
     Leave,
     Lost,
+    Moved,
     Prepared,
     Reassign,
     Refuse,
@@ -113,6 +114,7 @@ class Engine:
             Hear: self._recipes.hear,
             Reassign: lambda event: self._teams.reassign(event.job, event.version),
             LastCopies: lambda _: self._cache.table.copied.all.fill(0),
+            Moved: lambda event: self._cache.table.copied.all.put(event.samples, 1),
         }
 
     def handle(self, *events: Event) -> list[Instruction]:

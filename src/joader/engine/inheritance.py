@@ -1,10 +1,11 @@
-"""What a node that leaves a cluster has alone, and how much of that another has room for.
+"""What a node has alone in its cluster, and how much of what another leaves it has room for.
 
 Asked by the daemon, which says the names of recipes; nothing is changed here. What another node
 keeps, too, is not handed over, nor what is one job's alone.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from joader.cache import READY
 from joader.engine.recipes import Recipes
@@ -22,13 +23,29 @@ class Inheritance:
 
     def last_copies(self, name: str) -> Array:
         """Return the rows of a recipe that are ready here and, as far as is known, nowhere else."""
+        return self._ready_rows(name, copied=0)
+
+    def copies(self, name: str) -> Array:
+        """Return the rows of a recipe that are ready here, and that another node keeps, too."""
+        return self._ready_rows(name, copied=1)
+
+    def _ready_rows(self, name: str, copied: int) -> Array:
         recipe = self._recipes.find(name)
         if recipe is None or not recipe.kept:
             return NONE
         table = self._stock.table
-        ready = (table.state.all == READY) & (table.own.all == 0) & (table.copied.all == 0)
+        ready = (table.state.all == READY) & (table.own.all == 0) & (table.copied.all == copied)
         rows = table.home.all[np.flatnonzero(ready)] - recipe.base
         return np.unique(rows[(rows >= 0) & (rows < recipe.row_limit)])
+
+    def ready(self, name: str, rows: Array) -> NDArray[np.bool_]:
+        """Tell which rows of a recipe are here, for whoever asks."""
+        recipe = self._recipes.find(name)
+        if recipe is None or not recipe.kept or not rows.size:
+            return np.zeros(rows.size, np.bool_)
+        table = self._stock.table
+        samples = np.array(table.firsts_of((rows + recipe.base).tolist()), np.int64)
+        return np.asarray((samples >= 0) & (table.state.all[samples] == READY), np.bool_)
 
     def absent(self, name: str, rows: Array) -> Array:
         """Return those of some rows that are not here, first those that jobs will ask for soon."""

@@ -13,10 +13,9 @@ from joader.engine.recipes import Recipe
 from joader.engine.room import Room
 from joader.engine.stock import Preparation, Stock
 from joader.messages import Drop, Place, Prepared
+from joader.messages.work import TIMES
 
 TRIES = 2
-# What of `times` says how often a position came before; above that, how often it was begun anew.
-TIMES = (1 << 24) - 1
 
 
 class Preparations:
@@ -45,6 +44,8 @@ class Preparations:
             if preparation.source is not None:
                 stock.claim_for_own(sample, preparation.source, preparation.job)
                 stock.let_source_go(sample, preparation.source)
+            elif preparation.whole:
+                pass  # it is its job's alone, as an own part is
             elif (maker := readers.get(preparation.job)) and maker.terms.fresh:
                 stock.made_for[sample] = maker.terms.reads_for, preparation.origin
             # Nobody may wait for it any more: then an own part goes at once.
@@ -133,7 +134,7 @@ class Preparations:
         So do these own parts, which are made of that one then.
         """
         stock = self._stock
-        extra = stock.table.add(stock.table.home.cells[sample])
+        extra = stock.table.add(stock.table.home.cells[sample], own=preparation.whole)
         size_bytes = preparation.sizes.of(preparation.row)
         if size_bytes and not self._room.reserve(extra, size_bytes, reclaim=True):
             stock.cache.drop(extra)  # no room for two: who waits goes on waiting for the first
@@ -146,13 +147,14 @@ class Preparations:
             preparation.sizes,
             waiting=preparation.waiting,
             moved=True,
+            whole=preparation.whole,
         )
         preparation.waiting = {}  # should it come after all, it is a sample that nobody waits for
         for (_, position), reader in again.waiting.items():
             reader.window.samples[reader.window.places.index(position)] = extra
             stock.cache.lease(extra)
             stock.cache.release(sample)
-            if reader.terms.fresh:
+            if reader.terms.fresh and not again.whole:
                 stock.instances.take(reader.terms.reads_for, extra)
         for follower in own:
             self._follow(follower, preparation, sample, again, extra)
@@ -165,7 +167,7 @@ class Preparations:
         """
         maker = self._stock.readers.get(preparation.job)
         key, place, times = preparation.origin
-        private = maker is not None and maker.terms.private
+        private = preparation.whole or (maker is not None and maker.terms.private)
         fresh = not preparation.recipe.kept and not private
         return (key, place, times + TIMES + 1) if fresh else preparation.origin
 

@@ -55,6 +55,11 @@ class RawForms:
         mine = (one for one in readers if one.recipe is recipe and one.rows.rows.size)
         return sum(one.pace.per_s / one.rows.rows.size for one in mine)
 
+    def pay(self, recipe: Recipe) -> bool:
+        """Tell whether rows of a recipe are worth keeping as they are stored."""
+        way = self._ways.get(recipe)
+        return way is not None and way.pays
+
     def leave(self, recipe: Recipe) -> None:
         """Forget a recipe, all samples of which are gone."""
         if self._ways.pop(recipe, None) is not None:
@@ -91,7 +96,7 @@ class RawForms:
         if way is not None:
             # Not the time in which it wanted a processor and had none, if that is known.
             worked_s = event.computed_s + event.waited_s if event.computed_s >= 0.0 else 0.0
-            prepare_s = max(0.0, (worked_s or event.seconds) - event.read_s)
+            prepare_s = max(0.0, (worked_s or event.seconds) - event.read_s - event.own_s)
             way.note(event.read_s, event.reads, prepare_s, len(prepared))
 
     def settle(self, sample: int, preparation: Preparation, raw_bytes: int) -> Recipe | None:

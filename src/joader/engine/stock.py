@@ -2,7 +2,8 @@
 
 A preparation is *at work* in a worker; *unplaced*: sized, and the worker waits for its slot;
 *late*: its worker does not answer; or lost, to be prepared *again*. An own part is made of a shared
-sample, its *source*, which is pinned for the worker until the own part is reported.
+sample, its *source*, which is pinned for the worker until the own part is reported; or it is
+prepared *whole*, with a source that never has a slot.
 
 What is said of samples is collected here, and said in an order that holds whatever it was decided
 in: what is gone first, as its number may be another's already; then all else; and what is to be
@@ -40,6 +41,7 @@ class Preparation:
     moved: bool = False  # it is another's, whose worker did not answer
     raw: int | None = None  # the raw form that it is made of, or that comes along (raw_forms.py)
     along: bool = False  # it is such a raw form
+    whole: bool = False  # an own part with its source, of which nothing else is kept
 
 
 class Stock:
@@ -239,9 +241,9 @@ class Stock:
             self._to_prepare = []
         return said
 
-    def _for_whom(self, sample: int) -> tuple[str, Job, int]:
-        preparation = self.underway[sample]
-        return preparation.recipe.name, preparation.job, preparation.origin[0]
+    def _for_whom(self, sample: int) -> tuple[str, Job, int, bool]:
+        one = self.underway[sample]
+        return one.recipe.name, one.job, one.origin[0], one.whole
 
     def _prepare(self, samples: list[int]) -> Prepare:
         offset, size = self.table.offset.cells, self.table.size.cells
@@ -265,6 +267,7 @@ class Stock:
             sizes=tuple([size[sample] for sample in samples]),
             raws=raws,
             raw_offsets=raw_offsets,
+            whole=each[0].whole,
         )
 
     def _finish(self, samples: list[int]) -> Finish:

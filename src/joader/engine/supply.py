@@ -6,7 +6,9 @@ that finds none. Pins come first: what is here must not leave for the rest of th
 
 **Own parts.** A reader with a part of its own gets samples that are its alone, each made from a
 shared one, its *source*, and dropped as soon as the reader lets it go. An own part is a *follower*
-of its source while that is in preparation: they are done in one visit.
+of its source while that is in preparation: they are done in one visit. Once memory is full, a row
+that nobody else needs is prepared *whole*: in one visit, too, but its source never has a slot, as
+it would take that of a sample that is worth as much.
 
 Not here: what is delivered and given back (deliveries.py), what workers report (preparations.py),
 room (room.py).
@@ -18,16 +20,18 @@ import numpy as np
 
 from joader.cache import READY
 from joader.engine.plan import Origin as Start
-from joader.engine.preparations import TIMES
 from joader.engine.raw_forms import RawForms
 from joader.engine.reader import Reader
 from joader.engine.recipes import Recipe
 from joader.engine.room import Room
 from joader.engine.stock import Preparation, Stock
+from joader.messages.work import TIMES
 from joader.schedule.turns import TURN, Turns
 
 # A row of which there is no sample that the reader may get.
 _ABSENT = -1
+# … and which is to be prepared with the reader's own part.
+_WHOLE = -2
 # Up to so many samples are pinned one by one: arrays cost more (for 4 samples 8 µs each, not 2; for
 # 32 as much, for 256 half as much).
 FEW = 32
@@ -96,21 +100,28 @@ class Supply:
 
     def _have_each(self, reader: Reader, positions: list[int], homes: list[int]) -> list[int]:
         """Have samples of rows here or on their way, each pinned; up to the first without room."""
+        return self._complete(reader, positions, homes, self._find_each(reader, positions, homes))
+
+    def _find_each(self, reader: Reader, positions: list[int], homes: list[int]) -> list[int]:
+        """Return a sample of each row that is here or on its way and that the reader may get."""
         if reader.terms.fresh or self._stock.late_ones:
-            found = [self._find(reader, *one) for one in zip(positions, homes, strict=True)]
-        else:
-            found = self._table.firsts_of(homes)
+            return [self._find(reader, *one) for one in zip(positions, homes, strict=True)]
+        return self._table.firsts_of(homes)
+
+    def _complete(
+        self, reader: Reader, positions: list[int], homes: list[int], found: list[int]
+    ) -> list[int]:
+        """Pin what was found and have the rest prepared, up to the first without room."""
         absent = [place for place, sample in enumerate(found) if sample == _ABSENT]
+        self._pin([sample for sample in found if sample >= 0])
         if not absent:
-            self._pin(found)
             return found
-        self._pin([sample for sample in found if sample != _ABSENT])
         made = self._begin_each(reader, positions, homes, absent)
         for place, sample in zip(absent, made, strict=False):
             found[place] = sample
         end = absent[len(made)] if len(made) < len(absent) else len(found)
         for sample in found[end:]:
-            if sample != _ABSENT:
+            if sample >= 0:
                 self._unpin(reader, sample)
         return found[:end]
 
@@ -248,7 +259,7 @@ class Supply:
                 placed = 1
         # After that: a source that is made while there is no room for what is made of it would go
         # for the next, and come again.
-        sources = self._have_each(reader, positions[:placed], homes[:placed]) if placed else []
+        sources = self._sources_of(reader, positions[:placed], homes[:placed]) if placed else []
         placed = len(sources)
         for sample in own[placed:]:
             stock.cache.drop(sample)
@@ -256,17 +267,47 @@ class Supply:
         recipe, job, sizes, pins = reader.recipe, reader.job, reader.sizes, self._table.pins.cells
         begun = []
         for position, home, sample, source in zip(positions, homes, own, sources, strict=False):
-            origin = reader.origin(position)
-            preparation = Preparation(recipe, home - recipe.base, job, origin, sizes, source)
+            whole = source == _WHOLE
+            origin = self._origin_of(reader, position) if whole else reader.origin(position)
+            preparation = Preparation(recipe, home - recipe.base, job, origin, sizes, whole=whole)
             preparation.waiting[job, position] = reader
             begun.append(preparation)
-            stock.make_of(sample, source)
-            if (underway := stock.underway.get(source)) is not None:
-                underway.followers[sample] = None
+            if not whole:
+                self._make_of(sample, preparation, source)
             pins[sample] += 1  # as a lease does, of what is in preparation
         stock.begin(own, begun)
         reader.window.unready.update(positions[:placed])
         return own
+
+    def _make_of(self, own: int, preparation: Preparation, source: int) -> None:
+        """Let an own part be made of a sample that is here or on its way."""
+        preparation.source = source
+        self._stock.make_of(own, source)
+        if (underway := self._stock.underway.get(source)) is not None:
+            underway.followers[own] = None
+
+    def _sources_of(self, reader: Reader, positions: list[int], homes: list[int]) -> list[int]:
+        """Have what own parts are made of, or _WHOLE; up to the first without room."""
+        found = self._find_each(reader, positions, homes)
+        if _ABSENT in found and self._may_go_whole(reader):
+            absent = [place for place, sample in enumerate(found) if sample == _ABSENT]
+            needed = self._stock.cache.demand.counts(np.array(homes)[absent])
+            for place, jobs in zip(absent, needed.tolist(), strict=True):
+                if jobs <= 1 or reader.terms.private:
+                    found[place] = _WHOLE
+        return self._complete(reader, positions, homes, found)
+
+    def _may_go_whole(self, reader: Reader) -> bool:
+        """Tell whether rows that nobody else needs are to be prepared with their own parts.
+
+        Not if other nodes may ask for them, or if they are worth keeping as they are stored.
+        """
+        recipe = reader.recipe
+        if not (recipe.sizes.slot_bytes and reader.sizes.slot_bytes):
+            return False  # their sizes are not known yet
+        if recipe.orders.stream or self._raws.pay(recipe):
+            return False
+        return reader.terms.private or self._stock.cache.is_full
 
     # Random numbers.
 

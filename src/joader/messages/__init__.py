@@ -36,12 +36,12 @@ job), Meet → Status (join a cluster). Whoever only asks says Hello as a watche
 
 The engine takes the same values as *events* and gives them as *instructions*. Nobody sends some of
 them: `schedule` finds out Lost and Late; the daemon says Leave (a job is gone), Inspect (compare a
-job's workers first), Hear (how far jobs on other nodes are), LastCopies (a node has gone) and
-Reassign (ranks get other parts of the coming steps), and Forget is an instruction for it alone
-(these samples are gone). At the edge the daemon adds what the engine does not know: who speaks
-(`job`), when (`now`), the number of the pass, and layouts. A *sample* is the number of one prepared
-form of a row; jobs with equal preparations of equal rows speak of equal samples. Lists of samples
-are parallel: `rows[i]` is the row of `samples[i]`.
+job's workers first), Hear (how far jobs on other nodes are), LastCopies (a node has gone), Moved
+(another node keeps these samples now) and Reassign (ranks get other parts of the coming steps), and
+Forget is an instruction for it alone (these samples are gone). At the edge the daemon adds what the
+engine does not know: who speaks (`job`), when (`now`), the number of the pass, and layouts. A
+*sample* is the number of one prepared form of a row; jobs with equal preparations of equal rows
+speak of equal samples. Lists of samples are parallel: `rows[i]` is the row of `samples[i]`.
 
 No code travels, and no pickle reaches the daemon: workers are born from the job that has the code.
 Arrays are of int64, and travel as bytes. A layout is named by a number that the daemon gives it;
@@ -108,6 +108,7 @@ from joader.messages.work import (
     LastCopies,
     Late,
     Lost,
+    Moved,
     NotBegun,
     Place,
     Prepare,
@@ -142,6 +143,7 @@ Event = (
     | Leave
     | Hear
     | LastCopies
+    | Moved
     | Reassign
 )
 Instruction = (
@@ -194,6 +196,7 @@ __all__ = [
     "Lost",
     "Meet",
     "Message",
+    "Moved",
     "Natural",
     "NotBegun",
     "Place",

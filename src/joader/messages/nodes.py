@@ -8,6 +8,8 @@ member ↔ leader   Beat             somebody is there
 node   → home     Ask              rows of a recipe, prepared; `digests` instead of bytes
 home   → node     Parcel           which of them come now, and after it their bytes
 node   → node     Enough           what a node that leaves hands over is here, as far as it fits
+node   → node     AskHeld          which rows it has: some of them live with who asks since then
+node   → node     Held
 """
 
 from typing import Annotated
@@ -95,7 +97,8 @@ class Ask(Message, frozen=True):
     """Ask a home for rows of a recipe; it answers with one Parcel of this number, whatever happens.
 
     `digests`: what their bytes are is asked, not the bytes. What is not there after `patience_s`
-    is not waited for.
+    is not waited for. `moves`: these rows live with who asks, so what is ready is sent, and is a
+    copy from then on; what is not is neither prepared nor waited for.
     """
 
     number: Natural
@@ -103,10 +106,25 @@ class Ask(Message, frozen=True):
     rows: Array
     digests: bool = False
     patience_s: float = 1.0
+    moves: bool = False
 
 
 class Enough(Message, frozen=True):
     """Tell a node that leaves: of what it hands over, nothing more is taken."""
+
+
+class AskHeld(Message, frozen=True):
+    """Ask which rows of a recipe a node has."""
+
+    recipe: Text
+
+
+class Held(Message, frozen=True):
+    """Answer AskHeld, a bit for each row, compressed: those that it keeps, and copies of others."""
+
+    recipe: Text
+    kept: bytes
+    copies: bytes
 
 
 class Parcel(Message, frozen=True):

@@ -7,6 +7,10 @@ from joader.messages.fields import Integers, Job, Message, Natural, Naturals
 
 T = TypeVar("T")
 
+# What of `times` says how often a position came before; above that, how often it was begun anew,
+# which own parts do not look at: they are the same of whatever they are made.
+TIMES = (1 << 24) - 1
+
 
 class Prepare(Message, frozen=True):
     """Prepare rows of a recipe, for this job first, and write them to their slots.
@@ -17,6 +21,9 @@ class Prepare(Message, frozen=True):
 
     `raws`, if any, are the raw forms of the rows, -1 for none: the row is prepared from one that
     has an offset (and a layout), and else read, and its raw form kept and reported with it.
+
+    `whole`: the job's own part is done on each, too, and only what that gives is written: nobody
+    else is to get the row as it was prepared.
     """
 
     recipe: str
@@ -32,6 +39,7 @@ class Prepare(Message, frozen=True):
     raws: Integers = ()
     raw_offsets: Integers = ()
     raw_layouts: tuple[bytes, ...] = ()
+    whole: bool = False
 
 
 class Finish(Message, frozen=True):
@@ -88,7 +96,8 @@ class Prepared(Message, frozen=True):
     Sizes and layouts are of each sample, or one that all have. `seconds` is how long the worker
     took for them: it computed for `computed_s` of it, in all its threads together, and waited for a
     disk, a network or a lock for `waited_s`; the rest it wanted a processor and had none. For
-    `read_s` of them it had `reads` rows read, and nothing else.
+    `read_s` of them it had `reads` rows read, and nothing else; for `own_s` it did own parts of
+    rows that were prepared whole.
     """
 
     samples: Naturals
@@ -103,6 +112,7 @@ class Prepared(Message, frozen=True):
     # Of each sample: the bytes of its raw form, which waits for a slot as if it was `Sized`; 0:
     # nothing waits.
     raw_sizes: Naturals = ()
+    own_s: float = 0.0
 
     @property
     def size_of_each(self) -> Naturals:
@@ -128,6 +138,12 @@ def _of_each(values: tuple[T, ...], count: int) -> tuple[T, ...]:
 
 class LastCopies(Message, frozen=True):
     """A node has gone: what it kept for others may be here alone now."""
+
+
+class Moved(Message, frozen=True):
+    """Another node keeps these samples now: what is here is a copy."""
+
+    samples: Integers
 
 
 class Sized(Message, frozen=True):

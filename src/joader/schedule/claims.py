@@ -4,7 +4,8 @@ A *claimant* is the recipe, for the rows that all who read it share, or one job,
 Each has an account of worker-seconds (accounts.py), which is one for all crews of the node. Turns
 go to the claimant that has had the least for its share, so who wants less than that gets all it
 wants at once, and the others share the rest. Within a claimant, orders keep their order: earliest
-need first.
+need first. Rows that are prepared whole wait among the own parts of their job, as nobody else wants
+or can do them; the recipe is charged for the row, and the job for its part.
 
 An order is charged when it is handed out, by what such orders took of late, and put right when its
 worker says how long it took: what it computed, not what it waited for a disk or a network.
@@ -17,11 +18,12 @@ Not here: which worker (feeding.py), how long orders take (pace.py).
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import islice, takewhile
 
 from joader.messages import Compare
 from joader.schedule.accounts import Account, Accounts
-from joader.schedule.orders import Order, Own, Row
-from joader.schedule.pace import RowPace
+from joader.schedule.orders import Order, Own, Row, is_whole
+from joader.schedule.pace import RowPace, chunk_of
 
 # A worker counts as computing for this part of its time at least: it takes and gives messages, too.
 _LEAST_COMPUTING = 0.02
@@ -83,19 +85,38 @@ class Claims:
 
     def of(self, order: Row | Own) -> Claim:
         """Return whose order this is."""
-        if isinstance(order, Row):
+        if isinstance(order, Row) and not order.whole:
             return self.shared
-        claim = self._own.get(order.job)
+        return self.own_of(order.job)
+
+    def own_of(self, job: int) -> Claim:
+        """Return the claimant for a job's own parts."""
+        claim = self._own.get(job)
         if claim is None:
-            claim = self._own[order.job] = Claim(self.own_pace, self._accounts.of_job(order.job))
+            claim = self._own[job] = Claim(self.own_pace, self._accounts.of_job(job))
         return claim
 
+    def chunk_of(self, claim: Claim) -> int:
+        """Return how many of a claimant's next orders make a chunk."""
+        if is_whole(claim.queue[0]):
+            return chunk_of(self.shared.pace.row_s + self.own_pace.row_s)
+        return claim.pace.chunk
+
+    def take(self, claim: Claim, most: int) -> list[Row | Own]:
+        """Take a claimant's next orders that are alike, and charge them."""
+        whole = is_whole(claim.queue[0])
+        alike = takewhile(lambda order: is_whole(order) == whole, islice(claim.queue, most))
+        taken = claim.take(sum(1 for _ in alike))
+        if whole:
+            self.shared.charge(len(taken))
+        return taken
+
     def note(
-        self, order: Row | Own, orders: int, seconds: float, computed_s: float, waited_s: float
+        self, pace: RowPace, orders: int, seconds: float, computed_s: float, waited_s: float
     ) -> None:
-        """Note how long orders of this kind took a worker."""
+        """Note how long orders of this pace took a worker."""
         rows, own = self.shared.pace, self.own_pace
-        (rows if isinstance(order, Row) else own).note(seconds, orders, computed_s, waited_s)
+        pace.note(seconds, orders, computed_s, waited_s)
         # What is not known yet has worked for 0 s.
         worked_s = rows.worked_s + own.worked_s
         computed_s = (rows.computing_s if rows.known else 0.0) + (
@@ -109,8 +130,8 @@ class Claims:
             self.shared.account.come_back(at_work)
         self.shared.queue += rows
 
-    def add_own(self, own: Own, at_work: bool = False) -> None:
-        """Have an own part wait behind its job's others."""
+    def add_own(self, own: Own | Row, at_work: bool = False) -> None:
+        """Have an own part, or a row with its own part, wait behind its job's others."""
         claim = self.of(own)
         if not claim.queue:
             claim.account.come_back(at_work)
@@ -121,6 +142,8 @@ class Claims:
         for order in reversed(list(orders)):
             claim = self.of(order)
             claim.charge(-1)
+            if is_whole(order):
+                self.shared.charge(-1)
             claim.queue.appendleft(order)
 
     def next(self, alone_in_recipe: bool) -> Claim | None:
@@ -130,12 +153,22 @@ class Claims:
         """
         chosen = self.shared if self.shared.queue and self.shared.account.open else None
         if self._own:
-            own = [one for one in self._own.values() if one.queue and one.account.open]
+            own = [one for one in self._own.values() if one.queue and self._may(one)]
             if own:
                 first = min(own, key=_spent)
-                if chosen is None or alone_in_recipe or _spent(first) <= _spent(chosen):
+                if chosen is None or alone_in_recipe or self.spent_s(first) <= _spent(chosen):
                     return first
         return chosen
+
+    def _may(self, own: Claim) -> bool:
+        """Tell whether more may be handed out for a job now."""
+        return own.account.open and (self.shared.account.open or not is_whole(own.queue[0]))
+
+    def spent_s(self, claim: Claim) -> float:
+        """Return what counts when a claimant's next orders wait for their turn."""
+        spent_s = claim.account.spent_s
+        whole = is_whole(claim.queue[0])
+        return max(spent_s, self.shared.account.spent_s) if whole else spent_s
 
     @property
     def most_spent_s(self) -> float:
@@ -146,8 +179,9 @@ class Claims:
 
     def surrender(self) -> list[Row]:
         """Give up the rows that wait here, for others to do; own parts stay."""
-        rows = [order for order in (*self.alone, *self.shared.queue) if isinstance(order, Row)]
-        self.alone = deque(order for order in self.alone if not isinstance(order, Row))
+        waiting = (*self.alone, *self.shared.queue)
+        rows = [one for one in waiting if isinstance(one, Row) and not one.whole]
+        self.alone = deque(order for order in self.alone if isinstance(order, Own) or order.whole)
         self.shared.queue.clear()
         return rows
 

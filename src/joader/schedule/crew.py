@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from joader.schedule.blame import STUCK_S, Note, Pulse
 from joader.schedule.claims import Claims
-from joader.schedule.orders import InHand, Own
+from joader.schedule.orders import InHand, Own, is_whole
 
 
 @dataclass(eq=False, slots=True)
@@ -25,6 +25,7 @@ class Worker:
     latest: float  # when it reported last, or got something to do
     busy: dict[int, InHand] = field(default_factory=dict)  # by sample, in the order they came
     own: int = 0  # how many of them are own parts
+    whole: int = 0  # how many of them are rows with their own parts
     at_once: int = 0  # rows that it may read at a time, of those in hand; 0: one, or as it does
     unplaced: set[int] = field(default_factory=set)  # sized, and not told where to go
     alone: bool = False  # it has a suspect in hand, and gets nothing beside it
@@ -44,6 +45,7 @@ class Worker:
         if order is not None:
             self.unplaced.discard(sample)
             self.own -= isinstance(order, Own)
+            self.whole -= is_whole(order)
         return order
 
     def is_stuck(self, now: float) -> bool:
@@ -59,10 +61,11 @@ class Worker:
     def runs_low(self) -> bool:
         """Whether what it has in hand will soon be done."""
         claims = self.crew.queue
-        if not self.own:
+        own = self.own + self.whole
+        if not own:
             return len(self.busy) <= claims.shared.pace.low
         rows = (len(self.busy) - self.own) / claims.shared.pace.low
-        return rows + self.own / claims.own_pace.low <= 1.0
+        return rows + own / claims.own_pace.low <= 1.0
 
 
 @dataclass(eq=False, slots=True)

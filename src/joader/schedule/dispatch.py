@@ -145,6 +145,7 @@ class Dispatch:
         if crew is None or crew.code != code:
             able = [one for one in self.staff.crews.values() if one.code == code and one.jobs]
             crew = min(able, key=lambda one: len(one.queue), default=None)
+            crew = None if message.whole else crew  # nobody else has the job's own part
         if crew is None:
             self.staff.unread(message.samples)  # who could has just left
         else:

@@ -38,7 +38,7 @@ from typing import NamedTuple
 from joader.schedule.actions import AskForWorker
 from joader.schedule.crew import Crew, Worker
 from joader.schedule.demand import Demand
-from joader.schedule.orders import Order
+from joader.schedule.orders import Order, Row
 from joader.schedule.pace import chunk_of
 from joader.schedule.staff import Staff
 from joader.schedule.stages import MOST_AHEAD, Stages
@@ -134,14 +134,14 @@ class Feeding:
         # All processors are busy, and one will not be for long: its worker goes on, if it can.
         busy = not free
         room = inf
-        if claim is claims.shared and not crew.reads_ahead:
+        if isinstance(claim.queue[0], Row) and not crew.reads_ahead:
             room = self._stages.room(crew)
         found = crew.next_worker(now, busy_first=busy or room <= 0.0) if fits else None
         if found is None and claim is claims.shared:
             found = self._helper(crew, load)
         if found is not None and room <= 0.0 and (room < 0.0 or not found.busy):
             return None  # the storage has enough to do; a worker that has just read may read on
-        spent_s = claim.account.spent_s
+        spent_s = claims.spent_s(claim)
         if found is None or (busy and not found.busy and spent_s > load.most_spent_s):
             return None
         return Turn(spent_s, crew, found)
@@ -199,7 +199,7 @@ class Feeding:
             return
         claim = claims.next(crew.reads_alone)
         assert claim is not None
-        most = claim.pace.chunk
+        most = claims.chunk_of(claim)
         share = -(-len(claims) // (len(crew.idle) + len(crew.short) + len(crew.born)))
         if worker.busy:  # it can wait for more: crumbs for each would cost more than they give
             share = max(share, most // 2)
@@ -212,7 +212,7 @@ class Feeding:
         )
         if along:
             most = chunk_of(claim.pace.row_s + claims.own_pace.row_s)
-        orders: list[Order] = [*claim.take(max(1, min(most, share)))]
+        orders: list[Order] = [*claims.take(claim, max(1, min(most, share)))]
         if along:
             orders += self._staff.take_along(crew, [order.sample for order in orders])
         self._staff.give(worker, orders, now)

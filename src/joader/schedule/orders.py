@@ -29,6 +29,7 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     raw: int = -1  # its raw form: what it is made of, or if that has no offset, to be kept
     raw_offset: int = -1
     raw_layout: bytes = b""
+    whole: bool = False  # its job's own part is done with it, and nobody else can
 
     @property
     def keeps_raw(self) -> bool:
@@ -66,6 +67,11 @@ Order = Row | Own | Compare
 InHand = Order | Raw
 
 
+def is_whole(order: InHand) -> bool:
+    """Tell whether an order is for a row with its job's own part."""
+    return isinstance(order, Row) and order.whole
+
+
 def rows_of(message: Prepare) -> list[Row]:
     """Return the orders in a message."""
     who = message.recipe, message.job, message.key
@@ -78,7 +84,8 @@ def rows_of(message: Prepare) -> list[Row]:
         message.sizes,
         strict=True,
     )
-    rows = [Row(*who, *one) for one in each]
+    no_raw = (-1, -1, b"", True) if message.whole else ()
+    rows = [Row(*who, *one, *no_raw) for one in each]
     if not message.raws:
         return rows
     layouts = message.raw_layouts or (b"",) * len(rows)
@@ -135,13 +142,17 @@ def messages_of(orders: Iterable[Order], at_once: int = 0) -> list[Prepare | Fin
             messages += [*_joined(run, at_once), order]
             run = []
             continue
-        kind = type(order), order.job, order.key, isinstance(order, Row) and order.recipe
+        kind = type(order), order.job, order.key, *_kind_of_row(order)
         if run and kind != alike:
             messages += _joined(run, at_once)
             run = []
         alike = kind
         run.append(order)
     return messages + _joined(run, at_once)
+
+
+def _kind_of_row(order: Row | Own) -> tuple[str, bool]:
+    return (order.recipe, order.whole) if isinstance(order, Row) else ("", False)
 
 
 def _joined(run: list[Any], at_once: int) -> list[Prepare | Finish | Compare]:
@@ -167,6 +178,7 @@ def _prepare(rows: list[Row], at_once: int) -> Prepare:
         offsets=tuple([row.offset for row in rows]),
         sizes=tuple([row.size_bytes for row in rows]),
         at_once=at_once,
+        whole=rows[0].whole,
         **raws,
     )
 

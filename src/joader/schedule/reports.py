@@ -1,5 +1,6 @@
 """What workers report: who has a sample no more, and what follows from that for others."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
@@ -7,7 +8,7 @@ from msgspec.structs import replace
 from joader.errors import BadMessage
 from joader.messages import Compare, Compared, Failed, FromWorker, NotBegun, Prepared, Sized
 from joader.schedule.crew import Worker
-from joader.schedule.orders import Own, Raw, Row
+from joader.schedule.orders import Own, Raw, Row, is_whole
 from joader.schedule.staff import Staff
 
 # No row takes that long: what a worker says of its time is not believed beyond it.
@@ -114,6 +115,8 @@ class Reports:
                 del holder[order.sample]
         if worker.own:
             worker.own -= sum(isinstance(order, Own) for order in orders)
+        if worker.whole:
+            worker.whole -= sum(map(is_whole, orders))
         if worker.unplaced:
             worker.unplaced.difference_update(samples)
         return orders
@@ -134,12 +137,29 @@ class Reports:
         # Not all that a worker says is believed: threads compute at once, but not that many.
         if 0.0 <= report.computed_s < seconds * _MOST_THREADS and report.waited_s >= 0.0:
             computed_s, waited_s = report.computed_s, min(report.waited_s, seconds)
-        claims.of(orders[0]).took(computed_s, len(orders))
+        if whole := [order for order in orders if is_whole(order)]:
+            own_s = min(report.own_s, seconds) if report.own_s > 0.0 else 0.0
+            # It is taken to wait for nothing, as the row has.
+            own_computed_s = computed_s * min(1.0, own_s / max(seconds - waited_s, own_s, 1e-9))
+            self._note_own_parts(worker, whole, own_s, own_computed_s)
+            seconds, computed_s = seconds - own_s, computed_s - own_computed_s
+        claim = claims.shared if isinstance(orders[0], Row) else claims.own_of(orders[0].job)
+        claim.took(computed_s, len(orders))
         if worker.done:  # its first rows open files and import modules, and say nothing of others
-            claims.note(orders[0], len(orders), seconds, computed_s, waited_s)
+            claims.note(claim.pace, len(orders), seconds, computed_s, waited_s)
             self._timed += 1
             if self._timed % _LOOKED_AT == 0:
                 self._note_company(worker, orders, seconds, computed_s, waited_s)
+
+    def _note_own_parts(
+        self, worker: Worker, whole: list[Row | Own], own_s: float, computed_s: float
+    ) -> None:
+        """Charge the own parts of rows that were prepared whole to their jobs."""
+        claims = worker.crew.queue
+        for job, rows in Counter([order.job for order in whole]).items():
+            claims.own_of(job).took(computed_s * rows / len(whole), rows)
+        if worker.done:
+            claims.note(claims.own_pace, len(whole), own_s, computed_s, 0.0)
 
     def _note_company(
         self,

@@ -94,6 +94,7 @@ class Staff:
             busy[order.sample] = order
             if isinstance(order, Row):
                 holder[order.sample] = worker
+                worker.whole += order.whole
             elif isinstance(order, Own):
                 holder[order.sample] = worker
                 worker.own += 1
@@ -124,14 +125,18 @@ class Staff:
     # What waits.
 
     def queue_rows(self, crew: Crew, rows: list[Row]) -> None:
-        """Have rows wait for a crew; suspects apart."""
+        """Have rows of one message wait for a crew; suspects apart."""
+        if rows and rows[0].whole:
+            for row in rows:
+                self.queue_own(crew, row)
+            return
         if self.suspects:
             crew.queue.alone += [row for row in rows if row.sample in self.suspects]
             rows = [row for row in rows if row.sample not in self.suspects]
         crew.queue.add_rows(rows, at_work=bool(crew.at_work))
 
-    def queue_own(self, crew: Crew, own: Own) -> None:
-        """Have an own part wait for a crew; a suspect apart."""
+    def queue_own(self, crew: Crew, own: Own | Row) -> None:
+        """Have an own part, or a row with its own part, wait for a crew; a suspect apart."""
         if own.sample in self.suspects:
             crew.queue.alone.append(own)
         else:

@@ -15,7 +15,8 @@ together.
 
 The job's own parts (`Finish`) of a sample that is still in this worker's hands are done in the same
 visit, right after the sample is in its slot; each works on a copy of its own, so that what one
-edits in place reaches neither the cache nor another.
+edits in place reaches neither the cache nor another. Of a row that is prepared whole, only what the
+own part gives is written to a slot.
 
 A process that the user's code forks has none of this: no socket, no arena, and it ends where it
 would come back to this loop.
@@ -35,13 +36,10 @@ from queue import SimpleQueue
 from secrets import randbits
 from typing import Any, NamedTuple, NoReturn
 
-import numpy as np
 from msgspec.structs import replace
 
 from joader.errors import ConnectionLost
 from joader.memory import Arena, Layout, Parcel, pack, read
-from joader.memory.contents import contents
-from joader.memory.layout import any_objects
 from joader.messages import (
     Compare,
     Compared,
@@ -55,16 +53,19 @@ from joader.messages import (
     Sized,
     Stop,
 )
+from joader.messages.work import TIMES
 from joader.recipe.parts import OwnPart, SharedPart, step_names
 from joader.recipe.randomness import key_of, start_random_numbers
 from joader.schedule.orders import Own, Row, own_parts_of, rows_of
 from joader.schedule.pace import MOST_CHUNK
 from joader.wire import Channel
+from joader.workers.comparison import compared
 from joader.workers.complaint import complaint
 from joader.workers.desk import LOADING, READING, WRITING, Desk
 from joader.workers.forks import end_group
 from joader.workers.outbox import HELD_S, REPORT_S, Outbox, Reply
 from joader.workers.raw_forms import RawForms
+from joader.workers.scratch import Scratch
 
 # Prepared samples remembered for own parts that were sent before the pool knew them prepared: more
 # than a worker can have answered meanwhile.
@@ -111,6 +112,7 @@ class Worker:
         self._lock = threading.Lock()  # of the two above
         self._outbox = Outbox(channel)
         self._raws = RawForms(arena, shared, self._outbox)
+        self._scratch = Scratch()
 
     def start_as(self, number: int, workers: int, watch_state: bool) -> None:
         """Get ready before the first row, as torch's worker of this number of so many.
@@ -255,12 +257,15 @@ class Worker:
         self._desk.begin(message.sample, READING)
         try:
             match message:
+                case Row(whole=True):
+                    return self._prepare_whole(message, read)
                 case Row():
                     return self._prepare(message, read)
                 case Own():
                     return self._finish(message)
                 case Compare():
-                    return self._compare(message)
+                    self._get_ready()
+                    return compared(message, self._shared, self._shared_step, self._arena)
                 case Slot():
                     return self._put(message)
         except BaseException as error:  # user code may raise anything, SystemExit included
@@ -310,6 +315,18 @@ class Worker:
             sample = pack(self._prepared(order, None, read))
         return self._placed(order.sample, sample, order.offset, order.size_bytes)
 
+    def _prepare_whole(self, order: Row, read: Mapping[int, Any]) -> Prepared | Sized:
+        self._get_ready()
+        sample = pack(self._prepared(order, self._scratch.room, read))
+        room = self._scratch.put(sample)
+        begun = time.monotonic()
+        finished = self._finished(order, sample.layout, room)
+        self._outbox.own_part(time.monotonic() - begun)
+        reply = self._placed(order.sample, finished, order.offset, order.size_bytes)
+        if isinstance(reply, Sized):
+            self._scratch.leave()  # it may be a view of what lies there
+        return reply
+
     def _prepared(self, order: Row, slot: Any, read: Mapping[int, Any]) -> Any:
         if order.sample in read and not self._shared.reads_apart:
             return self._shared.made_of(read[order.sample], slot, self._shared_step)
@@ -325,34 +342,21 @@ class Worker:
             self._check_state = None  # the first row tells
         return sample
 
-    def _compare(self, order: Compare) -> Compared:
-        """Compare a row as it comes out here with what another job's worker has made of it.
-
-        Objects are compared only as far as they have a layout: equal ones may be pickled otherwise.
-        """
-        self._get_ready()
-        mine = pack(self._shared.prepare(order.row, None, self._shared_step))
-        if mine.layout.to_bytes() != order.layout:
-            return Compared(order.job, order.sample, any_objects(mine.layout))
-        size = mine.layout.size_bytes
-        bytes_here = np.zeros(max(1, size), np.uint8)
-        mine.write(bytes_here)
-        there = contents(mine.layout, self._arena.slot(order.offset, size))
-        pairs = zip(contents(mine.layout, bytes_here[:size]), there, strict=True)
-        same = all(np.array_equal(here, other) for here, other in pairs)
-        return Compared(order.job, order.sample, same or any_objects(mine.layout))
-
     def _finish(self, order: Own) -> Prepared | Sized:
         self._get_ready()
-        own = self._own
         layout = Layout.from_bytes(order.layout)
         slot = self._arena.slot(order.source_offset, layout.size_bytes)
+        finished = self._finished(order, layout, slot)
+        return self._placed(order.sample, finished, order.offset, order.size_bytes)
+
+    def _finished(self, order: Own | Row, layout: Layout, slot: Any) -> Parcel:
+        """Do the job's own part on what lies in a slot."""
+        own = self._own
         sample = read(layout, slot, allow_pickle=True, lent=own.built_in)
-        key = key_of(order.key, order.position, order.times)
+        key = key_of(order.key, order.position, order.times & TIMES)
         if not own.built_in:
             start_random_numbers(key)
-        finished = pack(own.finish(sample, key, self._own_step))
-        return self._placed(order.sample, finished, order.offset, order.size_bytes)
+        return pack(own.finish(sample, key, self._own_step))
 
     def _placed(self, sample: int, parcel: Parcel, offset: int, room: int) -> Prepared | Sized:
         self._desk.step(WRITING)

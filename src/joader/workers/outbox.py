@@ -41,6 +41,7 @@ class Outbox:
         # Time that is not told yet: what failed or was only sized is charged with the next.
         self._rows_s = self._own_s = 0.0
         self._read_s, self._reads = 0.0, 0  # of it, what rows took to read, and how many
+        self._along_s = 0.0  # of it, what own parts took of rows that were prepared whole
         self._since = 0.0  # when the first of them was begun
         self._clock: Clock | None = None
 
@@ -77,6 +78,11 @@ class Outbox:
             self._read_s += seconds
             self._reads += rows
 
+    def own_part(self, seconds: float) -> None:
+        """Say with the next reports of rows that so much of their time went into an own part."""
+        with self._lock:
+            self._along_s += seconds
+
     @property
     def _holds(self) -> bool:
         return bool(self._rows or self._own or self._sized or self._others)
@@ -95,6 +101,8 @@ class Outbox:
                 if self._reads:
                     rows = replace(rows, read_s=self._read_s, reads=self._reads)
                     self._read_s, self._reads = 0.0, 0
+                if self._along_s:
+                    rows, self._along_s = replace(rows, own_s=self._along_s), 0.0
                 messages.append(rows)
                 self._rows, self._rows_s = [], 0.0
             if self._own:

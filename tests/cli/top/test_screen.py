@@ -34,7 +34,7 @@ def test_no_line_is_wider_than_the_screen(width: int, glyphs: Glyphs) -> None:
 
 def test_at_80_columns_all_that_matters_is_there() -> None:
     text = "\n".join(screen(80))
-    assert "75% of the work saved: 1,200 delivered, 300 prepared; 1:30 of CPU time" in text
+    assert "75% of the work saved, 1:30 of CPU time: 1,200 delivered, 300 prepared" in text
     assert "1.5 of 2 cores, 140 prepared/s → 570 delivered/s" in text
     assert "96.0 MiB of 128.0 MiB" in text
     assert "5,000 to come → 40 planned → 30 preparing → 20 ready → 10 in use" in text
@@ -63,6 +63,13 @@ def test_at_200_columns_a_job_has_one_line_with_counts() -> None:
     (line,) = [line for line in lines if " vit " in line]
     assert "Photos of 1,000 rows" in line
     assert line.split()[-3:] == ["of", "2", "workers"]
+
+
+def test_who_has_a_short_name_leaves_room_for_those_who_say_why() -> None:
+    why = "0.25 workers: it needs no more, so it never has to wait"
+    jobs = tuple(replace(job, name=name, why=why) for job, name in zip(JOBS, "abc", strict=True))
+    lines = screen(200, node=replace(NODE, jobs=jobs))
+    assert sum(line.endswith("it needs no more, so it never has to wait") for line in lines) == 3
 
 
 def test_columns_stand_below_their_titles() -> None:

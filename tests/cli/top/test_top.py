@@ -43,7 +43,8 @@ def busy(tmp_path: Path) -> Iterator[Node]:
 class Terminal:
     """A tmux of its own, with one command in it."""
 
-    def __init__(self, node: Node, width: int, height: int) -> None:
+    def __init__(self, node: Node, width: int, height: int, locale: str = "C.UTF-8") -> None:
+        self._locale = locale
         self._tmux = ["tmux", "-S", str(node.folder / f"tmux{width}")]
         command = [sys.executable, "-m", "joader.cli.main", "top"]
         # With the environment of the test, as tmux gives what it runs its server's.
@@ -53,7 +54,7 @@ class Terminal:
         runtime = {"JOADER_RUNTIME": str(node.run)} if node else {}
         run = subprocess.run(
             [*self._tmux, *words],
-            env={**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **runtime},
+            env={**os.environ, "TERM": "xterm-256color", "LC_ALL": self._locale, **runtime},
             capture_output=True,
             text=True,
             check=False,
@@ -62,6 +63,9 @@ class Terminal:
 
     def screen(self) -> str:
         return self._do("capture-pane", "-p")
+
+    def resize(self, width: int, height: int) -> None:
+        self._do("resize-window", "-x", str(width), "-y", str(height))
 
     def type(self, *keys: str) -> None:
         self._do("send-keys", *keys)
@@ -93,6 +97,47 @@ def test_top_in_a_terminal_at_80_and_200_columns_with_keys(busy: Node) -> None:
     finally:
         narrow.close()
         wide.close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+def test_a_job_on_a_low_screen_can_be_scrolled_both_ways_and_a_window_resized(busy: Node) -> None:
+    terminal = Terminal(busy, 80, 12)
+    try:
+        wait_until(lambda: "PER S" in terminal.screen())
+        terminal.type("Enter")
+        wait_until(lambda: "process" in terminal.screen() and "scroll" in terminal.screen())
+        assert "up to" not in terminal.screen()
+        for _ in range(4):  # more than there is
+            terminal.type("PPage", "NPage", "NPage")
+        wait_until(lambda: "up to" in terminal.screen())
+        assert "process" not in terminal.screen()
+        terminal.type("PPage", "PPage")
+        wait_until(lambda: "process" in terminal.screen())
+        terminal.resize(80, 24)
+        wait_until(lambda: "up to" in terminal.screen())
+        assert "process" in terminal.screen()
+        assert "scroll" not in terminal.screen()  # all of it can be seen
+        terminal.type("Escape")
+        terminal.resize(160, 24)
+        wait_until(lambda: "SHARES WITH" in terminal.screen())
+    finally:
+        terminal.close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+def test_a_terminal_without_utf_8_gets_ascii(busy: Node) -> None:
+    terminal = Terminal(busy, 80, 24, locale="C")
+    try:
+        wait_until(lambda: "delta" in terminal.screen())
+        assert terminal.screen().isascii()
+        assert "up/down select" in terminal.screen()
+        terminal.type("Enter")
+        wait_until(lambda: "up to" in terminal.screen())
+        assert terminal.screen().isascii()
+    finally:
+        terminal.close()
 
 
 @pytest.mark.slow

@@ -35,6 +35,24 @@ def test_enter_shows_a_job_and_escape_goes_back() -> None:
     assert not View().after("enter", ()).details
 
 
+def test_a_page_moves_by_ten_jobs_and_home_and_end_go_to_the_ends() -> None:
+    many = tuple(replace(JOBS[0], id=n) for n in range(1, 31))
+    view = View().after("page down", many)
+    assert view.selected == 11
+    assert view.after("page up", many).after("page up", many).selected == 1
+    assert view.after("end", many).selected == 30
+    assert view.after("end", many).after("home", many).selected == 1
+
+
+def test_a_job_scrolls_as_far_as_it_has_lines_and_another_starts_at_its_top() -> None:
+    view = typed(["enter", "page down", "page down"]).within(lines=25, room=11)
+    assert view.scrolled == 14
+    assert view.after("page up", JOBS).scrolled == 4
+    assert view.after("down", JOBS).scrolled == 0
+    assert view.within(lines=8, room=11).scrolled == 0
+    assert typed(["escape", "enter"], view).scrolled == 0
+
+
 def test_s_goes_through_all_orders_and_r_turns_them_around() -> None:
     seen = [typed("s" * n).sort for n in range(len(SORTS) + 1)]
     assert seen == [*SORTS, next(iter(SORTS))]

@@ -14,15 +14,16 @@ class Glyphs:
     steps: str  # for a curve, lowest first
     arrow: str
     mark: str  # of the selected row
+    keys: str  # that select one
 
 
-FINE = Glyphs("█", "░", "█▓▒░", "▁▂▃▄▅▆▇█", "→", "▸")
-PLAIN = Glyphs("#", ".", "#=+-", "_.-=*#", ">", ">")
+FINE = Glyphs("█", "░", "█▓▒░", "▁▂▃▄▅▆▇█", "→", "▸", "↑↓")
+PLAIN = Glyphs("#", ".", "#=+-", "_.-=*#", ">", ">", "up/down")
 
 
-def glyphs_for(encoding: str) -> Glyphs:
+def glyphs_for(encoding: str, ascii_only: bool = False) -> Glyphs:
     """Return what a terminal of this encoding can show."""
-    return FINE if encoding.lower().replace("-", "") == "utf8" else PLAIN
+    return FINE if encoding.lower().replace("-", "") == "utf8" and not ascii_only else PLAIN
 
 
 def bar(value: float, width: int, glyphs: Glyphs) -> str:

@@ -4,8 +4,9 @@ Not rich's table: a job's second line is as long as the screen, whatever its col
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from joader.cli.top.bars import Glyphs, bar
@@ -85,16 +86,13 @@ def table(
     glyphs: Glyphs,
 ) -> list[Text]:
     """Return a line of titles, and one line or two per job."""
-    shown = columns(width >= WIDE, glyphs)
-    fixed = sum(column.width for column in shown) + len(shown) + 2
-    shares = sum(column.width == 0 for column in shown)
-    name_width = max(_LEAST_NAME, (width - fixed) // shares)
-    lines = [_line(["", *(column.title for column in shown)], shown, name_width, "bold")]
+    shown = _fitted(columns(width >= WIDE, glyphs), jobs, width)
+    lines = [_line(["", *(column.title for column in shown)], shown, "bold")]
     for job in jobs:
         here = chosen is not None and job.id == chosen.id
         cells = [glyphs.mark if here else " ", *(column.text(job) for column in shown)]
-        line = _line(cells, shown, name_width, "")
-        _color(line, job, shown, name_width)
+        line = _line(cells, shown, "")
+        _color(line, job, shown)
         if here:
             line.stylize("bold")
         lines.append(line)
@@ -104,25 +102,41 @@ def table(
     return lines
 
 
-def _line(cells: Sequence[str], shown: Sequence[Column], name_width: int, style: str) -> Text:
+def _fitted(shown: list[Column], jobs: Sequence[JobStatistics], width: int) -> list[Column]:
+    """Return the columns with a width each; of what is left, who needs little leaves the rest."""
+    left = width - sum(column.width for column in shown) - len(shown) - 1
+    needs = {
+        at: max(_LEAST_NAME, *(cell_len(column.text(job)) for job in jobs))
+        for at, column in enumerate(shown)
+        if not column.width
+    }
+    fitted = list(shown)
+    for done, (at, need) in enumerate(sorted(needs.items(), key=lambda pair: pair[1])):
+        share = max(_LEAST_NAME, left // (len(needs) - done))
+        # The last takes all, so that figures stand at the right edge whatever the names are.
+        mine = share if done == len(needs) - 1 else min(need, share)
+        fitted[at] = replace(shown[at], width=mine)
+        left -= mine
+    return fitted
+
+
+def _line(cells: Sequence[str], shown: Sequence[Column], style: str) -> Text:
     words = [cells[0] or " "]
     for cell, column in zip(cells[1:], shown, strict=True):
-        width = column.width or name_width
         text = Text(cell)
-        text.truncate(width, overflow="ellipsis")
+        text.truncate(column.width, overflow="ellipsis")
         # By cells, not letters: some letters are two cells wide.
-        space = " " * (width - text.cell_len)
+        space = " " * (column.width - text.cell_len)
         words.append(f"{text.plain}{space}" if column.left else f"{space}{text.plain}")
-    return Text(" ".join(words), style=style, no_wrap=True, overflow="crop")
+    return Text(" ".join(words).rstrip(), style=style, no_wrap=True, overflow="crop")
 
 
-def _color(line: Text, job: JobStatistics, shown: Sequence[Column], name_width: int) -> None:
+def _color(line: Text, job: JobStatistics, shown: Sequence[Column]) -> None:
     at = 2
     for column in shown:
-        width = column.width or name_width
         if style := column.style(job):
-            line.stylize(style, at, at + width)
-        at += width + 1
+            line.stylize(style, at, at + column.width)
+        at += column.width + 1
 
 
 def _left(job: JobStatistics) -> str:

@@ -10,7 +10,7 @@ from rich.text import Text
 from joader.cli.top import node_table
 from joader.cli.top.bars import Glyphs, bar, cuts
 from joader.cli.top.job_table import WIDE, table
-from joader.cli.top.view import HELP, View
+from joader.cli.top.view import View
 from joader.cli.words import counted, duration, flow_words, rate, size
 from joader.statistics import CacheStatistics, FlowStatistics, JobStatistics, NodeStatistics
 
@@ -34,7 +34,8 @@ def overview(
     if jobs:
         parts += table(jobs, chosen, width, lines_each == 2, glyphs)
         if len(jobs) < len(node.jobs):
-            parts.append(Text(f"{len(node.jobs) - len(jobs)} more; ↑↓ moves on", style="dim"))
+            more = f"{len(node.jobs) - len(jobs)} more; {glyphs.keys} moves on"
+            parts.append(Text(more, style="dim"))
     else:
         parts.append(Text("No job reads now. Jobs appear here as soon as they iterate.", "dim"))
     if node.cluster is not None:
@@ -44,22 +45,25 @@ def overview(
     return Group(*parts)
 
 
-def footer(view: View, glyphs: Glyphs) -> Text:
-    """Return what can be typed."""
+def footer(view: View, glyphs: Glyphs, lines: int = 0, room: int = 0) -> Text:
+    """Return what can be typed; `lines`: of one job, of which `room` can be shown."""
     order = f"{view.sort}, backwards" if view.backwards else view.sort
-    words = HELP.replace("↑↓", "up/down") if glyphs.arrow == ">" else HELP
-    return Text(f"{words}  (sorted by {order})", style="dim", no_wrap=True, overflow="ellipsis")
+    words = f"q quit  {glyphs.keys} select  Enter details  s sort  r reverse  (sorted by {order})"
+    if lines:
+        words = f"q quit  Esc all jobs  {glyphs.keys} another job"
+        if lines > room:
+            words += f"  PgUp/PgDn scroll  ({view.scrolled + room} of {lines} lines)"
+    return Text(words, style="dim", no_wrap=True, overflow="ellipsis")
 
 
 def _header(node: NodeStatistics, wide: bool, glyphs: Glyphs) -> list[Text]:
     who = f"daemon {node.pid}, up {duration(node.uptime_s)}, {counted(len(node.jobs), 'job')}"
     first = Text.assemble(("joader", "bold"), f" {node.version}  ", (who, "dim"))
+    first.no_wrap, first.overflow = True, "ellipsis"
     width = _WIDE_BAR if wide else _BAR
     busy = node.cpu_cores / node.cores if node.cores else 0.0
-    work = (
-        f"{node.cpu_cores:.1f} of {node.cores} cores, {rate(node.prepared_per_s)} prepared/s "
-        f"{glyphs.arrow} {rate(node.delivered_per_s)} delivered/s"
-    )
+    pace = f"{rate(node.prepared_per_s)} prepared/s {glyphs.arrow} {rate(node.delivered_per_s)}"
+    work = f"{node.cpu_cores:.1f} of {counted(node.cores, 'core')}, {pace} delivered/s"
     memory = node.memory
     taken = f"{size(memory.used_bytes)} of {size(memory.budget_bytes)}"
     lines = [
@@ -91,10 +95,9 @@ def headline(node: NodeStatistics) -> Text:
     if saves is None:
         return Text("No samples delivered yet.")
     text = Text(no_wrap=True, overflow="ellipsis")
-    text.append(f"{saves:.0%} of the work saved{where}", style="bold green")
+    time = f", {duration(totals.saved_cpu_s)} of CPU time" if totals.saved_cpu_s >= 1 else ""
+    text.append(f"{saves:.0%} of the work saved{where}{time}", style="bold green")
     text.append(f": {totals.delivered:,} delivered, {totals.prepared:,} prepared")
-    if totals.saved_cpu_s >= 1:
-        text.append(f"; {duration(totals.saved_cpu_s)} of CPU time")
     return text
 
 

@@ -4,6 +4,8 @@ The daemon is asked once a second, for what is new only. If it goes away, the sc
 goes on with the next one.
 """
 
+import os
+import sys
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -11,9 +13,11 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.layout import Layout
 from rich.live import Live
+from rich.segment import SegmentLines
 from rich.text import Text
 
 from joader.cli.console import Console
+from joader.cli.letters import ascii_only
 from joader.cli.top.bars import Glyphs, glyphs_for
 from joader.cli.top.details import details
 from joader.cli.top.keyboard import listening
@@ -63,10 +67,13 @@ class Picture:
 
 def top(once: bool) -> int:
     """Show what runs until `q`; `once`: print it and end, with 1 if there is no daemon."""
+    if not once and sys.stdout.isatty():
+        for fixed in ("COLUMNS", "LINES"):  # rich takes them for the size that a window keeps
+            os.environ.pop(fixed, None)
     console = Console(highlight=False)
-    glyphs = glyphs_for(console.encoding)
+    glyphs = glyphs_for(console.encoding, ascii_only())
     picture = Picture()
-    if once or not console.is_terminal:
+    if once or not console.is_terminal or console.is_dumb_terminal:
         with Watcher() as watcher:
             node = watcher.run().node
         console.print(overview(node, None, console.width, _ALL, glyphs))
@@ -94,22 +101,33 @@ def _live(console: Console, picture: Picture, glyphs: Glyphs) -> None:
                 changed = True
             if changed:
                 size = console.size
-                live.update(_screen(picture, view, console, glyphs), refresh=True)
+                screen, view = _screen(picture, view, console, glyphs)
+                live.update(screen, refresh=True)
 
 
-def _screen(picture: Picture, view: View, console: Console, glyphs: Glyphs) -> RenderableType:
+def _screen(
+    picture: Picture, view: View, console: Console, glyphs: Glyphs
+) -> tuple[RenderableType, View]:
+    """Return what is shown, and the view as far as there was something to scroll to."""
     width, height = console.size
-    last = footer(view, glyphs)
+    room = max(1, height - 1)
     job = view.chosen(picture.node.jobs) if view.details else None
+    count = 0
     if picture.trouble:
         body: RenderableType = Group(*_trouble(picture))
     elif job is not None:
-        body = details(job, picture.node, picture.moments, glyphs)
+        lines = console.render_lines(
+            details(job, picture.node, picture.moments, glyphs), console.options.update(height=None)
+        )
+        count = len(lines)
+        view = view.within(count, room)
+        body = SegmentLines(lines[view.scrolled : view.scrolled + room], new_lines=True)
     else:
-        body = overview(picture.node, view, width, height - 1, glyphs)
+        body = overview(picture.node, view, width, room, glyphs)
     layout = Layout()
+    last = footer(view, glyphs, count, room)
     layout.split_column(Layout(body, name="body"), Layout(last, name="keys", size=1))
-    return layout
+    return layout, view
 
 
 def _trouble(picture: Picture) -> Iterator[Text]:

@@ -16,7 +16,8 @@ SORTS: dict[str, Key] = {
     "saved": lambda job: -(job.saved or 0.0),
     "workers": lambda job: -job.worker_share,
 }
-HELP = "q quit  ↑↓ select  Enter details  s sort  r reverse"
+# So many jobs, or lines of one, does a page have.
+_PAGE = 10
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class View:
     backwards: bool = False
     selected: int | None = None  # by job, so that it stays when others come and go
     details: bool = False
+    scrolled: int = 0  # lines of the details that are above the screen
     ended: bool = False
 
     def ordered(self, jobs: tuple[JobStatistics, ...]) -> list[JobStatistics]:
@@ -48,7 +50,9 @@ class View:
             case "escape" | "left" | "backspace" if self.details:
                 return replace(self, details=False)
             case "enter" | "right" if jobs:
-                return replace(self, details=not self.details, selected=self._number(jobs))
+                return replace(
+                    self, details=not self.details, selected=self._number(jobs), scrolled=0
+                )
             case "s":
                 names = list(SORTS)
                 return replace(self, sort=names[(names.index(self.sort) + 1) % len(names)])
@@ -58,7 +62,18 @@ class View:
                 return self._moved(-1, jobs)
             case "down" | "j":
                 return self._moved(1, jobs)
+            case "page up" | "page down":
+                page = -_PAGE if key == "page up" else _PAGE
+                if self.details:
+                    return replace(self, scrolled=max(0, self.scrolled + page))
+                return self._moved(page, jobs)
+            case "home" | "end":
+                return self._moved(-len(jobs) if key == "home" else len(jobs), jobs)
         return self
+
+    def within(self, lines: int, room: int) -> "View":
+        """Return the view that shows no further down than the last of so many lines."""
+        return replace(self, scrolled=min(self.scrolled, max(0, lines - room)))
 
     def _number(self, jobs: tuple[JobStatistics, ...]) -> int | None:
         chosen = self.chosen(jobs)
@@ -69,4 +84,5 @@ class View:
         if not numbers:
             return self
         at = numbers.index(self._number(jobs) or numbers[0])
-        return replace(self, selected=numbers[min(len(numbers) - 1, max(0, at + step))])
+        moved = numbers[min(len(numbers) - 1, max(0, at + step))]
+        return replace(self, selected=moved, scrolled=self.scrolled if moved == numbers[at] else 0)

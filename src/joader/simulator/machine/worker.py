@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from joader.messages import Drop, Finish, HandBack, NotBegun, Place, Prepare, Prepared, Sized, Stop
-from joader.schedule.orders import Own, Row, own_parts_of, rows_of
+from joader.schedule.orders import Own, Row, is_whole, own_parts_of, rows_of
 from joader.simulator.machine.clock import Clock
 from joader.simulator.machine.disk import Disk
 from joader.simulator.machine.resource import Resource
@@ -60,7 +60,8 @@ class Worker:
         self._unplaced: dict[int, Row | Own] = {}  # done, and without a slot
         self._rows: list[int] = []  # to report
         self._own: list[int] = []
-        self._spent = {Row: [0.0, 0.0, 0.0], Own: [0.0, 0.0, 0.0]}  # seconds, computed, waited
+        # Seconds, of them computed, waited, and for own parts of rows that are prepared whole.
+        self._spent = {Row: [0.0] * 4, Own: [0.0] * 4}
         self._since = 0.0
 
     def tell(self, messages: Sequence[Any]) -> None:
@@ -120,7 +121,7 @@ class Worker:
 
         def compute() -> None:
             waited_s = clock.now - begun
-            needs_s = (job.row_ms if isinstance(order, Row) else job.own_ms) / 1000
+            needs_s = self._needs_s(order)
             self._hardware.processors.use(needs_s, lambda: self._done(order, begun, waited_s))
 
         if isinstance(order, Row) and job.storage:
@@ -131,10 +132,12 @@ class Worker:
 
     def _done(self, order: Row | Own, begun: float, waited_s: float) -> None:
         spent = self._spent[type(order)]
-        needs_s = (self._job.row_ms if isinstance(order, Row) else self._job.own_ms) / 1000
-        spent[0] += self._hardware.clock.now - begun
-        spent[1] += needs_s * self._hardware.cost()
+        took_s = self._hardware.clock.now - begun
+        spent[0] += took_s
+        spent[1] += self._needs_s(order) * self._hardware.cost()
         spent[2] += waited_s
+        if is_whole(order):
+            spent[3] += (took_s - waited_s) * self._job.own_ms / (1000 * self._needs_s(order))
         if order.offset < 0:
             self._unplaced[order.sample] = order
             self._report([Sized((order.sample,), (self._sample_bytes,))])
@@ -145,6 +148,12 @@ class Worker:
         if not self._chunks[0] or self._hardware.clock.now - self._since >= REPORT_S:
             self._flush()
         self._next()
+
+    def _needs_s(self, order: Row | Own) -> float:
+        """Return how long an order computes on an idle machine."""
+        row_ms = self._job.row_ms if isinstance(order, Row) else 0.0
+        own_ms = self._job.own_ms if isinstance(order, Own) or order.whole else 0.0
+        return max(1e-9, (row_ms + own_ms) / 1000)
 
     def _place(self, sample: int, offset: int) -> None:
         """Write what had no slot to one."""
@@ -165,14 +174,15 @@ class Worker:
         messages = []
         for kind, samples in ((Row, self._rows), (Own, self._own)):
             if samples:
-                seconds, computed_s, waited_s = self._spent[kind]
+                seconds, computed_s, waited_s, own_s = self._spent[kind]
                 messages.append(
                     Prepared(
                         *(tuple(samples), (self._sample_bytes,), (LAYOUT,)),
                         *(seconds, computed_s, waited_s),
+                        own_s=own_s,
                     )
                 )
-                self._spent[kind] = [0.0, 0.0, 0.0]
+                self._spent[kind] = [0.0] * 4
         self._rows, self._own = [], []
         if messages:
             self._report(messages)

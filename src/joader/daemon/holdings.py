@@ -1,0 +1,155 @@
+"""Which rows other nodes have that live here: asked once, whenever more rows come to live here.
+
+A row's home changes when a node begins to read a recipe, or none of its jobs reads it any more, or
+it is gone. Whoever becomes a row's home asks all that may have it, once, which rows they have: a
+bit for each, compressed. What they name is fetched from there when somebody comes to read it, never
+ahead of that, so a node that joins is not flooded; what nobody has is prepared. So a node that
+joins moves its share and prepares nothing again (tests/cluster/test_joining.py).
+
+Known rows may have left there meanwhile: then `missing` is told. Not here: where rows live
+(where.py), and how what is here is handed over when this node leaves (leaving.py, heirs.py).
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joader.cluster.byte_link import ByteLink
+from joader.daemon.heirs import packed, unpacked
+from joader.daemon.registration import Registration
+from joader.engine import Engine
+from joader.messages.fields import NONE
+from joader.messages.nodes import Held
+
+log = logging.getLogger("joader.cluster")
+
+# What is said of a recipe, for so long: when one node goes, all others ask at once.
+_KNOWN_S = 1.0
+# What takes more bytes is not said: 32 million rows take as many.
+_MOST_BYTES = 1 << 22
+_NOBODY = -1
+
+Able = Mapping[str, Collection[str]]  # by other node: recipes
+
+
+class Holdings:
+    """What other nodes have of recipes that are read here, and what this one says it has."""
+
+    def __init__(
+        self, engine: Engine, registration: Registration, link: Callable[[str], ByteLink | None]
+    ) -> None:
+        """Know nothing; `link` is to a node, if it can be reached now."""
+        self._engine, self._registration, self._link = engine, registration, link
+        self._names: list[str] = []  # of nodes, by the numbers in `_holders`
+        self._holders: dict[str, NDArray[np.int16]] = {}  # by recipe: of each row
+        self._asked: dict[str, set[str]] = {}  # by recipe: nodes
+        self._able: dict[str, set[str]] = {}  # by recipe: nodes, when they were looked at last
+        self._said: dict[str, tuple[float, Held]] = {}  # by recipe: when, and what
+
+    # What others have.
+
+    def look(self, able: Able, keep: Able) -> None:
+        """Ask who has not been asked since rows have come to live here.
+
+        `able`: nodes whose jobs read a recipe, `keep`: those that only have some of it left.
+        """
+        mine = self._mine()
+        for recipe in self._asked.keys() - mine:
+            for known in (self._asked, self._able, self._holders):
+                known.pop(recipe, None)
+        for recipe in mine:
+            asked = self._asked.setdefault(recipe, set())
+            now = {name for name, recipes in able.items() if recipe in recipes}
+            if self._able.get(recipe, now) - now:
+                asked.clear()  # what lived there lives elsewhere now, some of it here
+            self._able[recipe] = now
+            kept = {name for name, recipes in keep.items() if recipe in recipes}
+            for name in (now | kept) - asked:
+                link = self._link(name)
+                if link is not None:
+                    asked.add(name)
+                    link.ask_held(recipe)
+
+    def told(self, node: str, held: Held) -> None:
+        """Take in which rows a node has."""
+        if held.recipe not in self._asked:
+            return  # nobody here reads it any more
+        row_limit = self._registration.hosted[held.recipe].join.row_limit
+        try:
+            kept, copies = (
+                unpacked(data, row_limit) if data else NONE for data in (held.kept, held.copies)
+            )
+        except ValueError as error:
+            log.warning("node %s says what nobody understands: %s", node, error)
+            return
+        unknown = np.full(row_limit, _NOBODY, np.int16)
+        holders = self._holders.setdefault(held.recipe, unknown)
+        number = self._number(node)
+        holders[holders == number] = _NOBODY
+        holders[kept] = number
+        holders[copies[holders[copies] == _NOBODY]] = number  # the first to leave there
+
+    def holders(self, recipe: str, rows: Sequence[int]) -> list[str]:
+        """Return for each row the node that has it; nothing: nobody, as far as is known."""
+        known = self._holders.get(recipe)
+        if known is None:
+            return [""] * len(rows)
+        return [self._names[one] if one >= 0 else "" for one in known[np.array(rows)].tolist()]
+
+    def missing(self, recipe: str, rows: Iterable[int]) -> None:
+        """Note that rows were not where they had been."""
+        if recipe in self._holders:
+            self._holders[recipe][list(rows)] = _NOBODY
+
+    def forget(self, node: str) -> None:
+        """Forget what a node had that has gone."""
+        for asked in self._asked.values():
+            asked.discard(node)
+        if node in self._names:
+            number = self._number(node)
+            for holders in self._holders.values():
+                holders[holders == number] = _NOBODY
+            self._names[number] = ""  # for the next
+
+    def _number(self, node: str) -> int:
+        if node not in self._names:
+            if "" in self._names:
+                self._names[self._names.index("")] = node
+            else:
+                self._names.append(node)
+        return self._names.index(node)
+
+    def _mine(self) -> set[str]:
+        """Return recipes of which other nodes may have rows for jobs here."""
+        return self._registration.hosts().keys() & self._registration.hosted.keys()
+
+    # What this node has.
+
+    def kept(self) -> list[str]:
+        """Return recipes that no job here reads, of which something may be left."""
+        hosts = self._registration.hosts()
+        return sorted(
+            recipe
+            for recipe, register in self._registration.hosted.items()
+            if recipe not in hosts and self._engine.has_recipe(register.join.recipe)
+        )
+
+    def held(self, recipe: str) -> Held:
+        """Return which rows are here, as other nodes ask."""
+        now = asyncio.get_running_loop().time()
+        self._said = {name: one for name, one in self._said.items() if now - one[0] < _KNOWN_S}
+        if recipe not in self._said:
+            self._said[recipe] = now, self._ready(recipe)
+        return self._said[recipe][1]
+
+    def _ready(self, recipe: str) -> Held:
+        register, inheritance = self._registration.hosted.get(recipe), self._engine.inheritance
+        if register is None:
+            return Held(recipe, b"", b"")
+        join = register.join
+        each = [inheritance.last_copies(join.recipe), inheritance.copies(join.recipe)]
+        said = [packed(rows, join.row_limit) if rows.size else b"" for rows in each]
+        return Held(recipe, *(data if len(data) <= _MOST_BYTES else b"" for data in said))
