@@ -219,7 +219,7 @@ def test_nodes_of_a_cluster_have_a_table_and_their_names_stay_text(tab: Tab) -> 
     assert rows[0].endswith("512 MiB of 1.0 GiB")
     assert rows[2].startswith("<b>evil</b>not linked")
     assert not markup
-    assert "67% of the work saved on 3 nodes" in saved
+    assert "67% of the work saved" in saved
     assert "Jobs on 3 nodes got 9,000 samples, and only 3,000 had to be prepared." in saved
     tab.picture("nodes")
     assert tab.said == []

@@ -45,6 +45,13 @@ def test_a_file_that_others_can_read_is_refused() -> None:
         key()
 
 
+def test_a_file_that_is_not_text_is_refused() -> None:
+    key(create=True)
+    key_path().write_bytes(bytes(range(128, 160)))
+    with pytest.raises(BadArgument, match="is not text"):
+        key()
+
+
 def test_proofs_differ_by_side_and_by_what_was_said() -> None:
     shown = {
         proof(b"k", who, *parts) for who in (b"a", b"b") for parts in ((b"x", b"yz"), (b"xy", b"z"))

@@ -1,6 +1,7 @@
 """`joader up --cluster`: what a person is told, in good time."""
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -34,6 +35,7 @@ def up(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProce
     [
         ("nowhere.invalid:27117", "no machine is named 'nowhere.invalid' here"),
         ("127.0.0.1:99999", "is not an address; write HOST:PORT"),
+        ("", "--cluster= is not an address; write HOST:PORT"),
         ("auto", "needs the variables of Slurm"),
     ],
 )
@@ -47,6 +49,56 @@ def test_without_a_key_it_says_where_to_get_one(tmp_path: Path) -> None:
     told = up(tmp_path, "--cluster=192.0.2.77:27117")  # an address of documents: of nobody
     assert told.returncode
     assert "copy that file from the node that leads" in told.stderr
+
+
+@pytest.mark.slow
+def test_who_comes_without_a_key_where_somebody_leads_makes_none(
+    nodes: Nodes, tmp_path: Path
+) -> None:
+    nodes.up("a")
+    told = up(tmp_path, f"--cluster={nodes.address}")
+    assert told.returncode
+    assert "copy that file from the node that leads" in told.stderr
+    assert not (tmp_path / "joader").exists()
+
+
+@pytest.mark.slow
+def test_a_key_that_others_can_read_is_told_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "joader" / "cluster.key"
+    path.parent.mkdir()
+    path.write_text(KEY)
+    path.chmod(0o644)
+    told = up(tmp_path, "--cluster=127.0.0.1:27117")
+    assert told.returncode
+    assert f"run: chmod 600 {path}" in told.stderr
+    assert (path.read_text(), path.stat().st_mode & 0o777) == (KEY, 0o644)
+
+
+@pytest.mark.slow
+def test_another_version_of_joader_is_told(nodes: Nodes, tmp_path: Path) -> None:
+    nodes.up("a")
+    # Read by Python before anything else.
+    (tmp_path / "sitecustomize.py").write_text(
+        "import joader.version\njoader.version.__version__ = '99.1'\n"
+    )
+    folders = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    began = time.monotonic()
+    told = subprocess.run(
+        [
+            *(sys.executable, "-m", "joader", "up", "-d", "--no-dashboard", "--memory=16MiB"),
+            f"--cluster={nodes.address}",
+        ],
+        env={**nodes.environment("b"), "PYTHONPATH": os.pathsep.join(folders)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert time.monotonic() - began < 10
+    assert told.returncode
+    assert "node b runs joader 99.1 on Python" in told.stderr
+    assert "need the same versions" in told.stderr
+    assert nodes.members("a") == ["a"]
 
 
 @pytest.mark.slow
@@ -73,6 +125,24 @@ def test_ray_that_is_not_installed_is_told(tmp_path: Path) -> None:
         assert "pip install 'joader[ray]'" in told.stderr
     else:
         pytest.skip("Ray is installed here")
+
+
+def test_ray_that_is_not_there_is_told_within_ten_seconds(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    with socket.create_server(("127.0.0.1", 0)) as mute, socket.create_server(("", 0)) as free:
+        port = free.getsockname()[1]
+        free.close()
+        for address, said in (
+            (f"127.0.0.1:{mute.getsockname()[1]}", "timed out"),  # it accepts, and says nothing
+            (f"127.0.0.1:{port}", "refused"),
+            ("nowhere.invalid:6379", "nowhere.invalid:6379: "),
+        ):
+            began = time.monotonic()
+            told = up(tmp_path, f"--ray={address}")
+            assert told.returncode
+            assert f"cannot reach Ray at {address}: " in told.stderr
+            assert said in told.stderr
+            assert time.monotonic() - began < 10
 
 
 def wait(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from joader import __version__
+from joader.cli.arguments import Parser, count, seconds, seed
 from joader.cli.console import drop, write
 from joader.cli.examples import add_examples
 from joader.cli.letters import adapt
@@ -45,7 +46,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all subcommands."""
-    top = argparse.ArgumentParser(
+    top: argparse.ArgumentParser = Parser(
         prog="joader",
         description="Shared data preparation for deep-learning training.",
         epilog="`joader COMMAND --help` shows an example of each.",
@@ -72,7 +73,7 @@ def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     up.add_argument("--memory", metavar="SIZE", help="for prepared samples, for example 8GiB")
     up.add_argument(
         "--workers",
-        type=_count,
+        type=count,
         metavar="N",
         help="processes that prepare at the same time (default: one per core)",
     )
@@ -96,14 +97,14 @@ def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     up.add_argument("--no-dashboard", action="store_true", help="serve no page about it")
     up.add_argument(
         "--wait",
-        type=float,
+        type=seconds,
         metavar="SECONDS",
         nargs="?",
         const=60.0,
         help="start none: wait until this machine's daemon is ready (at most 60 s)",
     )
     up.add_argument(
-        "--nodes", type=int, default=0, metavar="N", help="--wait for so many nodes, too"
+        "--nodes", type=count, default=0, metavar="N", help="--wait for so many nodes, too"
     )
     up.set_defaults(run=_up)
     down = commands.add_parser("down", help="stop the daemon")
@@ -171,7 +172,7 @@ def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser
     command.add_argument("--list", action="store_true", help="name the figures")
     command.add_argument("--all", action="store_true", help="all figures of the papers")
     command.add_argument("--quick", action="store_true", help="smaller sets, one seed: seconds")
-    command.add_argument("--seed", type=_seed, default=0, help="first seed (default 0)")
+    command.add_argument("--seed", type=seed, default=0, help="first seed (default 0)")
     command.add_argument(
         "--live", action="store_true", help="measure it here, with real jobs, if it has such a form"
     )
@@ -199,12 +200,12 @@ def _add_simulate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]
     )
     command.add_argument("workload", nargs="?", metavar="WORKLOAD", help="a TOML file")
     command.add_argument(
-        "--random", type=_count, nargs="?", const=8, metavar="N", help="draw N jobs (default 8)"
+        "--random", type=count, nargs="?", const=8, metavar="N", help="draw N jobs (default 8)"
     )
     command.add_argument(
         "--policy", action="append", default=[], metavar="NAME", help="may be given several times"
     )
-    command.add_argument("--seed", type=_seed, default=0, help="default 0")
+    command.add_argument("--seed", type=seed, default=0, help="default 0")
     _add_json(command)
     command.add_argument(
         "--plot", metavar="FILE", action="append", default=[], help="draw a timeline; .png or .svg"
@@ -219,9 +220,9 @@ def _add_demo(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         description="Make pictures and train on them in several processes at once, first with "
         "torch's loader, then with joader. It takes about a minute on two cores.",
     )
-    command.add_argument("--pictures", type=_count, default=1000, metavar="N", help="default 1000")
-    command.add_argument("--jobs", type=_count, default=4, metavar="N", help="default 4")
-    command.add_argument("--epochs", type=_count, default=2, metavar="N", help="default 2")
+    command.add_argument("--pictures", type=count, default=1000, metavar="N", help="default 1000")
+    command.add_argument("--jobs", type=count, default=4, metavar="N", help="default 4")
+    command.add_argument("--epochs", type=count, default=2, metavar="N", help="default 2")
     _add_json(command)
     command.set_defaults(run=_demo)
 
@@ -356,18 +357,6 @@ def _completion(options: argparse.Namespace) -> int:
     from joader.cli.completion import completion
 
     return completion(options.shell, parser())
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a count; use an integer of at least 1")
-    return int(text)
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a seed; use an integer >= 0")
-    return int(text)
 
 
 if __name__ == "__main__":

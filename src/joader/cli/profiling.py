@@ -2,6 +2,8 @@
 
 import argparse
 
+from joader.cli.arguments import seconds
+
 _ONLY = ("training", "loading")
 
 
@@ -30,7 +32,7 @@ def add_profile(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     command.add_argument(
         "--workers", type=_counts, default=[], metavar="N,...", help="numbers to read with"
     )
-    command.add_argument("--seconds", type=_seconds, default=0.0, help="per run")
+    command.add_argument("--seconds", type=seconds, default=0.0, help="per run")
     command.add_argument("--collect", metavar="FILE", help="measure only, and keep the runs")
     command.add_argument(
         "--fit",
@@ -92,13 +94,3 @@ def _counts(text: str) -> list[int]:
             f"{text!r} are not counts; use integers of at least 1, for example 16,32,64"
         )
     return sorted({int(word) for word in words})
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time; use 0.25, for example")
-    return value

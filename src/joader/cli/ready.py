@@ -7,7 +7,7 @@ from joader.cli.console import write
 from joader.cli.words import counted
 from joader.client.watcher import Watcher
 from joader.config import socket_path
-from joader.errors import BadArgument, NoDaemon, Overdue
+from joader.errors import NoDaemon, Overdue
 
 _LOOK_S = 0.1
 
@@ -17,8 +17,6 @@ def wait_until_ready(seconds: float, nodes: int) -> int:
 
     A daemon that was started for a cluster serves only once it is in it.
     """
-    if not seconds > 0 or nodes < 0:
-        raise BadArgument(f"--wait={seconds} --nodes={nodes}; give seconds above 0, and 0 or more")
     deadline, missing = time.monotonic() + seconds, ""
     while True:
         try:
@@ -33,8 +31,5 @@ def wait_until_ready(seconds: float, nodes: int) -> int:
         except NoDaemon as error:
             missing = str(error)
         if time.monotonic() >= deadline:
-            raise Overdue(
-                f"not ready after {seconds:g} s: {missing}; start the daemon (`joader up -d`), or "
-                "wait longer (--wait SECONDS)"
-            )
+            raise Overdue(f"not ready after {seconds:g} s (--wait SECONDS waits longer): {missing}")
         time.sleep(_LOOK_S)

@@ -3,6 +3,8 @@
 import argparse
 from typing import TypeAlias
 
+from joader.cli.arguments import Parser, port, seconds
+
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
@@ -34,7 +36,7 @@ def _add_dashboard(commands: Commands) -> None:
         description="Open a page that shows what runs and what ran, live. It is served on this "
         "machine only, by a process that ends when nobody looks, and its address contains a token.",
     )
-    command.add_argument("--port", type=int, default=0, help="to listen at (default: any)")
+    command.add_argument("--port", type=port, default=0, help="to listen at (default: any)")
     command.add_argument("--no-browser", action="store_true", help="print its address only")
     command.add_argument(
         "--save", metavar="FILE", help="write what it shows to one .html or .json file instead"
@@ -64,7 +66,7 @@ def _add_doctor(commands: Commands) -> None:
 
 def _add_bench(commands: Commands) -> None:
     own = argparse.ArgumentParser(add_help=False)
-    own.add_argument("--seconds", type=float, default=4.0, help="measured per way (default 4)")
+    own.add_argument("--seconds", type=seconds, default=4.0, help="measured per way (default 4)")
     own.add_argument(
         "--data",
         action="append",
@@ -84,7 +86,8 @@ def _add_bench(commands: Commands) -> None:
         "without a training step. It takes less than a minute.",
     )
     bench.add_argument("what", metavar="DATASET_OR_SCRIPT")
-    bench.add_argument("arguments", nargs=argparse.REMAINDER, help="of the script")
+    its = bench.add_argument("arguments", nargs=argparse.REMAINDER, help="of the script")
+    its.required = False  # Python 3.11 names it with what is missing
     bench.set_defaults(run=_bench, own=own)
 
 
@@ -93,7 +96,7 @@ def _bench(options: argparse.Namespace) -> int:
 
     if options.arguments and not options.what.endswith(".py"):
         # They are not a script's, so they are ours: a dataset may be named before them, too.
-        ours = argparse.ArgumentParser(prog="joader bench", parents=[options.own])
+        ours = Parser(prog="joader bench", parents=[options.own])
         ours.parse_args(options.arguments, options)
         options.arguments = []
     return bench(options.what, options.arguments, options.seconds, options.data, options.json)

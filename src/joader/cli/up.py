@@ -3,6 +3,7 @@
 Apart from the commands that only ask (node.py): what a start needs takes a while to load.
 """
 
+import mmap
 import os
 import sys
 from dataclasses import dataclass
@@ -41,7 +42,13 @@ def up(options: Up) -> int:
     path = socket_path()
     arguments = ["--idle=0"]
     if options.memory:
-        arguments.append(f"--memory={size_in_bytes(options.memory)}")
+        memory = size_in_bytes(options.memory)
+        if memory < mmap.PAGESIZE:
+            raise BadArgument(
+                f"--memory={options.memory} is too small: give at least {mmap.PAGESIZE} bytes, and "
+                "better 1GiB or more"
+            )
+        arguments.append(f"--memory={memory}")
     if options.workers:
         arguments.append(f"--workers={options.workers}")
     if options.cpu is not None:
@@ -51,7 +58,8 @@ def up(options: Up) -> int:
         arguments.append(f"--policy={policy_of(options.policy).name}")
     if options.log_format:
         arguments.append(f"--log-format={options.log_format}")
-    if options.cluster:
+    leader = None
+    if options.cluster is not None:
         auto = options.cluster == "auto"
         leader = auto_address(os.environ) if auto else Address.read(options.cluster)
         leader.resolved()
@@ -72,13 +80,14 @@ def up(options: Up) -> int:
     from joader.daemon.main import main
 
     _open_dashboard(options)
-    write(f"joader: listening at {path}; Ctrl-C stops it\n", sys.stdout)
+    when = f" as soon as it has met the cluster at {leader}" if leader else ""
+    write(f"joader: listening at {path}{when}; Ctrl-C stops it\n", sys.stdout)
     sys.argv = ["joader.daemon", f"--socket={path}", *arguments]
     main()
 
 
 def _up_on_ray(options: Up, address: str) -> int:
-    if options.cluster:
+    if options.cluster is not None:
         raise BadArgument("--ray and --cluster name two ways to find other machines; use one")
     from joader.cluster.ray import start as start_on_ray
 

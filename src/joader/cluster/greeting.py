@@ -56,8 +56,8 @@ def knock(
     except TimeoutError as error:
         sock.close()
         raise NoDaemon(
-            f"{where} accepts connections but did not answer within {GREETING_S:.0f} s; is it a "
-            "joader daemon?"
+            f"{where} accepts connections but did not answer within {GREETING_S:.0f} s (is it a "
+            "joader daemon?)"
         ) from error
     except BaseException:
         sock.close()
@@ -136,9 +136,9 @@ def _check_versions(said: Knock) -> None:
     ours = (__version__, PYTHON, CLUSTER_PROTOCOL)
     if theirs != ours:
         raise Refusal(
-            f"node {said.node.name} runs joader {said.joader} on Python {said.python}, and this "
-            f"one joader {__version__} on Python {PYTHON}: samples may differ, so nodes of one "
-            "cluster need the same versions"
+            f"node {said.node.name} runs joader {said.joader} on Python {said.python}, and the "
+            f"node that it has asked joader {__version__} on Python {PYTHON}: samples may differ, "
+            "so nodes of one cluster need the same versions"
         )
 
 

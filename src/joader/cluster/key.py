@@ -38,6 +38,8 @@ def key(create: bool = False) -> bytes:
                 f"that leads (mode 0600), or set {_VARIABLE} on all nodes"
             ) from None
         return _created(path)
+    except UnicodeDecodeError as error:
+        raise BadArgument(f"the cluster's key in {path} is not text; copy it again") from error
     except OSError as error:
         raise BadArgument(f"cannot read the cluster's key in {path}: {error}") from error
     if found.st_uid != os.getuid() or found.st_mode & 0o077:

@@ -10,6 +10,7 @@ Ray; without either it goes on with the nodes it knows.
 import asyncio
 import os
 import secrets
+import socket
 import subprocess
 import sys
 from contextlib import suppress
@@ -29,6 +30,11 @@ _NAMESPACE, _LEADER = "joader", "joader-leader"
 _LOOK_S = 1.0
 _UP_S = 60.0
 _ANSWER_S = 15.0
+# How long Ray may take to be reached, and then to say anything.
+_GREETING_S = 4.0
+# The first words of HTTP/2, and a frame of no settings: length, type (4), flags, stream.
+_HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+_NO_SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 
 
 def start(memory: str | None = None, address: str | None = None) -> list[str]:
@@ -38,12 +44,15 @@ def start(memory: str | None = None, address: str | None = None) -> list[str]:
     """
     ray = _ray()
     if not ray.is_initialized():
+        named = address or "auto"
         try:
-            ray.init(address=address or "auto", namespace=_NAMESPACE, log_to_driver=False)
-        except (ConnectionError, ValueError, RuntimeError) as error:
+            _check_answers(ray, named)
+            ray.init(address=named, namespace=_NAMESPACE, log_to_driver=False)
+        except (OSError, ValueError, RuntimeError) as error:
+            said = str(error).rstrip(".")
             raise NoDaemon(
-                f"cannot reach Ray at {address or 'auto'}: {error}; start it with `ray start "
-                "--head`, or give its address"
+                f"cannot reach Ray at {named}: {said}; start it with `ray start --head`, or give "
+                "its address"
             ) from error
     leader = (
         ray.remote(_LeaderActor)
@@ -88,6 +97,27 @@ def _ray() -> Any:
             "or use --cluster HOST:PORT, which needs nothing"
         ) from error
     return ray
+
+
+def _check_answers(ray: Any, named: str) -> None:
+    """Raise OSError if nobody is there who speaks as Ray does: Ray itself would look for minutes.
+
+    Its nodes speak HTTP/2, in which whoever is asked answers with its settings.
+    """
+    find = getattr(ray._private.services, "canonicalize_bootstrap_address", None)
+    if named == "auto" and find is not None:  # of RAY_ADDRESS, or of the Ray that runs here
+        named = find(named) or named
+    host, _, port = named.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal() or os.environ.get("RAY_USE_TLS", "0") not in ("", "0"):
+        return  # Ray says what is wrong with it
+    try:
+        with socket.create_connection((host, int(port)), _GREETING_S) as sock:
+            sock.sendall(_HTTP2 + _NO_SETTINGS)
+            answer = sock.recv(len(_NO_SETTINGS), socket.MSG_WAITALL)
+    except OSError as error:
+        raise ConnectionError(f"{host}:{port}: {error}") from error
+    if answer[3:4] != _NO_SETTINGS[3:4]:
+        raise ConnectionError(f"what listens at {host}:{port} is not Ray")
 
 
 class _LeaderActor:

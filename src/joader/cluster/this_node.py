@@ -11,6 +11,9 @@ from joader.cluster.tls import tls_asked_for
 from joader.errors import BadArgument, NoDaemon
 from joader.messages.nodes import Node
 
+# How long this machine may take to say whether anybody listens at one of its own ports.
+_ASKED_S = 1.0
+
 
 def own_host(leader: Address) -> str:
     """Return the address under which others reach this node: of JOADER_INTERFACE, or as routed."""
@@ -45,11 +48,15 @@ def this_node(address: Address, cores: int) -> tuple[Node, socket.socket]:
 
 
 def key_for(address: Address) -> bytes:
-    """Return the cluster's key; made here if this machine leads and there is none."""
+    """Return the cluster's key; made here if there is none and this machine is to lead."""
     resolved = address.resolved()
     try:
         listening(resolved.host, 0).close()
-        ours = True
     except OSError:
-        ours = False
-    return cluster_key(create=ours)
+        return cluster_key()  # it is another machine
+    try:
+        # Who leads there already has a key, and another would not be let in with it.
+        socket.create_connection((resolved.host, resolved.port), _ASKED_S).close()
+    except OSError:
+        return cluster_key(create=True)
+    return cluster_key()

@@ -83,7 +83,6 @@ function show() {
 function showSaved({ totals: own, cluster }) {
   const totals = cluster && cluster.totals.saved !== null ? cluster.totals : own;
   const where = totals === own ? "" : ` on ${cluster.nodes.length} nodes`;
-  $("saved-where").textContent = where;
   if (totals.saved === null) return;
   $("saved").textContent = percent(totals.saved);
   $("saved-words").textContent = sentence(totals, where);
@@ -107,7 +106,7 @@ function showTiles(node) {
   const tiles = [
     [rate(node.delivered_per_s), "samples/s delivered"],
     [rate(node.prepared_per_s), "samples/s prepared"],
-    [`${node.cpu_cores.toFixed(1)} of ${node.cores}`, "cores busy preparing"],
+    [`${node.cpu_cores.toFixed(1)} of ${node.cores}`, node.cores === 1 ? "core busy preparing" : "cores busy preparing"],
     [percent(memory.used_bytes / (memory.budget_bytes || 1)), `of ${size(memory.budget_bytes)} memory used`],
   ];
   $("tiles").replaceChildren(...tiles.map(([value, words]) => element("div", { class: "tile" }, element("b", {}, value), element("span", {}, words))));

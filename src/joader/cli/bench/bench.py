@@ -13,10 +13,12 @@ from typing import Any
 
 from rich.table import Table
 
+from joader.catalog import open_table
 from joader.cli.bench.verdict import Loader, Rates, in_words, together, verdict
 from joader.cli.console import Console, write
 from joader.cli.words import printable
 from joader.errors import BadArgument, MissingExtra, Overdue, WorldError
+from joader.storage import open_storage
 
 _PATIENCE_S = 180.0  # for a script's imports, and its first batches
 _MODES = ("synthetic", "cached", "fresh", "joader")
@@ -44,8 +46,6 @@ def bench(what: str, arguments: list[str], seconds: float, data: list[str], as_j
     """Answer whether data is the bottleneck, and what joader would give."""
     if find_spec("torch") is None:
         raise MissingExtra("bench needs torch: pip install 'joader[torch]'")
-    if not 0 < seconds < float("inf"):
-        raise BadArgument(f"--seconds={seconds} is not a time; use 5, for example")
     target = _target(what, arguments, data)
     console = Console(stderr=as_json, highlight=False)
     found: list[list[dict[str, Any]]] = []
@@ -109,9 +109,14 @@ def _target(what: str, arguments: list[str], data: list[str]) -> Target:
         raise BadArgument(f"--data {missing[0]!r} does not exist; name files or folders")
     if what.endswith(".py"):
         if not Path(what).is_file():
-            raise BadArgument(f"there is no script {what!r}")
+            raise BadArgument(f"there is no script {what!r} in {os.getcwd()}; check the path")
         return Target(what, tuple(arguments), True, tuple(data))
     here = [what] if os.path.exists(what) else []
+    # Opened once here, as a process that measures it could only say so with a traceback.
+    if here:
+        open_storage(what)
+    else:
+        open_table(what)
     place = os.path.abspath(what) if here else what
     reading = str(Path(__file__).with_name("reading.py"))  # not imported: it loads torch
     return Target(reading, (place,), False, (*data, *here))
