@@ -261,25 +261,6 @@ def test_a_sample_larger_than_the_budget_fails_with_both_numbers() -> None:
     assert on.failed[1] == [3]
 
 
-def test_a_batch_that_turns_out_too_large_is_refused_and_not_waited_for() -> None:
-    on = World(12 * 128, lambda row: 100 if row < 10 else 400)
-    on.join(join(1, rows=60, batch=4, order="given"))
-    on.begin(1)
-    for _ in range(15):
-        if 1 not in on.refused:
-            on.want(1, 4)
-            on.settle()
-    assert "does not fit the budget of 1536 bytes" in on.refused[1]
-
-
-def test_samples_of_growing_size_find_their_place() -> None:
-    on = World(200 * 128, lambda row: 64 + 3 * row)
-    on.join(join(1, rows=60, batch=4))
-    on.begin(1)
-    run(on, {1: 4})
-    assert sorted(on.got[1]) == list(range(60))
-
-
 def test_a_row_that_fails_is_reported_to_all_that_wait_and_the_rest_goes_on() -> None:
     on = world()
     for job in (1, 2):

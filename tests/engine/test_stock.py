@@ -148,3 +148,47 @@ def test_what_went_before_anybody_got_it_is_counted_as_wasted() -> None:
     shelf.stock.drop_all(shelf.recipe)
     assert shelf.stock.cache.wasted == 1
     assert not shelf.stock.holds(shelf.recipe)
+
+
+def test_what_ends_in_the_turn_that_began_it_is_not_prepared_nor_its_successor_twice() -> None:
+    shelf = Shelf(4)
+    stock, sizes = shelf.stock, shelf.recipe.sizes
+    for row in (5, 6, 6):
+        sample = stock.table.add(row)
+        stock.begin([sample], [Preparation(shelf.recipe, row, 1, (9, row, 0), sizes)])
+        if row == 5:
+            stock.abandon(sample, stock.ended(sample))
+    (message,) = stock.say()
+    assert isinstance(message, Prepare)
+    assert message.rows == (6, 6)
+    assert len(set(message.samples)) == 2
+
+
+def test_a_number_that_comes_along_now_is_not_prepared_by_itself() -> None:
+    shelf = Shelf(4)
+    stock, sizes = shelf.stock, shelf.recipe.sizes
+    sample = stock.table.add(5)
+    stock.begin([sample], [Preparation(shelf.recipe, 5, 1, (9, 5, 0), sizes)])
+    stock.abandon(sample, stock.ended(sample))
+    raw = stock.table.add(7)
+    assert raw == sample
+    along = Preparation(shelf.recipe, 7, 1, (9, 7, 0), sizes)
+    along.along = True
+    stock.begin_along(raw, along)
+    assert stock.say() == []
+
+
+def test_own_parts_of_a_raw_form_wait_with_the_row_it_comes_with() -> None:
+    shelf = Shelf(4)
+    shelf.ask(shelf.reader(1), 1)
+    stock = shelf.stock
+    raw = stock.table.add(50)
+    along = Preparation(shelf.recipe, 50, 1, (9, 0, 0), shelf.recipe.sizes)
+    along.along = True
+    stock.begin_along(raw, along)
+    stock.underway[0].raw = raw
+    own = own_part_of(shelf, raw)
+    along.followers[own] = None
+    assert stock.at_work
+    stock.unplaced[0] = SLOT_BYTES  # its worker waits, and so does all that is to come of it
+    assert not stock.at_work

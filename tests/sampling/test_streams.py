@@ -201,18 +201,6 @@ def test_folds_in_step_share_nearly_everything_in_a_window() -> None:
     assert in_step([rows[rows % 5 != fold] for fold in range(5)], 400) < 0.3
 
 
-def test_a_late_job_reads_with_the_others_and_then_what_it_missed() -> None:
-    sampler = StreamSampler(3, reach=10)
-    sampler.add("early", range(1000))
-    before = sampler.draw({"early": 300})["early"]
-    sampler.add("late", range(1000))
-    drawn = sampler.draw({"early": 700, "late": 700})
-    assert drawn["early"].tolist() == drawn["late"].tolist()
-    sampler.add("early", range(1000))
-    sampler.draw({"early": 1})
-    assert sampler.draw({"late": 300})["late"].tolist() == before.tolist()
-
-
 def resumes(seed: int, followed: bool) -> int:
     """Count rows of the first half of a generation among the first draws of a job that resumes."""
     sampler = StreamSampler(seed, reach=5)

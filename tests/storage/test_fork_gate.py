@@ -30,7 +30,7 @@ def test_a_fork_waits_for_the_thread_that_is_inside() -> None:
     def leave_once_it_waits() -> None:
         assert forking.wait(WAIT_S)
         # Shut, the gate waits with its condition: somebody is in the list of those who wait.
-        while not gate._change._waiters:  # type: ignore[attr-defined]
+        while not (gate._change._waiters or forked.is_set()):  # type: ignore[attr-defined]
             pass
         may_leave.set()
 

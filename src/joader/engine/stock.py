@@ -71,9 +71,13 @@ class Stock:
     @property
     def at_work(self) -> bool:
         """Whether some worker will report without being told anything more."""
-        each = [self.underway[sample] for sample in self.unplaced]
-        blocked = sum(1 + len(one.followers) + (one.raw in self.underway) for one in each)
-        return len(self.underway) > blocked
+        return len(self.underway) > sum(map(self._held_up_by, self.unplaced))
+
+    def _held_up_by(self, sample: int) -> int:
+        """Return how many cannot be done while a sample waits for its slot, that one included."""
+        preparation = self.underway[sample]
+        raw, held_up = preparation.raw, 1 + len(preparation.followers)
+        return held_up + (self._held_up_by(raw) if raw in self.underway else 0)
 
     def is_own(self, sample: int) -> bool:
         """Tell whether a sample is a job's own part of another."""
@@ -229,17 +233,26 @@ class Stock:
         said += self.out
         self.out.clear()
         if self._to_prepare:
-            # A preparation may have ended meanwhile, with its source.
-            self._to_prepare = [one for one in self._to_prepare if one in self.underway]
-            shared = [sample for sample in self._to_prepare if sample not in self._source]
+            shared, own = self._due()
             for _, some in groupby(shared, self._for_whom):
                 said.append(self._prepare(list(some)))
-            if len(shared) < len(self._to_prepare):
-                own = [sample for sample in self._to_prepare if sample in self._source]
-                for _, some in groupby(own, self._for_whom):
-                    said.append(self._finish(list(some)))
+            for _, some in groupby(own, self._for_whom):
+                said.append(self._finish(list(some)))
             self._to_prepare = []
         return said
+
+    def _due(self) -> tuple[list[int], list[int]]:
+        """Return what is to be prepared: what jobs share, and own parts.
+
+        A preparation may have ended in the turn that began it, and its number be another's by now.
+        """
+        due = [
+            sample
+            for sample in dict.fromkeys(self._to_prepare)
+            if (preparation := self.underway.get(sample)) is not None and not preparation.along
+        ]
+        own = [sample for sample in due if sample in self._source]
+        return ([sample for sample in due if sample not in self._source] if own else due), own
 
     def _for_whom(self, sample: int) -> tuple[str, Job, int, bool]:
         one = self.underway[sample]

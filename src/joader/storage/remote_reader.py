@@ -16,6 +16,7 @@ import sys
 import threading
 import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache
 from typing import IO, Any
 
@@ -55,19 +56,22 @@ class RemoteReader:
             try:
                 _send(self._process.stdin, self._last, body)
             except OSError:
+                self.ended = True
+            if self.ended:  # also if it could be sent: nobody listens for the answer
                 self._give_up()
         return answer.result()
 
     def _receive(self) -> None:
         assert self._process.stdout is not None
-        while (found := _received(self._process.stdout)) is not None:
-            number, body = found
-            error, value = pickle.loads(body)
-            answer = self._waiting.pop(number)
-            if error is None:
-                answer.set_result(value)
-            else:
-                answer.set_exception(error)
+        with self._process.stdout as answers:
+            while (found := _received(answers)) is not None:
+                number, body = found
+                error, value = pickle.loads(body)
+                answer = self._waiting.pop(number)
+                if error is None:
+                    answer.set_result(value)
+                else:
+                    answer.set_exception(error)
         with self._lock:
             self._give_up()
 
@@ -86,7 +90,8 @@ def _end(process: "subprocess.Popen[bytes]", owner: int) -> None:
     if os.getpid() != owner:  # a child's copy: what is in its buffer must not be sent twice
         return
     assert process.stdin is not None
-    process.stdin.close()
+    with suppress(OSError):  # it has died, and a request that it did not read is still to be sent
+        process.stdin.close()
     process.kill()  # what was forked meanwhile may hold its input open
     process.wait()
 
@@ -112,6 +117,18 @@ def _files(pickled: bytes) -> Any:
     return pickle.loads(pickled)
 
 
+def _that_travels(error: Exception) -> Exception:
+    """Return an error that can be raised elsewhere: one that cannot be made again is told.
+
+    Otherwise nobody would answer the request, or read any answer after it.
+    """
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return ReadFailed(f"{type(error).__name__}: {error}")
+    return error
+
+
 def serve() -> None:
     """Be the helper."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process it reads for
@@ -124,7 +141,7 @@ def serve() -> None:
             pickled, method, arguments = pickle.loads(body)
             told = pickle.dumps((None, getattr(_files(pickled), method)(*arguments)))
         except Exception as error:
-            told = pickle.dumps((error, None))
+            told = pickle.dumps((_that_travels(error), None))
         with lock:
             _send(answers, number, told)
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from joader.cli.main import main
-from joader.cli.profile.architectures import KINDS, checked_names, of_the_paper
+from joader.cli.profile.architectures import KINDS, of_the_paper
 from joader.cli.profile.samples import Samples, read_samples, write_samples
 from joader.daemon.fingerprint import machine_in_words
-from joader.errors import BadArgument
 from joader.schedule.models.runs import Architecture, LoadingRun, Operation, TrainingRun
 from joader.schedule.models.step_time import StepTime
 
@@ -143,13 +142,6 @@ def test_wrong_combinations_are_named(
     assert main(["profile", "--fit", str(tmp_path / "none.json")]) == 2
     assert main(["profile", "no-such.py", "--only", "loading"]) == 2
     assert "there is no script" in capsys.readouterr().err
-
-
-def test_an_unknown_architecture_is_refused_with_those_there_are() -> None:
-    with pytest.raises(BadArgument, match=r"no architecture 'resnet1'.*smvgg7"):
-        checked_names(["resnet18", "resnet1"], "cpu")
-    assert checked_names(["vgg7", "vgg7"], "cpu") == ["vgg7"]
-    assert len(checked_names([], "cpu")) >= 20
 
 
 def test_rows_of_a_dataset_are_read_by_so_many_workers(

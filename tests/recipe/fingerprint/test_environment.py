@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from joader.recipe.fingerprint import difference, explain, fingerprint, look
-from joader.recipe.fingerprint.reads import reads
 
 
 def loaded(source: str, **names: Any) -> Any:
@@ -222,21 +221,3 @@ def test_a_difference_is_named_and_its_value_shortened(monkeypatch):
     assert "a" * 61 not in words
     path = "dataset.__class__.__getitem__(environment X)"
     assert difference(before, after) == f"{path} differs: {'a' * 60!r}… and not set"
-
-
-def test_imports_are_known_by_the_names_they_are_stored_under():
-    def function(row: Any) -> Any:
-        import os.path
-        import xml.dom.minidom as dom
-        from json import decoder
-        from json import loads as parse
-
-        return os.sep, dom.parse, decoder.scanstring, parse(row)
-
-    found = {use.names for use in reads(function.__code__).uses if use.origin == "import"}
-    assert found == {
-        ("os", "sep"),
-        ("xml.dom.minidom", "parse"),
-        ("json", "decoder", "scanstring"),
-        ("json", "loads"),
-    }

@@ -17,8 +17,8 @@ class Glyphs:
     keys: str  # that select one
 
 
-FINE = Glyphs("█", "░", "█▓▒░", "▁▂▃▄▅▆▇█", "→", "▸", "↑↓")
-PLAIN = Glyphs("#", ".", "#=+-", "_.-=*#", ">", ">", "up/down")
+FINE = Glyphs("█", "░", "█▓▒░", "▁▂▃▄▅▆▇█", arrow="→", mark="▸", keys="↑↓")
+PLAIN = Glyphs("#", ".", "#=+-", "_.-=*#", arrow=">", mark=">", keys="up/down")
 
 
 def glyphs_for(encoding: str, ascii_only: bool = False) -> Glyphs:

@@ -62,10 +62,8 @@ def _header(node: NodeStatistics, wide: bool, glyphs: Glyphs) -> list[Text]:
     first.no_wrap, first.overflow = True, "ellipsis"
     width = _WIDE_BAR if wide else _BAR
     busy = node.cpu_cores / node.cores if node.cores else 0.0
-    work = (
-        f"{node.cpu_cores:.1f} of {node.cores} cores, {rate(node.prepared_per_s)} prepared/s "
-        f"{glyphs.arrow} {rate(node.delivered_per_s)} delivered/s"
-    )
+    pace = f"{rate(node.prepared_per_s)} prepared/s {glyphs.arrow} {rate(node.delivered_per_s)}"
+    work = f"{node.cpu_cores:.1f} of {counted(node.cores, 'core')}, {pace} delivered/s"
     memory = node.memory
     taken = f"{size(memory.used_bytes)} of {size(memory.budget_bytes)}"
     lines = [
