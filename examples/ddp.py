@@ -29,6 +29,7 @@ def main():
         shuffle=True,
         prepare=[Decode(), Resize(64, 64)],
         job="ddp-example",
+        deterministic=True,  # so the second pass finds what the first has prepared
     )
     model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64 * 64 * 3, 1000))
     model = torch.nn.parallel.DistributedDataParallel(model)
