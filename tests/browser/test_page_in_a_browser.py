@@ -225,6 +225,21 @@ def test_nodes_of_a_cluster_have_a_table_and_their_names_stay_text(tab: Tab) -> 
     assert tab.said == []
 
 
+def test_a_page_that_nobody_sees_draws_nothing_until_it_is_seen_again(tab: Tab) -> None:
+    seen = "Object.defineProperty(document, 'hidden', {{ get: () => {}, configurable: true }})"
+    tab.page.evaluate(f"() => {seen.format('true')}")
+    drawn = tab.page.evaluate_handle("document.querySelector('#jobs table')")
+    tab.page.evaluate("() => { window.came = known.node.time }")
+    tab.until("known.node.time > window.came + 1.5")
+    assert tab.page.evaluate("drawn => drawn.isConnected", drawn)
+    # Its title, which a tab shows all the same.
+    assert tab.page.evaluate("document.title.startsWith(percent(known.node.totals.saved))")
+    tab.page.evaluate(f"() => {seen.format('false')}")
+    tab.page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
+    assert not tab.page.evaluate("drawn => drawn.isConnected", drawn)
+    assert tab.said == []
+
+
 def test_a_page_that_stays_open_does_not_grow(tab: Tab) -> None:
     count = "document.getElementsByTagName('*').length"
     before = tab.page.evaluate(count)

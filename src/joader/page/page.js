@@ -62,7 +62,8 @@ function take(run) {
   }
   known.node = run.node;
   known.past = run.past;
-  show();
+  if (document.hidden) showSaved(known.node); // its title is seen all the same
+  else show();
 }
 
 function show() {
@@ -204,13 +205,14 @@ function showCharts() {
 function showFlow({ flow, delivered_per_s: speed }) {
   if (!$("flow").children.length) {
     $("flow").append(...STATES.map(([field, name, words]) => element("li", { id: `flow-${field}` }, element("span", {}, name), element("b", {}, "0"),
-      element("span", { class: "track", "aria-hidden": "true" }, filled(0)), element("small", {}, words))), element("li", { class: "end" }, element("span", {}, "delivered"), element("b", { id: "flow-speed" }), element("small", {}, "samples per second")));
+      element("span", { class: "track", "aria-hidden": "true" }, element("i")), element("small", {}, words))), element("li", { class: "end" }, element("span", {}, "delivered"), element("b", { id: "flow-speed" }), element("small", {}, "samples per second")));
   }
   const most = Math.max(1, ...STATES.slice(1).map(([field]) => flow[field]));
   for (const [field] of STATES) {
     const place = $(`flow-${field}`);
     place.querySelector("b").textContent = number(flow[field]);
-    place.querySelector("i").style.width = `${field === "to_come" ? 100 * (flow.to_come > 0) : (flow[field] / most) * 100}%`;
+    // Not its width: that would be laid out again for each picture of the movement.
+    place.querySelector("i").style.transform = `scaleX(${field === "to_come" ? Number(flow.to_come > 0) : flow[field] / most})`;
   }
   $("flow-speed").textContent = rate(speed);
 }
@@ -297,6 +299,8 @@ for (const kind of ["moments", "minutes"]) {
     show();
   });
 }
+
+document.addEventListener("visibilitychange", () => { if (!document.hidden) show(); });
 
 function listen(token) {
   const query = `?token=${encodeURIComponent(token)}`;
