@@ -17,6 +17,8 @@ def folder() -> Path:
     """Return the folder named on the command line, or `example-images`, made if it is not there."""
     found = Path(sys.argv[1] if len(sys.argv) > 1 else "example-images")
     if not any(found.glob("*/*.jpg")):
+        if found.exists() and any(found.iterdir()):
+            sys.exit(f"{found} has no pictures: they are to be in sub-folders, as CLASS/*.jpg")
         made = found.with_name(f"{found.name}.{os.getpid()}")  # several jobs may start at once
         make(made, count=int(os.environ.get("EXAMPLE_IMAGES", "600")))
         try:

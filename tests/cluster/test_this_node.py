@@ -4,6 +4,7 @@ import socket
 
 import pytest
 
+from joader.cluster import this_node as this_node_module
 from joader.cluster.interface import interface_address
 from joader.cluster.leader_address import Address
 from joader.cluster.this_node import own_host, this_node
@@ -48,6 +49,19 @@ def test_an_interface_that_is_none_is_told_with_those_that_are(
     monkeypatch.setenv("JOADER_INTERFACE", "ib7")
     with pytest.raises(BadArgument, match=r"ib7 is not an interface .*; this machine has .*lo"):
         this_node(LEADER, cores=2)
+
+
+def test_a_node_leaves_the_leader_its_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        leader = Address("127.0.0.1", int(free.getsockname()[1]))
+    listening, ports = this_node_module.listening, iter((leader.port, 0))
+    # The first port that the system gives is the leader's.
+    monkeypatch.setattr(this_node_module, "listening", lambda host, _: listening(host, next(ports)))
+    node, sock = this_node(leader, cores=2)
+    assert node.port == port_of(sock) != leader.port
+    monkeypatch.setenv("JOADER_CLUSTER_PORT", str(leader.port))
+    with pytest.raises(BadArgument, match="is where the leader listens"):
+        this_node(leader, cores=2)
 
 
 def test_the_port_that_is_named_is_used_and_one_that_is_taken_is_told(

@@ -8,7 +8,7 @@ from joader.cluster.key import key as cluster_key
 from joader.cluster.leader_address import Address
 from joader.cluster.listener import listening
 from joader.cluster.tls import tls_asked_for
-from joader.errors import BadArgument, NoDaemon
+from joader.errors import BadArgument, NoDaemon, NoData
 from joader.messages.nodes import Node
 
 # How long this machine may take to say whether anybody listens at one of its own ports.
@@ -31,12 +31,19 @@ def own_host(leader: Address) -> str:
 def this_node(address: Address, cores: int) -> tuple[Node, socket.socket]:
     """Return what this machine is called in a cluster, and a socket where others get bytes."""
     tls_asked_for()  # what is wrong with it is told now, not to whoever knocks
-    host = own_host(address.resolved())
+    leader = address.resolved()
+    host = own_host(leader)
     port = os.environ.get("JOADER_CLUSTER_PORT", "0")
     if not port.isdecimal() or int(port) > 65535:
         raise BadArgument(f"JOADER_CLUSTER_PORT={port} is not a port; use 0 to 65535")
+    if (host, int(port)) == (leader.host, leader.port):
+        raise BadArgument(f"JOADER_CLUSTER_PORT={port} is where the leader listens; use another")
     try:
         sock = listening(host, int(port))
+        if sock.getsockname()[1] == leader.port:  # any port, by chance: we may be to lead there
+            other = listening(host, int(port))
+            sock.close()
+            sock = other
     except OSError as error:
         raise BadArgument(
             f"cannot listen at {host}:{port} for other nodes: {error}; set JOADER_INTERFACE or "
@@ -51,12 +58,26 @@ def key_for(address: Address) -> bytes:
     """Return the cluster's key; made here if there is none and this machine is to lead."""
     resolved = address.resolved()
     try:
-        listening(resolved.host, 0).close()
-    except OSError:
-        return cluster_key()  # it is another machine
+        return cluster_key()
+    except NoData:
+        if not _is_ours(resolved.host) or _is_taken(resolved):
+            raise  # who leads there has a key, and lets nobody in with another
+    return cluster_key(create=True)
+
+
+def _is_ours(host: str) -> bool:
+    """Tell whether an address is of this machine."""
     try:
-        # Who leads there already has a key, and another would not be let in with it.
-        socket.create_connection((resolved.host, resolved.port), _ASKED_S).close()
+        listening(host, 0).close()
     except OSError:
-        return cluster_key(create=True)
-    return cluster_key()
+        return False
+    return True
+
+
+def _is_taken(address: Address) -> bool:
+    """Tell whether somebody listens at an address of this machine."""
+    try:
+        socket.create_connection((address.host, address.port), _ASKED_S).close()
+    except OSError:
+        return False
+    return True
