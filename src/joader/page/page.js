@@ -46,12 +46,13 @@ const percent = (value) => `${Math.round(value * 100)}%`;
 const size = (value) => (value >= 2 ** 30 ? `${(value / 2 ** 30).toFixed(1)} GiB` : `${rate(value / 2 ** 20)} MiB`);
 const color = (id) => `var(--c${(id - 1) % 8})`;
 
+// Its spaces do not break: a number stays beside its unit.
 function duration(seconds) {
   const s = Math.round(seconds);
-  if (s < 60) return `${s} s`;
-  if (s < 3600) return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")} min`;
-  if (s < 86400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
-  return `${Math.floor(s / 86400)} d ${Math.floor((s % 86400) / 3600)} h`;
+  if (s < 60) return `${s}\u00a0s`;
+  if (s < 3600) return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}\u00a0min`;
+  if (s < 86400) return `${Math.floor(s / 3600)}\u00a0h\u00a0${Math.floor((s % 3600) / 60)}\u00a0min`;
+  return `${Math.floor(s / 86400)}\u00a0d\u00a0${Math.floor((s % 86400) / 3600)}\u00a0h`;
 }
 
 function take(run) {
@@ -88,7 +89,7 @@ function showSaved({ totals: own, cluster }) {
   $("saved").textContent = percent(totals.saved);
   $("saved-words").textContent = sentence(totals, where);
   $("saved-bar").replaceChildren(...[["prepared", totals.prepared, "prepared"], ["there already", totals.hits, "hits"]].map(([words, count, kind]) => {
-    const piece = element("span", { class: kind }, count > totals.delivered * 0.12 ? number(count) : "", count > totals.delivered * 0.22 ? element("i", {}, ` ${words}`) : "");
+    const piece = element("span", { class: kind }, count > totals.delivered * 0.12 ? number(count) : "", count > totals.delivered * 0.25 ? element("i", {}, ` ${words}`) : "");
     piece.style.flexGrow = String(count);
     return piece;
   }));
