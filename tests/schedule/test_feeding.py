@@ -143,6 +143,29 @@ def test_nothing_more_is_born_while_all_processors_are_busy() -> None:
     assert not crew.born
 
 
+@pytest.mark.parametrize("code", ["code", "other"])
+def test_who_comes_while_all_processors_are_busy_gets_workers_in_its_turn(code: str) -> None:
+    """Also if it shares what the others prepare: its own parts can be done by nobody else."""
+    floor = Floor(cores=4)
+    floor.join(1, "code")
+    floor.join(2, code)
+    sample = 10_000
+    for turn in range(40):
+        for job in (1, 2)[: 1 + (turn >= 10)]:
+            for _ in range(16 - len(floor.dispatch.staff.crew_of[job].queue)):
+                sample += 1
+                if job == 1 or code == "other":
+                    floor.prepare(job, sample, code=("code", code)[job - 1])
+                else:
+                    floor.finish(sample, 5, LAYOUT, job)
+        floor.settle()
+        floor.now += 0.01
+        for worker in [worker for worker in floor.workers if worker.has]:
+            worker.report(worker.has[0], row_s=0.01)
+    assert len(floor.of("ticket 1")) == 4
+    assert 2 <= len(floor.of("ticket 2")) <= 4
+
+
 def test_a_quota_holds_rows_back_and_says_until_when() -> None:
     floor = two_crews(cores=2)
     floor.dispatch.set_policy("even", floor.now)

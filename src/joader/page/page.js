@@ -46,12 +46,13 @@ const percent = (value) => `${Math.round(value * 100)}%`;
 const size = (value) => (value >= 2 ** 30 ? `${(value / 2 ** 30).toFixed(1)} GiB` : `${rate(value / 2 ** 20)} MiB`);
 const color = (id) => `var(--c${(id - 1) % 8})`;
 
+// Its spaces do not break: a number stays beside its unit.
 function duration(seconds) {
   const s = Math.round(seconds);
-  if (s < 60) return `${s} s`;
-  if (s < 3600) return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")} min`;
-  if (s < 86400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
-  return `${Math.floor(s / 86400)} d ${Math.floor((s % 86400) / 3600)} h`;
+  if (s < 60) return `${s}\u00a0s`;
+  if (s < 3600) return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}\u00a0min`;
+  if (s < 86400) return `${Math.floor(s / 3600)}\u00a0h\u00a0${Math.floor((s % 3600) / 60)}\u00a0min`;
+  return `${Math.floor(s / 86400)}\u00a0d\u00a0${Math.floor((s % 86400) / 3600)}\u00a0h`;
 }
 
 function take(run) {
@@ -84,19 +85,23 @@ function show() {
 function showSaved({ totals: own, cluster }) {
   const totals = cluster && cluster.totals.saved !== null ? cluster.totals : own;
   const where = totals === own ? "" : ` on ${cluster.nodes.length} nodes`;
+  $("saved-part").hidden = totals.saved === null;
+  $("saved-words").textContent = sentence(totals, where);
+  $("saved-bar").replaceChildren();
+  document.title = totals.saved === null ? "joader" : `${percent(totals.saved)} saved – joader`;
   if (totals.saved === null) return;
   $("saved").textContent = percent(totals.saved);
-  $("saved-words").textContent = sentence(totals, where);
-  $("saved-bar").replaceChildren(...[["prepared", totals.prepared, "prepared"], ["there already", totals.hits, "hits"]].map(([words, count, kind]) => {
-    const piece = element("span", { class: kind }, count > totals.delivered * 0.12 ? number(count) : "", count > totals.delivered * 0.22 ? element("i", {}, ` ${words}`) : "");
+  const pieces = [["prepared", totals.prepared, "prepared"], ["there already", totals.hits, "hits"]].filter(([, count]) => count);
+  $("saved-bar").append(...pieces.map(([words, count, kind]) => {
+    const piece = element("span", { class: kind }, count > totals.delivered * 0.12 ? number(count) : "", count > totals.delivered * 0.25 ? element("i", {}, ` ${words}`) : "");
     piece.style.flexGrow = String(count);
     return piece;
   }));
-  document.title = `${percent(totals.saved)} saved – joader`;
 }
 
 // What joader is good for here, for who has never seen it. Only this node knows what CPU time it saved.
 function sentence({ delivered, prepared, hits, saved_cpu_s: cpu }, where) {
+  if (!delivered) return "Waiting for the first samples.";
   if (!hits) return `${number(delivered)} samples prepared${where}, and none saved yet: another job that reads the same data gets them for free.`;
   const time = cpu >= 1 ? ` That saved ${duration(cpu)} of CPU time.` : "";
   return `Jobs${where} got ${number(delivered)} samples, and only ${number(prepared)} had to be prepared.${time}`;

@@ -96,6 +96,11 @@ class Claims:
             claim = self._own[job] = Claim(self.own_pace, self._accounts.of_job(job))
         return claim
 
+    @property
+    def own_waits(self) -> bool:
+        """Whether anything waits that no other crew can do."""
+        return any(claim.queue for claim in self._own.values())
+
     def chunk_of(self, claim: Claim) -> int:
         """Return how many of a claimant's next orders make a chunk."""
         if is_whole(claim.queue[0]):

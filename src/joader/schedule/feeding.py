@@ -24,8 +24,10 @@ workers run beside programs that are not joader's (crowd.py): torch's would, too
 Where jobs run on processors of their own, or under a quota of their own (flow.py), no more workers
 are at work there than it has processors, whoever they work for.
 
-Workers are born when something waits and none has room: of all crews with equal code together no
-more than the machine has cores, or the most that one of them lends, and of each at least one.
+Workers are born when something waits and none has room, and a processor is free or the crew's turn
+would come before those of others: of all crews with equal code together no more than the machine
+has cores, or the most that one of them lends, and of each at least one. A crew that own parts wait
+for may have more, as nobody else can do them.
 
 Not here: what each has had (accounts.py), whose orders come next in one crew (claims.py), how many
 make a chunk (pace.py).
@@ -230,7 +232,7 @@ class Feeding:
         """Have workers born for what is queued, if the nursery is here."""
         if not crew.nursery or crew.ended or now < crew.not_before:
             return
-        if crew.present and not self._processors(crew, self._load())[0]:
+        if crew.present and not self._gets_processor(crew):
             return  # there is work for more workers, and no processor for them
         if crew.present and not crew.reads_ahead and self._stages.room(crew) <= len(crew.born):
             return  # … and their storage has enough to do
@@ -243,6 +245,17 @@ class Feeding:
             crew.born[number] = now
             self._staff.out.append(AskForWorker(crew.ticket, number))
 
+    def _gets_processor(self, crew: Crew) -> bool:
+        """Tell whether one more worker of a crew would be at work: at once, or as others are done.
+
+        Those would be owed less than it; but while it has workers that take more, they are next.
+        """
+        load, claim = self._load(), crew.queue.next(crew.reads_alone)
+        if claim is None or self._processors(crew, load)[0]:
+            return claim is not None
+        owed = crew.queue.spent_s(claim) < load.most_spent_s
+        return owed and not (crew.idle or crew.short or crew.born)
+
     def _may_bear(self, crew: Crew) -> int:
         """Return how many more workers a crew may have now."""
         crews = self._staff.crews.values()
@@ -252,6 +265,8 @@ class Feeding:
         first = max(1, self._cores // max(1, codes))
         most = crew.most or (self._cores if crew.queue.computing else first)
         ceiling = max(self._cores, *(one.most for one in group))
+        if crew.queue.own_waits:
+            return (crew.most or min(most, -(-2 * self._cores // len(group)))) - crew.present
         present = sum(one.present for one in group if one.lends or one is crew)
         least = 0 if crew.present else 1
         return min(most - crew.present, max(ceiling - present, least))
