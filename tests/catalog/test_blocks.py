@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from joader.catalog import blocks
 from joader.catalog.blocks import ENDING, read_block, write_block
 from joader.errors import BadData, NoData, WriteFailed
 
@@ -45,3 +46,15 @@ def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(WriteFailed):
         write_block(tmp_path / "none", pa.table({"a": [1]}))
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_what_is_not_through_to_the_disk_is_taken_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(folder: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(blocks, "sync_folder", full)
+    with pytest.raises(WriteFailed, match="No space left"):
+        write_block(tmp_path, pa.table({"a": [1]}))
+    assert list(tmp_path.iterdir()) == []
