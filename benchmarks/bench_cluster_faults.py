@@ -38,27 +38,37 @@ def pull(nodes: Nodes) -> None:
     nodes.pull("b")
 
 
+def join(nodes: Nodes) -> None:
+    nodes.up("c")
+    nodes.job("c", rows=ROWS)
+
+
 FAULTS: dict[str, Callable[[Nodes], None]] = {
     "a daemon is killed": kill,
     "a daemon is stopped": stop,
     "a daemon ends in good order": leave,
     "a cable is pulled": pull,
+    "a node joins, with a job": join,
 }
+ROWS = 2000
 
 
 def played(fault: Callable[[Nodes], None], apart: bool) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder:
         nodes = Nodes(Path(folder), apart)
         try:
-            nodes.up("a", "b", "c")
-            jobs = {name: nodes.job(name, rows=2000) for name in ("a", "b", "c")}
+            before, after = ("ab", "abc") if fault is join else ("abc", "ac")
+            nodes.up(*before)
+            jobs = {name: nodes.job(name, rows=ROWS) for name in before}
             nodes.go(*jobs.values())
             wait_until(lambda: sum(nodes.prepared().values()) > 700, 60)
             began = time.monotonic()
             fault(nodes)
-            wait_until(lambda: nodes.members("a") == ["a", "c"], 20)
+            wait_until(lambda: nodes.members("a") == list(after), 20)
             noticed_s = time.monotonic() - began
-            longest_s = max(float(jobs[name].result(120)[-1]["longest_s"]) for name in ("a", "c"))
+            longest_s = max(
+                float(jobs[name].result(120)[-1]["longest_s"]) for name in jobs if name in after
+            )
         finally:
             for daemon in nodes.daemons.values():
                 daemon.send_signal(signal.SIGCONT)

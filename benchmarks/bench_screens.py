@@ -14,9 +14,6 @@ import json
 import os
 import shutil
 import signal
-import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +24,6 @@ from harness import machine, report
 from live_jobs import joader, node, processor_s, reading, status
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-STARTS = 10
 LOOKS = 3
 # Four jobs on the same rows, one slower: about 400 samples a second together.
 JOBS = [
@@ -82,17 +78,6 @@ def held(tools: Any, dashboard: int) -> dict[str, float]:
     }
 
 
-def starts(*command: str) -> dict[str, float]:
-    """Return how long a command takes, start of Python included."""
-    taken = []
-    for _ in range(STARTS):
-        started = time.perf_counter()
-        run = [sys.executable, "-m", "joader.cli.main", *command]
-        subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
-        taken.append(time.perf_counter() - started)
-    return {"median_s": round(statistics.median(taken), 3), "worst_s": round(max(taken), 3)}
-
-
 def measured(options: argparse.Namespace) -> Iterator[dict[str, object]]:
     daemon = {"daemon": int(status()["pid"])}
     yield {"what": "no dashboard", **percent_of_a_core(daemon, options.seconds)}
@@ -103,8 +88,6 @@ def measured(options: argparse.Namespace) -> Iterator[dict[str, object]]:
         yield from with_a_page(options, both, address)
     finally:
         os.kill(address["pid"], signal.SIGTERM)
-    for command in ("--help", "status", "top --once"):
-        yield {"what": f"start of joader {command}", **starts(*command.split())}
 
 
 def with_a_page(

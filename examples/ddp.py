@@ -29,8 +29,9 @@ def main():
         shuffle=True,
         prepare=[Decode(), Resize(64, 64)],
         job="ddp-example",
+        deterministic=True,  # so the second pass finds what the first has prepared
     )
-    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64 * 64 * 3, 3))
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64 * 64 * 3, 1000))
     model = torch.nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for epoch in range(2):

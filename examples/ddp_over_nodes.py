@@ -23,7 +23,7 @@ def train(folder, epochs=3):
     photos = Photos(folder)
     sampler = DistributedSampler(photos, seed=1)
     loader = DataLoader(photos, batch_size=16, sampler=sampler, deterministic=True, num_workers=1)
-    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64 * 64 * 3, 3))
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64 * 64 * 3, 1000))
     model = torch.nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     prepared_before = 0

@@ -24,7 +24,7 @@ def train(number):
     photos = Photos(example_images.folder())
     learn, held_out = joader.folds(len(photos), COUNT)[number]
     layers = [torch.nn.Conv2d(3, 8, 3, stride=2), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1)]
-    model = torch.nn.Sequential(*layers, torch.nn.Flatten(), torch.nn.Linear(8, 3))
+    model = torch.nn.Sequential(*layers, torch.nn.Flatten(), torch.nn.Linear(8, 1000))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     loader = joader.DataLoader(Subset(photos, learn), batch_size=16, shuffle=True)
     for _ in range(2):

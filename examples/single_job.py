@@ -35,7 +35,7 @@ def main():
         torch.nn.ReLU(),
         torch.nn.AdaptiveAvgPool2d(1),
         torch.nn.Flatten(),
-        torch.nn.Linear(8, 3),
+        torch.nn.Linear(8, 1000),
     )
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     for epoch in range(2):

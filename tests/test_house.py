@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,11 @@ TAKE_ANY_NUMBER = {"Sequential", "add_row", "label", "zip"}
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
 
 
 def too_long(tree: ast.AST) -> Iterator[str]:
@@ -57,11 +63,7 @@ def test_no_file_is_too_long() -> None:
 def test_no_function_is_too_long_and_no_call_has_too_many_arguments_by_place(
     find: Callable[[ast.AST], Iterator[str]],
 ) -> None:
-    found = [
-        f"{path.relative_to(ROOT)}:{one}"
-        for path in MODULES
-        for one in find(ast.parse(path.read_text()))
-    ]
+    found = [f"{path.relative_to(ROOT)}:{one}" for path in MODULES for one in find(parsed(path))]
     assert not found, "\n".join(found)
 
 

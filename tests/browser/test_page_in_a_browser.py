@@ -85,6 +85,10 @@ def test_it_survives_a_daemon_that_is_killed_and_started_again(
     busy.node.up()
     tab.until("document.getElementById('state').className === 'live'")
     tab.until(f"document.getElementById('who').textContent.includes('{busy.node.daemon.pid}')")
+    # What another daemon saved is not said of this one.
+    assert tab.text("#saved-words") == "Waiting for the first samples."
+    assert tab.page.is_hidden("#saved-part")
+    assert tab.page.title() == "joader"
     busy.node.job(READ, "epsilon", "0.02")
     tab.until("document.querySelector('#jobs button.name')?.textContent === 'epsilon'")
 

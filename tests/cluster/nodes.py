@@ -78,9 +78,10 @@ declared = OPTIONS.get("deterministic", True)
 Rows = Random if OPTIONS.get("random") else Rows
 data = File(path, OPTIONS["rows"]) if path else Rows(OPTIONS["rows"], OPTIONS.get("slow_s", 0.002))
 own = bool(OPTIONS.get("own"))
+options = {"shuffle": True, **OPTIONS.get("loader", {})}
 loader = joader.DataLoader(
-    data, batch_size=16, shuffle=True, deterministic=declared, num_workers=1, collate_fn=apart,
-    transform=doubled if own else None, timeout=60,
+    data, batch_size=16, deterministic=declared, num_workers=1, collate_fn=apart,
+    transform=doubled if own else None, timeout=60, **options,
 )
 print(json.dumps("ready"), flush=True)
 while not os.path.exists(OPTIONS.get("go", "go")):

@@ -167,7 +167,8 @@ def test_ranks_that_read_other_data_are_refused(nodes: Nodes) -> None:
 @pytest.mark.slow
 def test_homes_are_drawn_anew_after_some_passes(nodes: Nodes) -> None:
     nodes.up("a", "b")
-    options = {"rows": 320, "batch_size": 32, "slow_s": 0.0, "states": False}
+    # A pass of 5 steps takes three ticks: by then all nodes have heard of its generation.
+    options = {"rows": 320, "batch_size": 32, "slow_s": 0.0, "states": False, "rest_s": 0.06}
     ranks = start(nodes, "ab", epochs=SALT_EVERY + 3, **options)
     nodes.go(*ranks)
     results = [rank.result(90) for rank in ranks]

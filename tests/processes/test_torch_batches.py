@@ -73,7 +73,7 @@ CASES: dict[str, Any] = {
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("batch_size", [3, None])
-@pytest.mark.parametrize("address", [None, "/nowhere/daemon.sock"])
+@pytest.mark.parametrize("address", [None, "/proc/nowhere/daemon.sock"])
 def test_batches_are_those_of_torch(case: str, batch_size: int | None, address: str | None) -> None:
     dataset = Made(CASES[case])
     loader = joader.DataLoader(dataset, batch_size, address=address)
@@ -204,7 +204,7 @@ def test_a_job_that_loads_by_itself_draws_random_numbers_as_with_torch(workers: 
         return [numbers, ids, torch.rand(2)]
 
     options = {} if workers is None else {"num_workers": workers}
-    ours = drawn(joader.DataLoader, address="/nowhere/daemon.sock", **options)
+    ours = drawn(joader.DataLoader, address="/proc/nowhere/daemon.sock", **options)
     its = drawn(torch_data.DataLoader, num_workers=2 if workers is None else workers)
     if workers == 0:
         assert torch.equal(ours[0], its[0])

@@ -104,6 +104,7 @@ def _check_answers(ray: Any, named: str) -> None:
 
     Its nodes speak HTTP/2, in which whoever is asked answers with its settings.
     """
+    given = named
     find = getattr(ray._private.services, "canonicalize_bootstrap_address", None)
     if named == "auto" and find is not None:  # of RAY_ADDRESS, or of the Ray that runs here
         named = find(named) or named
@@ -115,7 +116,8 @@ def _check_answers(ray: Any, named: str) -> None:
             sock.sendall(_HTTP2 + _NO_SETTINGS)
             answer = sock.recv(len(_NO_SETTINGS), socket.MSG_WAITALL)
     except OSError as error:
-        raise ConnectionError(f"{host}:{port}: {error}") from error
+        found = "" if named == given else f"{named}: "
+        raise ConnectionError(f"{found}{error}") from error
     if answer[3:4] != _NO_SETTINGS[3:4]:
         raise ConnectionError(f"what listens at {host}:{port} is not Ray")
 

@@ -39,6 +39,9 @@ class Door:
         try:
             _clear(path)
             self.listener.bind(os.fspath(path))
+        except BadArgument:
+            self.listener.close()
+            raise
         except OSError as error:
             self.listener.close()
             raise NoDaemon(

@@ -85,19 +85,23 @@ function show() {
 function showSaved({ totals: own, cluster }) {
   const totals = cluster && cluster.totals.saved !== null ? cluster.totals : own;
   const where = totals === own ? "" : ` on ${cluster.nodes.length} nodes`;
+  $("saved-part").hidden = totals.saved === null;
+  $("saved-words").textContent = sentence(totals, where);
+  $("saved-bar").replaceChildren();
+  document.title = totals.saved === null ? "joader" : `${percent(totals.saved)} saved – joader`;
   if (totals.saved === null) return;
   $("saved").textContent = percent(totals.saved);
-  $("saved-words").textContent = sentence(totals, where);
-  $("saved-bar").replaceChildren(...[["prepared", totals.prepared, "prepared"], ["there already", totals.hits, "hits"]].map(([words, count, kind]) => {
+  const pieces = [["prepared", totals.prepared, "prepared"], ["there already", totals.hits, "hits"]].filter(([, count]) => count);
+  $("saved-bar").append(...pieces.map(([words, count, kind]) => {
     const piece = element("span", { class: kind }, count > totals.delivered * 0.12 ? number(count) : "", count > totals.delivered * 0.25 ? element("i", {}, ` ${words}`) : "");
     piece.style.flexGrow = String(count);
     return piece;
   }));
-  document.title = `${percent(totals.saved)} saved – joader`;
 }
 
 // What joader is good for here, for who has never seen it. Only this node knows what CPU time it saved.
 function sentence({ delivered, prepared, hits, saved_cpu_s: cpu }, where) {
+  if (!delivered) return "Waiting for the first samples.";
   if (!hits) return `${number(delivered)} samples prepared${where}, and none saved yet: another job that reads the same data gets them for free.`;
   const time = cpu >= 1 ? ` That saved ${duration(cpu)} of CPU time.` : "";
   return `Jobs${where} got ${number(delivered)} samples, and only ${number(prepared)} had to be prepared.${time}`;

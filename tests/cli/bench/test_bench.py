@@ -99,6 +99,31 @@ def test_all_loaders_of_a_script_are_measured_also_if_it_leaves_its_passes(tmp_p
     assert told["rates"]["fresh"] == pytest.approx(rates["fresh"], rel=0.05)
 
 
+MANY_LOADERS = """
+import time, torch
+from torch.utils.data import DataLoader
+class Rows(torch.utils.data.Dataset):
+    def __len__(self): return 400
+    def __getitem__(self, row):
+        time.sleep(0.001)
+        return torch.full((8,), float(row))
+loaders = [DataLoader(type(f"Rows{n}", (Rows,), {})(), batch_size=8) for n in range(5)]
+for epoch in range(1000):
+    for loader in loaders:
+        for batch in loader: pass
+"""
+
+
+@pytest.mark.slow
+def test_loaders_that_are_too_many_to_measure_are_named(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(MANY_LOADERS)
+    run = bench(tmp_path, "--seconds=0.5", "--json", "train.py")
+    assert run.returncode == 0, run.stderr
+    told = json.loads(run.stdout)
+    assert [one["name"] for one in told["loaders"]] == ["Rows0", "Rows1", "Rows2"]
+    assert told["left_out"] == ["Rows3", "Rows4"]
+
+
 @pytest.mark.slow
 def test_a_script_that_uses_joader_already_is_measured(tmp_path: Path) -> None:
     script = TWO_LOADERS.replace("from torch.utils.data import", "from joader import")

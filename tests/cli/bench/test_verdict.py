@@ -53,6 +53,24 @@ def test_who_does_not_wait_is_told_so() -> None:
     assert first.startswith("Data is not the bottleneck")
 
 
+def test_loaders_that_were_not_measured_are_named_first() -> None:
+    measured = Rates(fresh=25.0, synthetic=100.0)
+    three = [Loader(name, 100, measured) for name in ("A", "B", "C")]
+    (first, *_) = in_words(measured, verdict(measured), three, ["D", "E\x1b[2J"])
+    assert first.startswith("Only the first 3 loaders of the script were measured; not: D, E")
+    assert "\x1b" not in first
+
+
+def test_where_joader_does_not_help_it_is_said() -> None:
+    tiny = Rates(fresh=90_000.0, cached=90_000.0, synthetic=4e6, joader=1_900.0)
+    *_, two, four, last = in_words(tiny, verdict(tiny))
+    assert two.endswith("(0.04 ×).")
+    assert four.endswith("(0.08 ×).")
+    assert last.startswith("joader does not help here")
+    dear = Rates(fresh=100.0, cached=100.0, synthetic=1_000.0, joader=90.0)
+    assert "does not help" not in "".join(in_words(dear, verdict(dear)))
+
+
 def test_without_a_training_step_there_is_no_stall() -> None:
     found = verdict(Rates(fresh=50.0, cached=80.0, joader=60.0))
     assert (found.stall, found.bottleneck) == (None, None)

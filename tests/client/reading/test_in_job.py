@@ -11,7 +11,7 @@ from joader.client.reading.in_job import InJob
 from joader.images import Steps
 from joader.recipe.parts import OwnPart, SharedPart
 
-NOWHERE = "/nowhere/daemon.sock"
+NOWHERE = "/proc/nowhere/daemon.sock"
 NOTHING = OwnPart(Steps(()))
 
 

@@ -18,7 +18,7 @@ from joader.messages import (
     Want,
 )
 
-NOWHERE = "/nowhere/daemon.sock"
+NOWHERE = "/proc/nowhere/daemon.sock"
 
 
 class Noisy:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -42,13 +42,21 @@ class Target:
     data: tuple[str, ...]  # files that are to be read from disk, not from the page cache
 
 
+@dataclass(frozen=True)
+class Report:
+    """What a run has found of a script's loaders."""
+
+    loaders: list[dict[str, Any]] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)  # datasets of those that are too many
+
+
 def bench(what: str, arguments: list[str], seconds: float, data: list[str], as_json: bool) -> int:
     """Answer whether data is the bottleneck, and what joader would give."""
     if find_spec("torch") is None:
         raise MissingExtra("bench needs torch: pip install 'joader[torch]'")
     target = _target(what, arguments, data)
     console = Console(stderr=as_json, highlight=False)
-    found: list[list[dict[str, Any]]] = []
+    found: list[Report] = []
     with tempfile.TemporaryDirectory(prefix="joader-bench-") as folder:
         for run in _RUNS:
             modes = run if target.trains else run.removesuffix(",synthetic")
@@ -56,7 +64,8 @@ def bench(what: str, arguments: list[str], seconds: float, data: list[str], as_j
                 f"measuring {', '.join(_WORDS[mode] for mode in modes.split(','))}"
             ):
                 found.append(_measure(target, modes, seconds, Path(folder), console))
-    loaders = _loaders(*found)
+    loaders = _loaders(*(one.loaders for one in found))
+    left_out = list(dict.fromkeys(name for one in found for name in one.left_out))
     if not loaders:
         raise WorldError(f"{what} could not be measured; see above")
     rates = together(loaders)
@@ -68,11 +77,12 @@ def bench(what: str, arguments: list[str], seconds: float, data: list[str], as_j
             "rates": asdict(rates),
             "verdict": asdict(said),
             "loaders": each,
+            "left_out": left_out,
         }
         write(json.dumps(figures) + "\n", sys.stdout)
         return 0
     console.print(_table(loaders, rates))
-    for line in in_words(rates, said, loaders):
+    for line in in_words(rates, said, loaders, left_out):
         console.print(f"\n{line}", markup=False)
     return 0
 
@@ -122,9 +132,7 @@ def _target(what: str, arguments: list[str], data: list[str]) -> Target:
     return Target(reading, (place,), False, (*data, *here))
 
 
-def _measure(
-    target: Target, modes: str, seconds: float, folder: Path, console: Console
-) -> list[dict[str, Any]]:
+def _measure(target: Target, modes: str, seconds: float, folder: Path, console: Console) -> Report:
     """Return what was found of each loader; nothing, with the reason printed, if none could be."""
     for path in target.data:
         forget_pages(Path(path))
@@ -149,14 +157,14 @@ def _measure(
                 f"no batch was measured within {error.timeout:.0f} s ({modes}); does the script "
                 "iterate over a DataLoader?"
             ) from error
-    found: list[dict[str, Any]] = json.loads(report.read_text()) if report.exists() else []
-    if done.returncode == 0 and found:
+    found = Report(**json.loads(report.read_text())) if report.exists() else Report()
+    if done.returncode == 0 and found.loaders:
         return found
     tail = log.read_text(errors="replace").strip().splitlines()[-3:]
     console.print_plain(f"{modes}: not measured (exit code {done.returncode})")
     for line in tail:
         console.print_plain(f"  {line}")
-    return []
+    return Report()
 
 
 def forget_pages(path: Path) -> None:

@@ -37,6 +37,7 @@ class Probe:
         """Write the report when enough was seen."""
         self._modes, self._seconds, self._report = modes, seconds, report
         self._meters: list[Meter] = []
+        self._left_out: dict[str, None] = {}  # names of those that are too many, in their order
         self._looked = time.perf_counter()
         self._inside = 0
         # While a loader is asked for a batch: a loader that it uses itself is none of the script's.
@@ -70,7 +71,8 @@ class Probe:
             }
             for meter in measured
         ]
-        self._report.write_text(json.dumps(figures))
+        told = {"loaders": figures, "left_out": list(self._left_out)}
+        self._report.write_text(json.dumps(told))
         return bool(measured)
 
     def _measured(self, meter: Meter, begin: Begin) -> Iterator[Any]:
@@ -97,6 +99,7 @@ class Probe:
             if meter.loader is loader or (same and meter.loader.batch_size == loader.batch_size):
                 return meter
         if len(self._meters) == MOST_LOADERS:
+            self._left_out[type(loader.dataset).__name__] = None
             return None
         found = ways(self._modes, self._seconds, not self._meters)
         self._meters.append(Meter(loader, type(loader.dataset).__name__, found))

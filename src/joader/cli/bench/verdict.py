@@ -8,7 +8,7 @@ rest of what is lost is the stall of reading.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from joader.cli.words import duration
+from joader.cli.words import duration, printable
 
 # Rates are measured for seconds: within so much of each other they count as equal.
 EQUAL = 0.05
@@ -93,9 +93,16 @@ def _is_bound(rates: Rates) -> bool:
     return rates.synthetic is None or rates.fresh < (1 - EQUAL) * rates.synthetic
 
 
-def in_words(rates: Rates, found: Verdict, loaders: Sequence[Loader] = ()) -> list[str]:
-    """Return the answer to both questions."""
+def in_words(
+    rates: Rates, found: Verdict, loaders: Sequence[Loader] = (), left_out: Sequence[str] = ()
+) -> list[str]:
+    """Return the answer to both questions; `left_out` are datasets that were not measured."""
     lines = []
+    if left_out:
+        names = printable(", ".join(left_out))
+        lines.append(
+            f"Only the first {len(loaders)} loaders of the script were measured; not: {names}."
+        )
     if found.stall is None:
         lines.append(
             f"Data comes at {rates.fresh:,.0f} samples/s here. A training step that takes less "
@@ -123,13 +130,17 @@ def in_words(rates: Rates, found: Verdict, loaders: Sequence[Loader] = ()) -> li
             times.append(("if it never waited", rates.synthetic))
         told = ", ".join(f"{duration(rows / rate)} {words}" for words, rate in times if rate)
         lines.append(f"An epoch of {rows:,} samples takes {told}.")
-    several = [n for n in found.with_joader if n > 1]
-    for n in several:
-        torch, ours = found.with_torch[n], found.with_joader[n]
+    several = [n for n, torch in found.with_torch.items() if n > 1 and torch]
+    gains = {n: found.with_joader[n] / found.with_torch[n] for n in several}
+    for n, gain in gains.items():
         lines.append(
-            f"{n} such jobs at once, predicted: {torch:,.0f} samples/s each with torch, "
-            f"{ours:,.0f} with joader ({ours / torch:.1f} ×)."
-            if torch
-            else ""
+            f"{n} such jobs at once, predicted: {found.with_torch[n]:,.0f} samples/s each with "
+            f"torch, {found.with_joader[n]:,.0f} with joader "
+            f"({f'{gain:.1f}' if gain >= 1 else f'{gain:.2f}'} ×)."
         )
-    return [line for line in lines if line]
+    if gains and max(gains.values()) < 1 - EQUAL:
+        lines.append(
+            "joader does not help here: samples as cheap as these are prepared faster than handed "
+            "over."
+        )
+    return lines
