@@ -12,7 +12,7 @@ Known rows may have left there meanwhile: then `missing` is told. Not here: wher
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,9 +75,10 @@ class Holdings:
 
     def told(self, node: str, held: Held) -> None:
         """Take in which rows a node has."""
-        if held.recipe not in self._asked:
+        register = self._registration.hosted.get(held.recipe)
+        if register is None or held.recipe not in self._asked:
             return  # nobody here reads it any more
-        row_limit = self._registration.hosted[held.recipe].join.row_limit
+        row_limit = register.join.row_limit
         try:
             kept, copies = (
                 unpacked(data, row_limit) if data else NONE for data in (held.kept, held.copies)
@@ -85,8 +86,9 @@ class Holdings:
         except ValueError as error:
             log.warning("node %s says what nobody understands: %s", node, error)
             return
-        unknown = np.full(row_limit, _NOBODY, np.int16)
-        holders = self._holders.setdefault(held.recipe, unknown)
+        holders = self._known(held.recipe, row_limit)
+        if holders is None:
+            holders = self._holders[held.recipe] = np.full(row_limit, _NOBODY, np.int16)
         number = self._number(node)
         holders[holders == number] = _NOBODY
         holders[kept] = number
@@ -94,15 +96,16 @@ class Holdings:
 
     def holders(self, recipe: str, rows: Sequence[int]) -> list[str]:
         """Return for each row the node that has it; nothing: nobody, as far as is known."""
-        known = self._holders.get(recipe)
+        known = self._known(recipe, max(rows) + 1)
         if known is None:
             return [""] * len(rows)
         return [self._names[one] if one >= 0 else "" for one in known[np.array(rows)].tolist()]
 
-    def missing(self, recipe: str, rows: Iterable[int]) -> None:
+    def missing(self, recipe: str, rows: Collection[int]) -> None:
         """Note that rows were not where they had been."""
-        if recipe in self._holders:
-            self._holders[recipe][list(rows)] = _NOBODY
+        known = self._known(recipe, max(rows) + 1)
+        if known is not None:
+            known[list(rows)] = _NOBODY
 
     def forget(self, node: str) -> None:
         """Forget what a node had that has gone."""
@@ -113,6 +116,11 @@ class Holdings:
             for holders in self._holders.values():
                 holders[holders == number] = _NOBODY
             self._names[number] = ""  # for the next
+
+    def _known(self, recipe: str, least: int) -> NDArray[np.int16] | None:
+        """Return who has each row; None if others were asked of a dataset with fewer rows."""
+        known = self._holders.get(recipe)
+        return known if known is not None and known.size >= least else None
 
     def _number(self, node: str) -> int:
         if node not in self._names:

@@ -63,8 +63,8 @@ class Where:
     ) -> list[Location | None] | None:
         """Return where to ask for each row, None for those to be prepared here; None: all are.
 
-        What another node asks for (`for_guest`) is prepared here if it is not where it lived
-        before, whose home it is: nodes that ask each other would wait for each other.
+        What another node asks for (`for_guest`) is prepared here unless it is where it lived
+        before, whoever is its home: nodes that ask each other would wait for each other.
         """
         before = self._holdings.holders(recipe, rows)
         homes = before_salt = instead = [self._name] * len(rows)
