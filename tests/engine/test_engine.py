@@ -529,14 +529,14 @@ def test_look_ahead_takes_a_part_of_the_memory_only() -> None:
     assert on.engine._readers[1].look_ahead == 1600 // Limits().ahead_part // 2
 
 
-def test_a_job_looks_ahead_by_what_it_reads_in_a_quarter_of_a_second() -> None:
-    on = world(slots=4000)
+def test_a_job_looks_ahead_by_what_it_reads_in_half_a_second() -> None:
+    on = world(slots=8000)
     on.join(join(1, rows=2000))
     on.begin(1)
     for step in range(200):
         on.want(1, 8, now=step * 0.02)
         on.settle()
-    assert 85 < on.engine._readers[1].look_ahead < 110
+    assert 170 < on.engine._readers[1].look_ahead < 220
 
 
 def test_a_job_that_runs_is_not_refused_for_one_that_is_measured_later() -> None:

@@ -178,6 +178,19 @@ def test_a_number_that_comes_along_now_is_not_prepared_by_itself() -> None:
     assert stock.say() == []
 
 
+def test_what_came_along_and_was_lost_is_prepared_by_itself() -> None:
+    shelf = Shelf(4)
+    stock = shelf.stock
+    raw = stock.table.add(7)
+    along = Preparation(shelf.recipe, 7, 1, (9, 7, 0), shelf.recipe.sizes)
+    along.along = True
+    stock.begin_along(raw, along)
+    stock.say_again(raw)
+    (message,) = stock.say()
+    assert isinstance(message, Prepare)
+    assert message.samples == (raw,)
+
+
 def test_own_parts_of_a_raw_form_wait_with_the_row_it_comes_with() -> None:
     shelf = Shelf(4)
     shelf.ask(shelf.reader(1), 1)

@@ -150,16 +150,15 @@ def test_who_comes_while_all_processors_are_busy_gets_workers_in_its_turn(code: 
     floor.join(1, "code")
     floor.join(2, code)
     sample = 10_000
-    for turn in range(40):
+    for turn in range(150):
         for job in (1, 2)[: 1 + (turn >= 10)]:
-            for _ in range(16 - len(floor.dispatch.staff.crew_of[job].queue)):
+            for _ in range(40 - len(floor.dispatch.staff.crew_of[job].queue)):
                 sample += 1
                 if job == 1 or code == "other":
                     floor.prepare(job, sample, code=("code", code)[job - 1])
                 else:
                     floor.finish(sample, 5, LAYOUT, job)
-        floor.settle()
-        floor.now += 0.01
+        floor.later(0.01)
         for worker in [worker for worker in floor.workers if worker.has]:
             worker.report(worker.has[0], row_s=0.01)
     assert len(floor.of("ticket 1")) == 4

@@ -21,6 +21,7 @@ from joader.simulator.runs import Sets
 from tests.trials import trials
 
 SLOW = pytest.mark.slow
+PARTS = (2, 10, 30, 60, 100)[:: trials(1, 2)]  # of memory, in percent
 
 
 def one_slot(make: Sets, size: int, sampler: str, seeds: int = 1) -> float:
@@ -75,7 +76,7 @@ def test_nested_pairs_prepare_what_the_formula_says(percent: int) -> None:
     [
         # Rows a round of the largest job; benchmarks/bench_misses.py has the full sizes.
         (random_sets(4), trials(1000, 500), 1.70),
-        (nested(100, 75, 50, 25), trials(2000, 800), 1.82),
+        (nested(100, 75, 50, 25), 2000, 1.82),
         pytest.param(folds(5), 1000, 2.2, marks=SLOW),
         pytest.param(chained(6), 1000, 3.52, marks=SLOW),
     ],
@@ -92,7 +93,7 @@ def test_the_default_rule_is_at_least_as_good_as_the_better_of_the_two_it_replac
 @pytest.mark.parametrize("size", [trials(100, 50), pytest.param(500, marks=SLOW)])
 def test_ref_count_is_never_worse_than_the_policies_it_replaces(size: int) -> None:
     for make in (random_sets(4), nested(100, 75, 50, 25)):
-        for slots in (1, *(size * percent // 100 for percent in (2, 10, 30, 60, 100))):
+        for slots in (1, *(size * percent // 100 for percent in PARTS)):
             found = {
                 policy: mean_misses(make, size, "paper", policy, slots, [1])
                 for policy in ("refcount", "expected", "lru", "fifo", "random")

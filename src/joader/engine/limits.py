@@ -20,8 +20,9 @@ class Limits:
     # Samples to look ahead at least. Below this even a job with tiny batches would leave workers
     # idle; at 1 ms a sample it is 32 ms of one core's work, or 8 samples for each of 4 workers.
     least_ahead: int = 32
-    # What a job reads in this time is how far it looks ahead, if that is more.
-    horizon_s: float = 0.25
+    # What a job reads in this time is how far it looks ahead, if that is more. It must cover the
+    # way of a row: two chunks, its own part included, two reports, and a busy machine's delays.
+    horizon_s: float = 0.5
     # One part in so many of the memory is for look-ahead beyond the jobs' shares. What is prepared
     # ahead takes the place of what others will still share: two jobs 30 % of a pass apart, with
     # room for a fifth (a half) of the samples, prepare 2 (1) % more than without look-ahead at 32,

@@ -137,6 +137,7 @@ class Stock:
     def say_again(self, sample: int) -> None:
         """Have a sample prepared that was to be prepared before."""
         preparation = self.underway[sample]
+        preparation.along = False  # by itself now, whatever it came with
         if preparation.job not in self.readers and preparation.waiting:  # left; another waits
             preparation.job = next(iter(preparation.waiting))[0]
         self._to_prepare.append(sample)

@@ -97,9 +97,13 @@ class Claims:
         return claim
 
     @property
-    def own_waits(self) -> bool:
-        """Whether anything waits that no other crew can do."""
-        return any(claim.queue for claim in self._own.values())
+    def own_backlog_s(self) -> float:
+        """How long one worker would take for all that no other crew can do, as far as is known."""
+        if not self.own_pace.known:
+            return 0.0
+        rows_s, own_s = self.shared.pace.row_s, self.own_pace.row_s
+        queues = (claim.queue for claim in self._own.values() if claim.queue)
+        return sum(len(one) * (own_s + rows_s * is_whole(one[0])) for one in queues)
 
     def chunk_of(self, claim: Claim) -> int:
         """Return how many of a claimant's next orders make a chunk."""

@@ -26,8 +26,8 @@ are at work there than it has processors, whoever they work for.
 
 Workers are born when something waits and none has room, and a processor is free or the crew's turn
 would come before those of others: of all crews with equal code together no more than the machine
-has cores, or the most that one of them lends, and of each at least one. A crew that own parts wait
-for may have more, as nobody else can do them.
+has cores, or the most that one of them lends, and of each at least one. A crew whose own parts pile
+up may have more, as nobody else can do them, until they no longer do.
 
 Not here: what each has had (accounts.py), whose orders come next in one crew (claims.py), how many
 make a chunk (pace.py).
@@ -41,12 +41,14 @@ from joader.schedule.actions import AskForWorker
 from joader.schedule.crew import Crew, Worker
 from joader.schedule.demand import Demand
 from joader.schedule.orders import Order, Row
-from joader.schedule.pace import chunk_of
+from joader.schedule.pace import CHUNK_S, chunk_of
 from joader.schedule.staff import Staff
 from joader.schedule.stages import MOST_AHEAD, Stages
 
 # Comparisons and suspects go before all turns: jobs wait for each of them.
 _AT_ONCE = -1.0
+# Own parts pile up if there are so many per worker; it has two chunks in hand beside them.
+_PILE_S = 2 * CHUNK_S
 NO_DEMANDS: Mapping[int, Demand] = {}
 
 
@@ -265,11 +267,9 @@ class Feeding:
         first = max(1, self._cores // max(1, codes))
         most = crew.most or (self._cores if crew.queue.computing else first)
         ceiling = max(self._cores, *(one.most for one in group))
-        if crew.queue.own_waits:
-            return (crew.most or min(most, -(-2 * self._cores // len(group)))) - crew.present
         present = sum(one.present for one in group if one.lends or one is crew)
-        least = 0 if crew.present else 1
-        return min(most - crew.present, max(ceiling - present, least))
+        needed = max(1, int(crew.queue.own_backlog_s / _PILE_S))
+        return min(most, max(ceiling - present + crew.present, needed)) - crew.present
 
 
 def _spent(turn: Turn) -> float:
