@@ -16,7 +16,8 @@ CUT_OFF = """() => [...document.querySelectorAll('body *')].filter((e) => {
   return box.width && box.height && box.right > innerWidth + 1;
 }).map((e) => e.outerHTML.slice(0, 120))"""
 # Text that is wider than what it is in and is neither shown nor shortened with dots.
-CROWDED = """() => [...document.querySelectorAll('main td, main th, .tile, .hero p, .flow li')]
+PLACES = "main td, main th, .tile, .hero p, .split span, .flow li"
+CROWDED = f"""() => [...document.querySelectorAll('{PLACES}')]
   .filter((e) => e.getClientRects().length && e.scrollWidth > e.clientWidth + 1)
   .filter((e) => getComputedStyle(e).textOverflow !== 'ellipsis')
   .map((e) => e.outerHTML.slice(0, 120))"""
@@ -46,6 +47,25 @@ def test_nothing_is_cut_off_and_letters_can_be_read(phone: Tab) -> None:
     assert phone.page.evaluate("parseFloat(getComputedStyle(document.body).fontSize)") >= 14
     phone.picture(f"phone-{phone.page.viewport_size['width']}")
     assert phone.said == []
+
+
+# After months, with jobs that a search has named.
+LARGE = """() => {
+  const { node } = known, name = 'search_of_hyperparameters_with_lr_0.0001_and_decay_';
+  const large = { delivered: 123456789, prepared: 98765432, shares_with: [2, 3, 4] };
+  const jobs = node.jobs.map((job, at) => ({ ...job, ...large, name: name + at }));
+  const totals = { delivered: 1234567890, prepared: 312345678, hits: 922222212 };
+  take = () => {};
+  known.node = { ...node, jobs, totals: { ...node.totals, ...totals, saved_cpu_s: 12345678 } };
+  show();
+}"""
+
+
+def test_long_names_and_large_counts_have_room(phone: Tab) -> None:
+    phone.page.evaluate(LARGE)
+    assert phone.page.evaluate(CUT_OFF) == []
+    assert phone.page.evaluate(CROWDED) == []
+    phone.picture(f"phone-large-{phone.page.viewport_size['width']}")
 
 
 def test_every_figure_of_a_table_has_its_name_beside_it(phone: Tab) -> None:

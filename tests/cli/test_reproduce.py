@@ -49,7 +49,7 @@ def test_json_on_standard_output_is_nothing_but_json(tmp_path: Path) -> None:
 
 
 def test_equal_seeds_give_equal_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "QUICK", Effort(300, 1, (0.0, 0.4, 1.0)))
+    monkeypatch.setattr(figures, "QUICK", Effort(60, 1, (0.0, 0.4, 1.0)))
 
     def rows(seed: str) -> object:
         path = tmp_path / f"{seed}.json"

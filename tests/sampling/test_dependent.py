@@ -25,7 +25,7 @@ def test_equal_jobs_in_step_draw_the_same_rows(rule: str) -> None:
 def test_over_a_hundred_jobs_out_of_step_each_read_every_row_once() -> None:
     sampler = DependentSampler(2)
     rng = np.random.default_rng(2)
-    rows = {job: rng.permutation(40)[: 8 + job % 30] for job in range(110)}
+    rows = {job: rng.permutation(40)[: 4 + job % 9] for job in range(110)}
     read: dict[int, list[int]] = {job: [] for job in rows}
     for job in rows:
         sampler.add(job, rows[job])

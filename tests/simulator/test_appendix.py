@@ -19,7 +19,7 @@ from joader.simulator.appendix import (
 from joader.simulator.figures import FULL, QUICK, Effort, Row, mean_union, random_sets, union
 
 TINY = Effort(100, 3, (0.0, 0.5, 1.0))
-TINIEST = Effort(150, 1, (0.0, 0.5, 1.0))
+TINIEST = Effort(80, 1, (0.0, 0.5, 1.0))
 LARGE_CACHES = Effort(100, 2, (0.6, 1.0))  # the bound is for these alone
 SMALL = Effort(400, 1, (0.0, 0.05, 0.2, 0.6, 1.0))
 

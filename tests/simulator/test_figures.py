@@ -21,6 +21,7 @@ from joader.simulator.runs import Sets
 from tests.trials import trials
 
 SLOW = pytest.mark.slow
+PARTS = (2, 10, 30, 60, 100)[:: trials(1, 2)]  # of memory, in percent
 
 
 def one_slot(make: Sets, size: int, sampler: str, seeds: int = 1) -> float:
@@ -92,7 +93,7 @@ def test_the_default_rule_is_at_least_as_good_as_the_better_of_the_two_it_replac
 @pytest.mark.parametrize("size", [trials(100, 50), pytest.param(500, marks=SLOW)])
 def test_ref_count_is_never_worse_than_the_policies_it_replaces(size: int) -> None:
     for make in (random_sets(4), nested(100, 75, 50, 25)):
-        for slots in (1, *(size * percent // 100 for percent in (2, 10, 30, 60, 100))):
+        for slots in (1, *(size * percent // 100 for percent in PARTS)):
             found = {
                 policy: mean_misses(make, size, "paper", policy, slots, [1])
                 for policy in ("refcount", "expected", "lru", "fifo", "random")

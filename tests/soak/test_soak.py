@@ -37,7 +37,7 @@ def test_jobs_come_leave_die_and_resume_and_nothing_is_lost_or_left(tmp_path: Pa
 
 
 def test_a_budget_that_is_too_small_for_the_crowd_is_a_verdict_not_a_hang(tmp_path: Path) -> None:
-    ran = soak(0.2, tmp_path / "report.md", "--memory-mib", "0.0078125")
+    ran = soak(trials(20, 5) / 100, tmp_path / "report.md", "--memory-mib", "0.0078125")
     assert ran.returncode == 1
     assert "Refusal" in ran.stdout
     assert "broken" in (tmp_path / "report.md").read_text()

@@ -92,8 +92,10 @@ function showSaved({ totals: own, cluster }) {
   if (totals.saved === null) return;
   $("saved").textContent = percent(totals.saved);
   const pieces = [["prepared", totals.prepared, "prepared"], ["there already", totals.hits, "hits"]].filter(([, count]) => count);
+  const letters = $("saved-bar").clientWidth / 9;
   $("saved-bar").append(...pieces.map(([words, count, kind]) => {
-    const piece = element("span", { class: kind }, count > totals.delivered * 0.12 ? number(count) : "", count > totals.delivered * 0.25 ? element("i", {}, ` ${words}`) : "");
+    const room = (letters * count) / totals.delivered;
+    const piece = element("span", { class: kind }, [`${number(count)} ${words}`, number(count), ""].find((text) => text.length < room) || "");
     piece.style.flexGrow = String(count);
     return piece;
   }));
@@ -154,8 +156,8 @@ function row(job) {
     ["Left", job.time_left_s === null ? "–" : duration(job.time_left_s), ""],
     ["Samples/s", rate(job.samples_per_s), ""],
     ["Waits", percent(job.waiting), job.waiting > 0.3 ? "warn" : ""],
-    ["Delivered", number(job.delivered), ""],
-    ["Prepared", number(job.prepared), ""],
+    ["Delivered", number(job.delivered), "line"],
+    ["Prepared", number(job.prepared), "line"],
     ["Saved", percent(saves), saves > 0 ? "good" : ""],
     ["Work", percent(job.worker_share), ""],
   ];
