@@ -143,9 +143,9 @@ class Dispatch:
         """Have rows prepared, by their job's own crew if it can."""
         crew = self.staff.crew_of.get(message.job)
         if crew is None or crew.code != code:
-            able = [one for one in self.staff.crews.values() if one.code == code and one.jobs]
+            crews = () if message.whole else self.staff.crews.values()  # its own part is in none
+            able = [one for one in crews if one.code == code and one.jobs]
             crew = min(able, key=lambda one: len(one.queue), default=None)
-            crew = None if message.whole else crew  # nobody else has the job's own part
         if crew is None:
             self.staff.unread(message.samples)  # who could has just left
         else:
