@@ -141,11 +141,7 @@ class Dispatch:
 
     def prepare(self, message: Prepare, code: str) -> None:
         """Have rows prepared, by their job's own crew if it can."""
-        crew = self.staff.crew_of.get(message.job)
-        if crew is None or crew.code != code:
-            crews = () if message.whole else self.staff.crews.values()  # its own part is in none
-            able = [one for one in crews if one.code == code and one.jobs]
-            crew = min(able, key=lambda one: len(one.queue), default=None)
+        crew = self.staff.crew_for(message.job, code, whole=message.whole)
         if crew is None:
             self.staff.unread(message.samples)  # who could has just left
         else:
