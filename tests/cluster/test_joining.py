@@ -9,7 +9,7 @@ ROWS = 1600
 # A node that joins compares 64 rows with each of two others, and prepares them for that, and what
 # its job reads meanwhile; one that was there compares 64 with it.
 COMPARED = 2 * 64
-MEANWHILE = 150
+MEANWHILE = 300
 
 
 def a_pass_read(nodes: Nodes, pause: int, **options: object) -> list[NodeJob]:
@@ -36,12 +36,12 @@ def fetched(nodes: Nodes, name: str) -> int:
 @pytest.mark.slow
 def test_what_others_have_is_not_prepared_again_by_a_node_that_joins(nodes: Nodes) -> None:
     nodes.up("a", "b")
-    jobs = a_pass_read(nodes, ROWS)
+    jobs = a_pass_read(nodes, ROWS, slow_s=0.005)
     before = nodes.prepared()
     nodes.up("c")
     wait_until(lambda: nodes.members("a") == ["a", "b", "c"])
     assert fetched(nodes, "c") == 0  # nothing comes that nobody reads
-    nodes.job("c", rows=ROWS).result()
+    nodes.job("c", rows=ROWS, slow_s=0.005).result()
     # A third of the rows lives on c now; each has moved once, or is among those that are compared.
     again = nodes.prepared() - before
     assert sum(again.values()) < COMPARED + MEANWHILE < ROWS / 3
@@ -54,10 +54,10 @@ def test_what_others_have_is_not_prepared_again_by_a_node_that_joins(nodes: Node
 @pytest.mark.slow
 def test_what_jobs_have_left_in_memory_serves_a_node_that_joins(nodes: Nodes) -> None:
     nodes.up("a", "b")
-    go_on(nodes, a_pass_read(nodes, ROWS))
+    go_on(nodes, a_pass_read(nodes, ROWS, slow_s=0.005))
     before = nodes.prepared()
     nodes.up("c")
-    nodes.job("c", rows=ROWS, epochs=2).result()
+    nodes.job("c", rows=ROWS, epochs=2, slow_s=0.005).result()
     assert sum((nodes.prepared() - before).values()) < COMPARED + MEANWHILE
     assert fetched(nodes, "c") <= ROWS
 

@@ -455,3 +455,19 @@ def test_a_row_that_goes_whole_is_done_by_its_jobs_own_crew_or_by_nobody() -> No
     floor.leave(1)
     floor.prepare(1, 40, whole=True)
     assert 40 in {sample for event in floor.lost for sample in event.samples}
+
+
+def test_what_a_stopped_job_had_in_hand_does_not_go_to_another_of_its_workers() -> None:
+    floor = Floor(cores=4)
+    floor.join(1, "code", workers=2)
+    floor.prepare(1, 100)
+    floor.settle()
+    floor.join(2, "code", workers=1)
+    (stopped,) = [worker for worker in floor.workers if worker.has]
+    stopped.begin(100)
+    floor.later(5.0)
+    assert stopped.state.late
+    # The engine tells the row anew, for the job that asked for it first, as it knows no workers.
+    floor.prepare(1, 101)
+    floor.settle()
+    assert [worker.ticket for worker in floor.workers if 101 in worker.has] == ["ticket 2"]

@@ -98,6 +98,11 @@ class Crew:
         return len(self.born) + sum(not (one.leaving or one.late) for one in self.workers)
 
     @property
+    def late(self) -> bool:
+        """Whether one of them does not answer."""
+        return any(worker.late for worker in self.workers)
+
+    @property
     def in_flight(self) -> int:
         """How many of its rows may be under way to a storage now."""
         if not self.reads_ahead:

@@ -141,11 +141,7 @@ class Dispatch:
 
     def prepare(self, message: Prepare, code: str) -> None:
         """Have rows prepared, by their job's own crew if it can."""
-        crew = self.staff.crew_of.get(message.job)
-        if crew is None or crew.code != code:
-            able = [one for one in self.staff.crews.values() if one.code == code and one.jobs]
-            crew = min(able, key=lambda one: len(one.queue), default=None)
-            crew = None if message.whole else crew  # nobody else has the job's own part
+        crew = self.staff.crew_for(message.job, code, whole=message.whole)
         if crew is None:
             self.staff.unread(message.samples)  # who could has just left
         else:

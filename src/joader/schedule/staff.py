@@ -50,6 +50,20 @@ class Staff:
             raise BadMessage("the job that this process belongs to is not here any more")
         return crew
 
+    def crew_for(self, job: int, code: str, whole: bool) -> Crew | None:
+        """Return who prepares a job's rows: its own crew, or another if that cannot.
+
+        Or if that has a worker that does not answer: if the job is stopped, none of them will, and
+        a row that comes again for that reason would wait there for good. Nobody else can do rows
+        `whole`, as its own part is in no other code.
+        """
+        own = self.crew_of.get(job)
+        able = own is not None and own.code == code
+        if whole or (able and own is not None and not own.late):
+            return own if able else None
+        crews = [one for one in self.crews.values() if one.code == code and one.jobs]
+        return min(crews, key=lambda one: (one.late, len(one.queue)), default=None)
+
     @property
     def running(self) -> float:
         """How many processors all workers keep busy that have something in hand."""

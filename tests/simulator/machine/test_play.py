@@ -75,6 +75,16 @@ def test_an_own_part_takes_its_time_for_its_job_alone() -> None:
     assert only.per_s == pytest.approx(2 / 0.008, rel=0.05)
 
 
+def test_a_job_with_own_parts_that_comes_later_gets_as_much_as_the_first() -> None:
+    """The first has had all workers that the machine keeps busy; they cannot do its own parts."""
+    one = job("a", dataset="common", row_ms=8.0, own_ms=6.0, batch=64, workers=8)
+    found = played(one, replace(one, name="b", arrival_s=2.0), seconds=14.0, cores=8)
+    first, second = found.jobs
+    # They are in step soon, and the second had taken from the start what the first had left.
+    assert second.delivered == pytest.approx(first.delivered, rel=0.1)
+    assert first.per_s + second.per_s > 0.95 * 2 * 8 / (0.008 + 2 * 0.006)
+
+
 @pytest.mark.parametrize("percent", [10, 50, 80])
 def test_a_ceiling_is_kept_within_five_points(percent: int) -> None:
     found = played(job("a", row_ms=4.0), job("b", row_ms=2.0), cpu=f"{percent}%")
