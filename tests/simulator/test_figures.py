@@ -76,7 +76,7 @@ def test_nested_pairs_prepare_what_the_formula_says(percent: int) -> None:
     [
         # Rows a round of the largest job; benchmarks/bench_misses.py has the full sizes.
         (random_sets(4), trials(1000, 500), 1.70),
-        (nested(100, 75, 50, 25), 2000, 1.82),
+        pytest.param(nested(100, 75, 50, 25), 2000, 1.82, marks=SLOW),
         pytest.param(folds(5), 1000, 2.2, marks=SLOW),
         pytest.param(chained(6), 1000, 3.52, marks=SLOW),
     ],
