@@ -91,7 +91,7 @@ $(CLUSTER)/.ready: pyproject.toml
 	@touch $@
 
 $(CLUSTER)/.with-torch: $(CLUSTER)/.ready
-	@$(CLUSTER)/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH) 'ray[train,tune]' '.[images]'
+	@$(CLUSTER)/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH) 'ray[train,tune]' -e '.[images]'
 	@touch $@
 
 $(STAMP): pyproject.toml
