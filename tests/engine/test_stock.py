@@ -205,3 +205,19 @@ def test_own_parts_of_a_raw_form_wait_with_the_row_it_comes_with() -> None:
     assert stock.at_work
     stock.unplaced[0] = SLOT_BYTES  # its worker waits, and so does all that is to come of it
     assert not stock.at_work
+
+
+def test_rows_that_go_whole_are_told_apart_from_others_of_their_pass() -> None:
+    shelf = Shelf(4)
+    stock, sizes = shelf.stock, shelf.recipe.sizes
+    samples = [stock.table.add(row, own=row == 6) for row in (5, 6, 7)]
+    each = [
+        Preparation(shelf.recipe, row, 1, (9, row, 0), sizes, whole=row == 6) for row in (5, 6, 7)
+    ]
+    stock.begin(samples, each)
+    messages = [message for message in stock.say() if isinstance(message, Prepare)]
+    assert [(message.rows, message.whole) for message in messages] == [
+        ((5,), False),
+        ((6,), True),
+        ((7,), False),
+    ]

@@ -63,3 +63,10 @@ def test_a_part_of_a_message_has_the_chosen_places_and_other_rows_to_read() -> N
     part = part_of(message, {2: 55, 0: 44})
     assert (part.samples, part.rows) == ((3, 1), (55, 44))
     assert (part.positions, part.offsets) == ((203, 201), (192, 64))
+
+
+def test_rows_that_go_whole_travel_apart_and_come_out_whole() -> None:
+    rows = [row(1), replace(row(2), whole=True), replace(row(3), whole=True), row(4)]
+    messages = [message for message in messages_of(rows) if isinstance(message, Prepare)]
+    assert [message.samples for message in messages] == [(1,), (2, 3), (4,)]
+    assert [one for message in messages for one in rows_of(replace(message, recipe="code"))] == rows

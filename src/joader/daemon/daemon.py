@@ -319,8 +319,8 @@ class Daemon:
         for instruction in instructions:
             match instruction:
                 case Prepare():
-                    whole = self._layouts.with_raw(instruction)
-                    for order, code in self.registration.by_code(whole):
+                    complete = self._layouts.with_raw(instruction)
+                    for order, code in self.registration.by_code(complete):
                         if (here := self.neighbors.take(order, code)) is not None:
                             self.pool.prepare(here, code)
                 case Finish():

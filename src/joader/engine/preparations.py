@@ -44,10 +44,10 @@ class Preparations:
             if preparation.source is not None:
                 stock.claim_for_own(sample, preparation.source, preparation.job)
                 stock.let_source_go(sample, preparation.source)
-            elif preparation.whole:
-                pass  # it is its job's alone, as an own part is
-            elif (maker := readers.get(preparation.job)) and maker.terms.fresh:
-                stock.made_for[sample] = maker.terms.reads_for, preparation.origin
+            elif not preparation.whole:  # that is its job's alone, as an own part is
+                maker = readers.get(preparation.job)
+                if maker is not None and maker.terms.fresh:
+                    stock.made_for[sample] = maker.terms.reads_for, preparation.origin
             # Nobody may wait for it any more: then an own part goes at once.
             if own[sample] and not preparation.waiting:
                 stock.drop_if_own(sample)
