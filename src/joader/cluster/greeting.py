@@ -27,7 +27,7 @@ from joader.wire import Stream, frame
 
 T = TypeVar("T")
 
-CLUSTER_PROTOCOL = 3
+CLUSTER_PROTOCOL = 4
 # How long each of the first words may take; a wrong address or key is told within 10 s.
 GREETING_S = 3.0
 _MOST_BYTES = 1 << 16

@@ -1,8 +1,9 @@
-"""A connection between two nodes for what ranks of common jobs are told, both ways, in order.
+"""A connection between two nodes, for what one of them plans for jobs of the other, both ways.
 
-It lives in the daemon's loop: messages are few and small, four a step and rank. Whoever is silent
-for SILENT_S counts as gone, whatever the reason; what was on its way then is lost, and the ranks
-meet anew (daemon/ranks.py).
+For ranks of common jobs (daemon/ranks.py), and, as a connection of its own, for jobs that draw
+jointly (daemon/joint.py). It lives in the daemon's loop: messages are few and small, four a step
+and rank. They come in order. Whoever is silent for SILENT_S counts as gone, whatever the reason;
+what was on its way then is lost.
 """
 
 import asyncio
@@ -31,9 +32,10 @@ class RankLine(asyncio.Protocol):
         node: Node,
         on_message: Callable[["RankLine", Any], None],
         on_end: Callable[["RankLine", str], None],
+        purpose: str = PURPOSE,
     ) -> None:
         """Be no connection yet."""
-        self.node = node
+        self.node, self._purpose = node, purpose
         self.is_up = False
         self._on_message, self._on_end = on_message, on_end
         self._stream: Stream[OnLine] = Stream(OnLine)
@@ -48,7 +50,7 @@ class RankLine(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         address = (self.node.host, self.node.port)
         try:
-            sock = await loop.run_in_executor(None, lambda: knock(address, key, own, PURPOSE))
+            sock = await loop.run_in_executor(None, lambda: knock(address, key, own, self._purpose))
             await self._speak(sock)
         except (JoaderError, OSError) as error:
             self._end(str(error))

@@ -13,8 +13,10 @@ with `machine` (memory and cores), `touching` (memory ahead of time), `pacing` (
 Other nodes: `neighbors` (who is there; `alone` if nobody), `links` to them, `fetching` (rows from
 them), `guests` (rows for them), `where` (rows live), `holdings` (who had them before) and `clocks`
 (how far others have read), `leaving` and `heirs` (what a node that leaves hands over, and to whom),
-`traffic`. Ranks of one job on several nodes:
-`ranks`, `rank_host` (their team, at the node of rank 0), `rank_relay` (one of them, at its node).
+`traffic`; `joining` puts them together. Ranks of one job on several nodes: `ranks`, `rank_host`
+(their team, at the node of rank 0), `rank_relay` (one of them, at its node). Jobs that draw jointly
+on several nodes: `joint` (who draws for them), `joint_job` (one of them, at its node),
+`joint_guest` (at the node that draws). Both speak over `lines`.
 
 The daemon runs no code of users.
 """

@@ -24,8 +24,9 @@ from joader.daemon.drain import Drain
 from joader.daemon.fetching import Fetching
 from joader.daemon.guests import Guest, Guests
 from joader.daemon.history import STEP_S, History
+from joader.daemon.joining import joined
 from joader.daemon.layouts import Layouts
-from joader.daemon.neighbors import Neighbors, joined
+from joader.daemon.neighbors import Neighbors
 from joader.daemon.reception import Reception
 from joader.daemon.registration import Registration
 from joader.daemon.session import MOST_OWED, Session
@@ -44,6 +45,7 @@ from joader.messages import (
     Compare,
     Compared,
     Deliver,
+    Drew,
     Drop,
     Event,
     Explained,
@@ -335,7 +337,7 @@ class Daemon:
                     self.neighbors.drop(instruction.samples)
                 case Deliver():
                     self._deliver(instruction)
-                case Announce() | Steps() | Grant():
+                case Announce() | Steps() | Grant() | Drew():
                     session = self.sessions[instruction.job]
                     session.send(replace(instruction, number=session.number))
                 case Refuse():

@@ -22,14 +22,15 @@ from joader.cluster.byte_server import ByteServer, Load, Question
 from joader.cluster.contract import Company
 from joader.cluster.leader_address import Address
 from joader.cluster.listener import Listener
-from joader.cluster.rank_line import PURPOSE
-from joader.cluster.this_node import key_for, this_node
+from joader.cluster.rank_line import PURPOSE as RANKS
 from joader.daemon import traffic
 from joader.daemon.clocks import Clocks
 from joader.daemon.fetching import Fetching, Route
 from joader.daemon.guests import Guest, Guests
 from joader.daemon.heirs import Heir, Heirs
 from joader.daemon.holdings import Holdings
+from joader.daemon.joint import PURPOSE as JOINT
+from joader.daemon.joint import Joint
 from joader.daemon.leaving import Leaving
 from joader.daemon.links import Links
 from joader.daemon.ranks import Ranks
@@ -56,7 +57,7 @@ log = logging.getLogger("joader.cluster")
 # word goes to all.
 TICK_S = 0.1
 _FEW = 8
-_ABLE, _KEEP, _LEAVES, _TEAMS = "able", "keep", "leaves", "teams"
+_ABLE, _KEEP, _LEAVES, _TEAMS, _JOINT = "able", "keep", "leaves", "teams", "joint"
 _CLOCK, _TRAFFIC = "clock ", "traffic"
 
 
@@ -73,11 +74,13 @@ class Neighbors:
         fetching: Fetching,
         guests: Guests,
         ranks: Ranks,
+        joint: Joint,
     ) -> None:
         """Know nobody yet."""
         self.node, self._key = node, key
         self._engine, self._registration = engine, registration
-        self._fetching, self._guests, self._ranks = fetching, guests, ranks
+        self._fetching, self._guests = fetching, guests
+        self._ranks, self._joint = ranks, joint
         self._tell = fetching.tell
         self._leaving = Leaving(engine, registration)
         self._clocks = Clocks(engine, registration, fetching.tell)
@@ -156,6 +159,7 @@ class Neighbors:
         if self._listener is not None:
             self._listener.close()
         self._ranks.close()
+        self._joint.close()
         self._links.close()
         for server in self._servers:
             server.close()
@@ -166,6 +170,7 @@ class Neighbors:
         self._where.members = members
         now = {node.name: node for node in members.nodes}
         self._ranks.members_changed(now)
+        self._joint.members_changed(members.nodes)
         for name, node in before.items():
             if name != self.node.name and now.get(name) != node:
                 self._forget(name)
@@ -197,6 +202,8 @@ class Neighbors:
                     self._traffic[node] = _decoded(value, dict[str, int]) if value else {}
                 elif name == _TEAMS:
                     self._ranks.said(node, value)
+                elif name == _JOINT:
+                    self._joint.said(node, value)
                 elif name.startswith(_CLOCK):
                     self._clocks.said(node, name.removeprefix(_CLOCK), value)
             if _ABLE in values or _KEEP in values:
@@ -215,8 +222,8 @@ class Neighbors:
             link.enough()
 
     def _let_in(self, sock: socket.socket, knock: Knock) -> None:
-        if knock.purpose == PURPOSE:
-            self._ranks.let_in(sock, knock)
+        if knock.purpose in (RANKS, JOINT):
+            (self._ranks if knock.purpose == RANKS else self._joint).let_in(sock, knock)
             return
         server = ByteServer(sock, knock, self._fetching.arena, self._asked, self._server_ended)
         self._servers.add(server)
@@ -268,8 +275,9 @@ class Neighbors:
         return Route(link, place.moves, self._links.to(place.instead) if place.instead else None)
 
     def take_rank(self, session: Session, message: Register) -> bool:
-        """Have a rank told what it reads by the node of its rank 0; it may register."""
+        """Have a job told what it reads by another node, if that plans for it; it may register."""
         self._ranks.take(session, message)
+        self._joint.take(session, message)
         return True
 
     def end(self) -> None:
@@ -325,6 +333,7 @@ class Neighbors:
     def _tick(self) -> None:
         """Say how we are, now and again and again."""
         self._ranks.settle()
+        self._joint.settle()
         interval_s = TICK_S * max(1.0, len(self._where.members.nodes) / _FEW)
         self._ticking = asyncio.get_running_loop().call_later(interval_s, self._tick)
         self._say()
@@ -344,6 +353,7 @@ class Neighbors:
             _TRAFFIC: msgspec.msgpack.encode(own),
             _LEAVES: self._leaving.said,
             _TEAMS: self._ranks.hosted(),
+            _JOINT: b"" if self._leaving.begun else self._joint.can_draw(),
         }
         for recipe in self._said_clocks - hosts.keys():
             values[_CLOCK + recipe] = b""
@@ -369,29 +379,6 @@ class Neighbors:
             linked=lambda name: self._links.up(name) is not None,
             recipes=lambda name: len(self._where.able.get(name, ())),
         )
-
-
-async def joined(
-    address: Address, engine: Engine, fetching: Fetching, guests: Guests, key: bytes = b""
-) -> Neighbors:
-    """Join the cluster that is led at an address, or raise why not.
-
-    With a key, whoever gave it keeps a leader at that address; else this node leads if it can.
-    """
-    node, sock = this_node(address, fetching.cores)
-    registration, key, led = guests.registration, key or key_for(address), bool(key)
-    neighbors = Neighbors(
-        node,
-        key,
-        engine=engine,
-        registration=registration,
-        fetching=fetching,
-        guests=guests,
-        ranks=Ranks(node, key, engine=engine, registration=registration, tell=fetching.tell),
-    )
-    await neighbors.join(address, sock, may_lead=not led)
-    registration.stream_of, registration.on_join = neighbors.stream, neighbors.joined
-    return neighbors
 
 
 def _decoded(value: bytes, kind: Any) -> Any:

@@ -18,7 +18,8 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from joader.cluster.rank_line import RankLine
+from joader.cluster.rank_line import PURPOSE, RankLine
+from joader.daemon.lines import Lines
 from joader.daemon.rank_host import FarRank, Homes, HostedTeam
 from joader.daemon.rank_relay import Relay
 from joader.daemon.registration import Registration
@@ -31,8 +32,6 @@ from joader.messages.ranks import Disband, Enter, ToRank
 
 log = logging.getLogger("joader.cluster")
 
-# A node that cannot be reached is tried again after this.
-_AGAIN_S = 0.5
 _Say = Callable[[ToRank], None]
 
 
@@ -49,7 +48,7 @@ class Ranks:
         tell: Callable[[Event], None],
     ) -> None:
         """Know of none."""
-        self._node, self._key = node, key
+        self._node = node
         self._engine, self._registration, self._tell = engine, registration, tell
         self.homes: Callable[[str], Homes | None] = lambda recipe: None
         self._members: Mapping[str, Node] = {}
@@ -58,10 +57,7 @@ class Ranks:
         self._teams: dict[str, HostedTeam] = {}  # that are planned here
         self._far: dict[tuple[RankLine | None, int], tuple[HostedTeam, FarRank]] = {}
         self._hosts: dict[str, frozenset[str]] = {}  # by node: teams that are planned there
-        self._lines: dict[str, RankLine] = {}  # to hosts, by node
-        self._accepted: set[RankLine] = set()
-        self._not_before: dict[str, float] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._lines = Lines(node, key, PURPOSE, self._from_host, self._host_lost)  # to hosts
 
     # Who is there.
 
@@ -83,8 +79,7 @@ class Ranks:
 
     def close(self) -> None:
         """Hang up."""
-        for line in [*self._lines.values(), *self._accepted]:
-            line.close()
+        self._lines.close()
 
     # Ranks that are here.
 
@@ -125,20 +120,9 @@ class Ranks:
             return
         host = next((name for name, teams in self._hosts.items() if team in teams), None)
         node = self._members.get(host) if host else None
-        line = self._line(node) if node is not None else None
+        line = self._lines.to(node) if node is not None else None
         if line is not None and host is not None:
             relay.enter(host, line.send)
-
-    def _line(self, node: Node) -> RankLine | None:
-        """Return the line to a node if it is up; else see to it that it is, sometime."""
-        line = self._lines.get(node.name)
-        if line is not None:
-            return line if line.is_up else None
-        loop = asyncio.get_running_loop()
-        if self._not_before.get(node.name, 0.0) <= loop.time():
-            line = self._lines[node.name] = RankLine(node, self._from_host, self._host_lost)
-            self._keep(line.connect(self._key, self._node))
-        return None
 
     def _from_host(self, line: RankLine, message: Any) -> None:
         relay = self._relays.get(message.job)
@@ -154,9 +138,6 @@ class Ranks:
 
     def _host_lost(self, line: RankLine, reason: str) -> None:
         name = line.node.name
-        if self._lines.get(name) is line:
-            del self._lines[name]
-            self._not_before[name] = asyncio.get_running_loop().time() + _AGAIN_S
         for relay in list(self._relays.values()):
             if relay.host == name:
                 relay.lost(f"node {name}, which plans for it, is not reached: {reason}")
@@ -165,9 +146,7 @@ class Ranks:
 
     def let_in(self, sock: socket.socket, knock: Knock) -> None:
         """Take in a node that has ranks of a team."""
-        line = RankLine(knock.node, self._from_rank, self._ranks_lost)
-        self._accepted.add(line)
-        self._keep(line.accept(sock))
+        self._lines.accept(sock, knock, self._from_rank, self._ranks_lost)
 
     def _hosted_team(self, relay: Relay) -> HostedTeam:
         session, known = relay.session, self._engine.rows_of(relay.job)
@@ -214,7 +193,6 @@ class Ranks:
             del self._far[key]
 
     def _ranks_lost(self, line: RankLine, reason: str) -> None:
-        self._accepted.discard(line)
         lost = {key: team for key, (team, _) in self._far.items() if key[0] is line}
         for key, team in lost.items():
             del self._far[key]
@@ -222,8 +200,3 @@ class Ranks:
 
     def _soon(self, what: Callable[..., None], *arguments: Any) -> None:
         asyncio.get_running_loop().call_soon(what, *arguments)
-
-    def _keep(self, coroutine: Any) -> None:
-        task = asyncio.ensure_future(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

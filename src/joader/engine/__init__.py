@@ -7,7 +7,8 @@ refused); `team` and `teams` (ranks of one job), `courses` (their steps, on thei
 nodes). Samples: `stock`, `room`, `sizes`, `last_resort` (no room at all), `raw_forms` (rows as they
 are stored), `forecast` (for eviction). A recipe: `recipes`, `orders` (its samplers), `recipe_rows`
 and `pieces` (how rows are numbered), `instances` (fresh preparations), `inspection` (jobs that are
-compared). Of other nodes: `inheritance`.
+compared), `admission` (jobs that memory has room for). Of other nodes: `inheritance`, `couplings`
+(joint draws).
 """
 
 from joader.engine.engine import Engine

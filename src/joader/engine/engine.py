@@ -13,7 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from joader.cache import Cache, ExpectedUse, MakePolicy
+from joader.engine.admission import admit
 from joader.engine.checks import check_join, check_want
+from joader.engine.couplings import Couplings
 from joader.engine.deliveries import Deliveries
 from joader.engine.forecast import Forecast
 from joader.engine.inheritance import Inheritance
@@ -95,6 +97,7 @@ class Engine:
         self.inheritance = Inheritance(self._stock, self._recipes)
         self._last_resort = LastResort(self._supply, self._stock, self._room, self._preparations)
         self._planner = Planner(self._cache)
+        self.couplings = Couplings(self._readers, self._planner, self._room)
         self._forecast = Forecast()
         self._cache.demand.forecast = self._forecast
         self._handlers: dict[type, Callable[[Any], None]] = {
@@ -114,6 +117,7 @@ class Engine:
             Hear: self._recipes.hear,
             Reassign: lambda event: self._teams.reassign(event.job, event.version),
             LastCopies: lambda _: self._cache.table.copied.all.fill(0),
+            **self.couplings.handlers,
             Moved: lambda event: self._cache.table.copied.all.put(event.samples, 1),
         }
 
@@ -243,25 +247,16 @@ class Engine:
         recipe.readers += 1
         recipe.kept = recipe.kept and not event.fresh
         self._readers[event.job] = new
+        self.couplings.joined(new)
         self._admit(recipe)
 
     def _admit(self, recipe: Recipe) -> None:
         """Admit the recipe's new jobs once their samples' size is known, or refuse them."""
-        for reader in list(self._readers.values()):
-            if reader.recipe is recipe and not reader.admitted and reader.sizes.slot_bytes:
-                others = sum(r.share_bytes for r in self._readers.values() if r.admitted)
-                if others + reader.share_bytes > self._cache.capacity_bytes:
-                    self._refuse(
-                        reader,
-                        f"job {reader.job} needs {reader.share_bytes} bytes, two batches of "
-                        f"{reader.batch_size} samples of {reader.sizes.usual_bytes} bytes, beside "
-                        f"{others} bytes of the jobs before it, and the budget is "
-                        f"{self._cache.capacity_bytes}; give it at least "
-                        f"{others + reader.share_bytes} bytes, or use smaller batches",
-                    )
-                else:
-                    reader.admitted = True
-                    self._recipes.set_reach(self._cache.capacity_bytes)
+        for reader, refused in admit(recipe, self._readers, self._cache.capacity_bytes):
+            if refused:
+                self._refuse(reader, refused)
+            else:
+                self._recipes.set_reach(self._cache.capacity_bytes)
 
     def _refuse(self, reader: Reader, reason: str) -> None:
         self._out.append(Refuse(reason, reader.job))
@@ -355,6 +350,9 @@ class Engine:
         if reader.lead is not None:
             self._teams.want(event.job, event.now)
             return
+        if reader.terms.remote:
+            self.couplings.want(event)
+            return
         if event.positions is not None and isinstance(reader.plan, Told):
             reader.tell(event.positions, event.times)
             self._deliveries.note_read_by_others(reader, event.others)
@@ -387,6 +385,7 @@ class Engine:
                 self._recipes.close(recipe)
             self._planner.limit_look_ahead(self._readers.values(), self._limits)
             self._planner.top_up(self._drawers())
+            self.couplings.say(self._out)
             self._out += self._teams.announcements()
             for reader, reason in self._teams.hand_out(self._out):
                 self._refuse(reader, reason)

@@ -54,6 +54,8 @@ class Orders:
         self._samplers: dict[str, Sampler] = {}
         self._passes: dict[str, Pass] = {}  # under way in streams, by whom they are read for
         self._apart = 0
+        # Stands for draws that come from another node, the same for all jobs: it draws nothing.
+        self.elsewhere: Sampler = SequentialSampler()
 
     def sampler(self, order: str) -> Sampler:
         """Return the sampler of an order: its jobs' one, or a new one."""

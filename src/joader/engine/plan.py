@@ -1,19 +1,22 @@
 """What a job reads next: drawn, or told. The plan says what comes; the window holds what is asked.
 
 Between the two travel *stretches*: places in order, and their rows. A plan knows no samples, slots
-or workers, so that it can be made elsewhere. Not here: when and for whom is drawn (planner.py),
-steps of ranks (team.py).
+or workers, so that it can be made elsewhere: of a plan that is `coupled` another node draws what is
+left, where it is `Lent`. Not here: when and for whom is drawn (planner.py), steps of ranks
+(team.py), what is sent to and fro (couplings.py).
 """
 
 from collections.abc import Hashable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from joader.engine.orders import SHARED, Orders
+from joader.engine.orders import JOINT, SHARED, Orders
 from joader.engine.recipe_rows import JobRows
 from joader.errors import BadArgument
 from joader.messages import Array, Begin, Job, Join
+from joader.messages.fields import NONE
 from joader.sampling import Sampler, StreamSampler
 
 # Where the random numbers of a place in a pass start: the pass's key, the position, and how often
@@ -37,12 +40,13 @@ class Drawn:
 
     def __init__(self, job: Job, rows: JobRows, sampler: Sampler, seed: int | None) -> None:
         """Draw from what is left of these rows; `seed` is of the order "seeded"."""
-        self.sampler = sampler
+        self.sampler = self._here = sampler
         self.name: Hashable = job  # by which the sampler knows it
         self.undrawn = 0
         self._rows, self._seed = rows, seed
         self.key = 0
         self._drawing = False
+        self._awaited: NDArray[np.bool_] | None = None  # by position, if another node draws
 
     def check(self, done: Array) -> None:
         """Refuse a pass that cannot be."""
@@ -61,6 +65,7 @@ class Drawn:
         self.key = event.key
         numbers = self._rows.left(event.done, event.epoch, self._seed)
         self.end()
+        self.sampler, self._awaited = self._here, None
         self._add(numbers, event, life, behind)
         self._drawing, self.undrawn = True, numbers.size
         return numbers
@@ -98,6 +103,8 @@ class Drawn:
         """Note what the sampler has drawn, and return it as what comes next."""
         self.undrawn -= numbers.size
         positions = self._rows.positions(numbers)
+        if self._awaited is not None:
+            self._awaited[positions] = False
         return Stretch(positions, self._rows.rows[positions].astype(np.int64))
 
     def origin(self, place: int) -> Origin:
@@ -106,6 +113,72 @@ class Drawn:
 
     def read(self, places: list[int]) -> None:
         """Note that these were handed out."""
+
+    # What another node draws.
+
+    @property
+    def coupled(self) -> bool:
+        """Whether another node draws what is left of the pass."""
+        return self._awaited is not None
+
+    @property
+    def awaited(self) -> Array:
+        """The numbers that are left to be drawn there."""
+        if self._awaited is None:
+            return NONE
+        return self._rows.numbers[self._awaited].astype(np.int64)
+
+    def couple(self, planned: Array, elsewhere: Sampler) -> None:
+        """Draw no more here, nor what was planned and not read; `elsewhere` stands for who does."""
+        awaited = np.zeros(self._rows.numbers.size, np.bool_)
+        awaited[planned] = True
+        awaited[self._rows.positions(self.sampler.unread(self.name))] = True
+        self.end()
+        self.sampler, self._awaited = elsewhere, awaited
+        self.undrawn = int(np.count_nonzero(awaited))
+
+    def uncouple(self, epoch: int) -> None:
+        """Draw here again, of what has not come."""
+        numbers = self.awaited
+        self.sampler, self._awaited = self._here, None
+        self.sampler.add(self.name, numbers, epoch)
+        self._drawing, self.undrawn = True, numbers.size
+
+    def check_sent(self, numbers: Array) -> None:
+        """Refuse what another node says it has drawn, and cannot have."""
+        positions = self._rows.find(numbers)
+        known = self._awaited is not None and bool(
+            (positions >= 0).all()
+            and self._awaited[positions].all()
+            and np.unique(positions).size == positions.size
+        )
+        if not known:
+            raise BadArgument("rows were drawn elsewhere that the job does not wait for")
+
+
+class Lent(Drawn):
+    """What is drawn here for a job on another node; it is sent there, so it stays drawn."""
+
+    def __init__(self, job: Job, rows: JobRows, sampler: Sampler) -> None:
+        """Draw with the jobs that are here."""
+        super().__init__(job, rows, sampler, seed=None)
+        self.to_send: list[Array] = []
+        self.wanted = 0  # that was not taken off the window yet
+
+    def begin(self, event: Begin, life: int, behind: int = 0) -> Array:
+        """Begin a pass; what was drawn of the one before is not sent any more."""
+        self.to_send, self.wanted = [], 0
+        return super().begin(event, life, behind)
+
+    @property
+    def may_be_drawn_again(self) -> bool:
+        """Whether what was drawn and not read may be drawn anew: no."""
+        return False
+
+    def drew(self, numbers: Array) -> Stretch:
+        """Note what the sampler has drawn: it is to be sent."""
+        self.to_send.append(numbers)
+        return super().drew(numbers)
 
 
 class Followed(Drawn):
@@ -164,6 +237,7 @@ class Told:
     """Positions that the job says with each of its wants, or that its rank is told by a team."""
 
     undrawn = 0  # nothing is known before it is told
+    coupled = False
 
     def __init__(self, job: Job, rows: JobRows, needs: bool = True) -> None:
         """Wait to be told; `needs`: what comes may be any of its rows. Of a rank its lead knows."""
@@ -217,5 +291,7 @@ def plan_of(join: Join, job: Job, rows: JobRows, orders: Orders, whom: str) -> P
     """Return the plan of a job that draws; `whom` it reads for."""
     if join.order == SHARED:
         return Followed(job, rows, orders, whom, join.seed)
+    if join.order == JOINT and join.remote and not join.team:
+        return Lent(job, rows, orders.sampler(JOINT))
     seed = (join.seed or 0) if join.order == "seeded" else None
     return Drawn(job, rows, orders.sampler(join.order), seed)

@@ -16,7 +16,7 @@ What is planned the cache is told, so that it keeps what is about to be read. On
 a tick is what is wanted at one moment.
 """
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from math import ceil, log
 
 import numpy as np
@@ -88,6 +88,11 @@ class Planner:
         for reader in readers:
             if reader is not newcomer and reader.draws_with(newcomer):
                 _plan_again(reader, room)
+
+    def note_come(self, reader: Reader, readers: Iterable[Reader]) -> None:
+        """Tell the cache of what another node has drawn for a reader."""
+        self._tell([one for one in readers if one.draws_with(reader)])
+        self._tell_rates([reader])
 
     def behind(self, newcomer: Reader, readers: Sequence[Reader]) -> int:
         """Return how far what others read now is behind what they have drawn: it is in memory."""

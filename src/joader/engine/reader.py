@@ -26,7 +26,7 @@ class Terms:
     own: bool = False  # it has a part of its own, done for it alone
     reads_itself: bool = False  # nothing is prepared for it; it never asks
     elsewhere: bool = False  # it is a node that fetches, and needs nothing of what is to come
-    remote: bool = False  # a rank that gets its samples on its own node
+    remote: bool = False  # a rank, or job, that gets its samples on its own node
     reads_for: str = ""  # jobs that read for the same never get a fresh sample twice
 
     @classmethod
@@ -98,7 +98,8 @@ class Reader:
     @property
     def holding(self) -> Holding:
         """What it has of its share."""
-        return Holding(self.window.size, self.share, self.sizes.usual_bytes)
+        share = 0 if self.terms.remote else self.share
+        return Holding(self.window.size, share, self.sizes.usual_bytes)
 
     @property
     def share_bytes(self) -> int:
@@ -115,13 +116,15 @@ class Reader:
 
     @property
     def runs_low(self) -> bool:
-        """Whether more of its pass should be planned."""
-        return self.plan.undrawn > 0 and len(self.window.places) < self.look_ahead
+        """Whether more of its pass should be planned here."""
+        if not self.plan.undrawn or self.plan.coupled:
+            return False
+        return len(self.window.places) < self.look_ahead
 
     @property
     def may_ask(self) -> int:
         """For how many planned samples it should ask now."""
-        if self.terms.reads_itself:
+        if self.terms.reads_itself or self.terms.remote:
             return 0
         window = self.window
         most = min(len(window.places), self.look_ahead - window.held_count)

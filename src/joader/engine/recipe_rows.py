@@ -52,6 +52,16 @@ class JobRows:
         places = np.searchsorted(self.numbers, numbers.astype(np.uint32), sorter=self._order)
         return self._order[places].astype(np.int64)
 
+    def find(self, numbers: Array) -> Array:
+        """Return the positions of numbers that others say; -1 for what is not among these."""
+        if not self.numbers.size:
+            return np.full(numbers.size, -1, np.int64)
+        known = np.clip(numbers, 0, NUMBER_LIMIT - 1).astype(np.uint32)
+        places = np.searchsorted(self.numbers, known, sorter=self._order)
+        places = np.minimum(places, self.numbers.size - 1)
+        positions = places if self._order is None else self._order[places]
+        return np.where(self.numbers[positions] == numbers, positions, -1).astype(np.int64)
+
     def left(self, done: Array, epoch: int = 0, seed: int | None = None) -> Array:
         """Return the numbers of a pass without these positions; with a seed, in its order.
 

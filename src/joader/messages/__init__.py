@@ -37,19 +37,20 @@ job), Meet → Status (join a cluster). Whoever only asks says Hello as a watche
 The engine takes the same values as *events* and gives them as *instructions*. Nobody sends some of
 them: `schedule` finds out Lost and Late; the daemon says Leave (a job is gone), Inspect (compare a
 job's workers first), Hear (how far jobs on other nodes are), LastCopies (a node has gone), Moved
-(another node keeps these samples now) and Reassign (ranks get other parts of the coming steps), and
-Forget is an instruction for it alone (these samples are gone). At the edge the daemon adds what the
-engine does not know: who speaks (`job`), when (`now`), the number of the pass, and layouts. A
-*sample* is the number of one prepared form of a row; jobs with equal preparations of equal rows
-speak of equal samples. Lists of samples are parallel: `rows[i]` is the row of `samples[i]`.
+(another node keeps these samples now), Reassign (ranks get other parts of the coming steps), Couple
+and Uncouple (another node draws for a job, or does not any more), and Forget is an instruction for
+it alone (these samples are gone). At the edge the daemon adds what the engine does not know: who
+speaks (`job`), when (`now`), the number of the pass, and layouts. A *sample* is the number of one
+prepared form of a row; jobs with equal preparations of equal rows speak of equal samples. Lists of
+samples are parallel: `rows[i]` is the row of `samples[i]`.
 
 No code travels, and no pickle reaches the daemon: workers are born from the job that has the code.
 Arrays are of int64, and travel as bytes. A layout is named by a number that the daemon gives it;
 the first batch with a new number brings the layout itself.
 
 Reading order: `fields` (what messages are made of), `greetings` and `births` (who is there),
-`reading` (job and daemon), `work` (what workers do), `questions` (what people ask), `nodes` and
-`ranks` (what daemons on other machines say; imported from there).
+`reading` (job and daemon), `work` (what workers do), `questions` (what people ask), `nodes`,
+`ranks` and `joint` (what daemons on other machines say; imported from there).
 """
 
 from joader.messages.births import Attend, Bear, Born, Ended, Slay, Unborn
@@ -67,6 +68,7 @@ from joader.messages.fields import (
     from_bytes,
 )
 from joader.messages.greetings import Hello, Stop, Welcome
+from joader.messages.joint import Couple, Drew, Uncouple
 from joader.messages.questions import (
     AskExplain,
     AskRun,
@@ -145,9 +147,23 @@ Event = (
     | LastCopies
     | Moved
     | Reassign
+    | Couple
+    | Uncouple
+    | Drew
 )
 Instruction = (
-    Prepare | Finish | Compare | Place | Drop | Deliver | Announce | Steps | Grant | Refuse | Forget
+    Prepare
+    | Finish
+    | Compare
+    | Place
+    | Drop
+    | Deliver
+    | Announce
+    | Steps
+    | Grant
+    | Drew
+    | Refuse
+    | Forget
 )
 
 __all__ = [
@@ -168,8 +184,10 @@ __all__ = [
     "Change",
     "Compare",
     "Compared",
+    "Couple",
     "Deliver",
     "Differs",
+    "Drew",
     "Drop",
     "Ended",
     "Event",
@@ -220,6 +238,7 @@ __all__ = [
     "ToNursery",
     "ToWorker",
     "Unborn",
+    "Uncouple",
     "Want",
     "Welcome",
     "Why",

@@ -16,6 +16,7 @@ rank → host   AskRanks         what does it wait for? answered by Ranks
 import msgspec
 
 from joader.messages.fields import NONE, Array, Job, Message, Naturals, Text, Word
+from joader.messages.joint import Bring, Draw, Drew
 from joader.messages.nodes import Beat
 from joader.messages.reading import Begin, Know, Leave, Refuse, Want
 
@@ -110,7 +111,8 @@ class Ranks(Message, frozen=True):
 
 FromRank = Enter | Begin | Know | Want | Leave | AskRanks | Disband
 ToRank = Assign | Steps | Grant | Disband | Refuse | Ranks
-OnLine = FromRank | ToRank | Beat
+# Jobs that draw jointly speak over such lines, too: see joint.py.
+OnLine = FromRank | ToRank | Bring | Draw | Drew | Beat
 
 __all__ = [
     "AskRanks",

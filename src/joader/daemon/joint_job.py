@@ -1,0 +1,162 @@
+"""A job that draws jointly, on its own node: drawn for here, or by another node, the *drawer*.
+
+It is
+- *here*: its engine draws;
+- *coupled*: the drawer draws what is left of its pass, and sends it a window ahead. What the job
+  wants is passed on, so that the drawer knows how far it is, and how fast.
+
+From one to the other it goes at any moment, and nothing waits for it: what has come is read, what
+has not is drawn wherever it is drawn next. Not here: which node draws (joint.py), what it does
+(joint_guest.py).
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from joader.daemon.heirs import packed
+from joader.daemon.session import Session
+from joader.engine import Engine
+from joader.errors import BadArgument
+from joader.messages import Array, Begin, Couple, Drew, Event, Leave, Register, Uncouple, Want
+from joader.messages.joint import Bring, Draw
+from joader.messages.ranks import Disband
+
+log = logging.getLogger("joader.cluster")
+
+Say = Callable[[Bring | Draw | Want | Leave], None]
+# Of a job with more numbers, or with rows that take more bytes to say, nothing is said: it draws
+# for itself.
+MOST_NUMBERS = 1 << 27
+_MOST_BYTES = 1 << 22
+
+
+class JointJob:
+    """One job, and who draws for it."""
+
+    def __init__(
+        self,
+        session: Session,
+        message: Register,
+        engine: Engine,
+        tell: Callable[[Event], None],
+        on_begin: Callable[["JointJob"], None],
+    ) -> None:
+        """Stand between this session and the engine; `on_begin` may couple its pass."""
+        self.session, self.recipe = session, message.everywhere
+        self.begun = False  # it has begun a pass
+        self.drawer = ""  # the node that draws for it; empty: this one
+        self.elsewhere_since = 0.0  # since when it should be another; 0: it is the right one
+        self.starving_since = 0.0  # since when it wants what has not come
+        self._engine, self._tell_engine, self._on_begin = engine, tell, on_begin
+        self._batch_size = message.join.batch_size
+        self._known_at = ""  # the node that was told of it
+        self._say: Say | None = None
+        self._number = 0  # of its passes, counted anew with each coupling
+
+    @property
+    def job(self) -> int:
+        """What this node calls it."""
+        return self.session.job or 0
+
+    def tell(self, event: Event) -> None:
+        """Take in what the engine would be told of another job."""
+        if isinstance(event, Begin):
+            self.begun, self.drawer = True, ""  # the drawer has nothing more to send
+            self._tell_engine(event)
+            self._on_begin(self)
+            return
+        self._tell_engine(event)
+        if isinstance(event, Want) and self.drawer and self._say is not None:
+            self._say(Want(self.job, event.count))
+
+    def couple(self, drawer: str, say: Say) -> bool:
+        """Have another node draw what is left of the pass; False if that is not possible."""
+        if self._known_at != drawer:
+            brought = self._bring()
+            if brought is None:
+                return False
+            self.leave()
+            say(brought)
+            self._known_at, self._say = drawer, say
+        self._tell_engine(Couple(self.job))
+        left = self._packed_left()
+        self._number += 1
+        say(Draw(self.job, self._number, left))
+        for count in self._engine.couplings.wants(self.job):
+            say(Want(self.job, count))
+        self.drawer = drawer
+        self.elsewhere_since = self.starving_since = 0.0
+        log.info("what job %d reads is drawn on node %s", self.job, drawer)
+        return True
+
+    def hear(self, message: Drew | Disband) -> str:
+        """Take in what the drawer says; return why it is none any more, if so."""
+        if isinstance(message, Disband):
+            return message.reason or "it draws for it no more"
+        if not self.drawer or message.number != self._number:
+            return ""  # of a pass that was broken off, or drawn elsewhere meanwhile
+        try:
+            self._tell_engine(Drew(self.job, message.numbers))
+        except BadArgument as error:
+            return str(error)
+        return ""
+
+    def leave(self) -> None:
+        """Draw here again; the drawer is told, if there is one."""
+        if self._say is not None:
+            self._say(Leave(self.job))
+        self.lost("")
+
+    def lost_node(self, name: str, reason: str) -> None:
+        """Take note that a node is not reached any more."""
+        if self._known_at == name:
+            self.lost(reason)
+
+    @property
+    def is_known_elsewhere(self) -> bool:
+        """Whether a drawer was told of it, though it may draw nothing for this pass."""
+        return bool(self._known_at)
+
+    def lost(self, reason: str) -> None:
+        """Draw here again: the drawer is gone."""
+        if self.drawer and self._engine.couplings.is_here(self.job):
+            self._tell_engine(Uncouple(self.job))
+        if self.drawer and reason:
+            text = "job %d draws with the jobs of this node alone: node %s is lost: %s"
+            log.info(text, self.job, self.drawer, reason)
+        self.drawer = self._known_at = ""
+        self._say = None
+        self.elsewhere_since = self.starving_since = 0.0
+
+    def _bring(self) -> Bring | None:
+        """Return all that it may read, as others are told; None if that is too much to say."""
+        rows = self._engine.rows_of(self.job)
+        times = max(1, rows.most_times)
+        limit = rows.row_limit * times
+        if not rows.numbers.size or limit > MOST_NUMBERS:
+            return None
+        numbers = b"" if rows.numbers.size == limit else packed(_array(rows.numbers), limit)
+        if len(numbers) > _MOST_BYTES:
+            return None
+        return Bring(
+            self.job,
+            self.recipe,
+            row_limit=rows.row_limit,
+            batch_size=self._batch_size,
+            times=times,
+            numbers=numbers,
+        )
+
+    def _packed_left(self) -> bytes:
+        rows = self._engine.rows_of(self.job)
+        left = self._engine.couplings.awaited(self.job)
+        if left.size == rows.numbers.size:
+            return b""
+        return packed(left, rows.row_limit * max(1, rows.most_times))
+
+
+def _array(numbers: Any) -> Array:
+    return np.asarray(numbers, np.int64)
