@@ -51,6 +51,7 @@ class _Waiting:
     places: Array  # of its rows: those that are looked for
     patience: asyncio.TimerHandle | None = None
     answered: bool = False
+    by_workers: bool = False  # what is not here is to be prepared
 
 
 class Guest(Session):
@@ -120,14 +121,15 @@ class Guests:
             self._answer_nothing(server, ask)
             return
         places, rows = np.arange(ask.rows.size), ask.rows
-        if ask.moves or self.registration.host_of(ask.recipe) is None:
+        by_workers = not ask.moves and self.registration.host_of(ask.recipe) is not None
+        if not by_workers:
             # Not what is on its way here: it may be so from who asks, and would never come.
             places = np.flatnonzero(self._inheritance.ready(guest.recipe, ask.rows))
             rows = ask.rows[places]
         if not places.size:
             self._answer_nothing(server, ask)
             return
-        waiting = _Waiting(server, ask, places)
+        waiting = _Waiting(server, ask, places, by_workers=by_workers)
         loop = asyncio.get_running_loop()
         guest.asked_at = loop.time()
         waiting.patience = loop.call_later(min(ask.patience_s, 60.0), self._give_up, waiting)
@@ -197,10 +199,16 @@ class Guests:
             self._leave(guest)
 
     def let_go(self, hosted: Collection[str]) -> None:
-        """Let guests go that have asked for nothing of late, and read what no job here reads."""
+        """Let guests go that have asked for nothing of late, and read what no job here reads.
+
+        Those, too, that wait for what the last job would have prepared: what they ask for next
+        would wait behind it, though it is here. They come again.
+        """
         before = asyncio.get_running_loop().time() - _IDLE_S
         for key, guest in list(self._guests.items()):
-            if key[1] not in hosted and not guest.waiting and guest.asked_at < before:
+            in_vain = any(one.by_workers for one in guest.waiting)
+            idle = not guest.waiting and guest.asked_at < before
+            if key[1] not in hosted and (in_vain or idle):
                 del self._guests[key]
                 self._leave(guest)
 
