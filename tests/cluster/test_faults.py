@@ -161,14 +161,14 @@ def test_ids_and_bytes_survive_whatever_happens(tmp_path: Path, seed: int) -> No
         nodes.go(*jobs)
         for step in range(3):
             half_read(nodes, 200 * (step + 1))
-            _let_happen(nodes, luck, luck.choice(names))
+            let_happen(nodes, luck, luck.choice(names))
         for job in jobs:
             job.result(120)
     finally:
         nodes.down()
 
 
-def _let_happen(nodes: Nodes, luck: random.Random, name: str) -> None:
+def let_happen(nodes: Nodes, luck: random.Random, name: str) -> None:
     match luck.choice(EVENTS):
         case "kill" if name in nodes.daemons:
             nodes.kill(name)

@@ -86,9 +86,7 @@ class Couplings:
     def starves(self, job: Job) -> bool:
         """Tell whether a job wants what another node has not drawn yet."""
         reader = self._readers.get(job)
-        if reader is None or not reader.plan.coupled or not reader.plan.undrawn:
-            return False
-        return bool(reader.window.wants) and reader.window.wants[0] > len(reader.window.places)
+        return reader is not None and reader.starves
 
     def _drawn(self, job: Job) -> tuple[Reader, Drawn]:
         reader = self._readers.get(job)

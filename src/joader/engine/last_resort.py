@@ -28,7 +28,12 @@ class LastResort:
         busy = any(reader.window.held_count or reader.inspected for reader in readers.values())
         if self._stock.at_work or busy:
             return False, None
-        waiting = [r for r in readers.values() if r.window.wants and not r.terms.reads_itself]
+        # Who waits for another node's draws lacks no room.
+        waiting = [
+            reader
+            for reader in readers.values()
+            if reader.window.wants and not reader.terms.reads_itself and not reader.starves
+        ]
         if not waiting:
             return False, None
         reader = next((reader for reader in waiting if reader.stuck), waiting[0])

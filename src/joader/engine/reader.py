@@ -122,6 +122,13 @@ class Reader:
         return len(self.window.places) < self.look_ahead
 
     @property
+    def starves(self) -> bool:
+        """Whether it wants what another node has not drawn yet."""
+        if not self.plan.coupled or not self.plan.undrawn:
+            return False
+        return bool(self.window.wants) and self.window.wants[0] > len(self.window.places)
+
+    @property
     def may_ask(self) -> int:
         """For how many planned samples it should ask now."""
         if self.terms.reads_itself or self.terms.remote:
