@@ -28,8 +28,8 @@ from joader.daemon.registration import Registration
 from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.errors import JoaderError
-from joader.messages import Drew, Event, Leave, Register
-from joader.messages.joint import Bring
+from joader.messages import Drew, Event, Leave, Register, Want
+from joader.messages.joint import Bring, Draw
 from joader.messages.nodes import Knock, Node
 from joader.messages.ranks import Disband
 from joader.schedule.nodes.drawing import drawer
@@ -76,7 +76,10 @@ class Joint:
     def members_changed(self, members: Sequence[Node]) -> None:
         """Take in who is there now, in the order in which they came."""
         self._nodes = {node.name: node for node in members}
-        self._said = {name: said for name, said in self._said.items() if name in self._nodes}
+
+    def forget(self, node: str) -> None:
+        """Forget what a node has said that has gone, or that is another under its name."""
+        self._said.pop(node, None)
 
     def said(self, node: str, value: bytes) -> None:
         """Take in for which recipes a node can draw, and for which it does so for others."""
@@ -196,7 +199,7 @@ class Joint:
                     self._take_in(line, message)
                 case Leave() if key in self._guests:
                     self._let_go(self._guests[key])
-                case _ if key in self._guests:
+                case Draw() | Want() if key in self._guests:
                     self._guests[key].hear(message, self._tell)
         except (JoaderError, ValueError) as error:
             log.warning("node %s, of a job that draws jointly: %s", line.node.name, error)
@@ -214,7 +217,7 @@ class Joint:
         if known is None or known.join.row_limit != message.row_limit:
             line.send(Disband(message.job, "nobody reads the same there"))
             return
-        guest = JointGuest(message, line.node.name, line.send, self._let_go)
+        guest = JointGuest(message, line.node.name, line.send, self._let_go, self._engine)
         self._registration.enter(guest, guest.join(message, known.join))
         self._guests[key] = guest
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from joader.daemon.heirs import unpacked
 from joader.daemon.joint_job import MOST_NUMBERS
 from joader.daemon.session import Session
+from joader.engine import Engine
 from joader.errors import BadArgument
 from joader.messages import Array, Begin, Drew, Event, Join, Want
 from joader.messages.fields import NONE
@@ -31,15 +32,15 @@ class JointGuest(Session):
         node: str,
         say: Callable[[Drew | Disband], None],
         on_end: Callable[["JointGuest"], None],
+        engine: Engine,
     ) -> None:
         """Be nobody's process; what is said goes to the job's node."""
         super().__init__(0, lambda *_: None, lambda *_: None, Allowance(1 << 62))
         self.elsewhere = self.remote = True
         self.called, self.drawn_recipe = bring.job, bring.recipe
         self.name = f"job {bring.job} of node {node}"
-        self._say, self._on_gone = say, on_end
+        self._say, self._on_gone, self._engine = say, on_end, engine
         self._limit = bring.row_limit * bring.times
-        self._numbers = _all_numbers(bring)
 
     def join(self, bring: Bring, known: Join) -> Join:
         """Return as what it joins; `known`: of a job here that reads the same recipe."""
@@ -47,7 +48,7 @@ class JointGuest(Session):
             0,
             known.recipe,
             # In the order of numbers, so a row that comes again is numbered as on its node.
-            self._numbers % bring.row_limit,
+            _all_numbers(bring) % bring.row_limit,
             row_limit=bring.row_limit,
             batch_size=bring.batch_size,
             order="joint",
@@ -81,12 +82,12 @@ class JointGuest(Session):
         self.refuse("its daemon ends")
 
     def _done(self, left: bytes) -> Array:
-        """Return the places of numbers that are not to be drawn."""
-        if not left:
+        """Return the positions, here, of numbers that are not to be drawn."""
+        if not left or self.job is None:
             return NONE
         is_left = np.zeros(self._limit, np.bool_)
         is_left[unpacked(left, self._limit)] = True
-        return np.flatnonzero(~is_left[self._numbers])
+        return np.flatnonzero(~is_left[self._engine.rows_of(self.job).numbers])
 
 
 def _all_numbers(bring: Bring) -> Array:

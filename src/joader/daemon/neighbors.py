@@ -182,6 +182,7 @@ class Neighbors:
         self._holdings.forget(name)
         self._traffic.pop(name, None)
         self._clocks.forget(name)
+        self._joint.forget(name)
         self._fetching.forget(name)
         self._heirs.forget(name)
         self._leaving.has_enough(name)
