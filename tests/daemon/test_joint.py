@@ -251,6 +251,24 @@ def test_a_job_that_leaves_is_drawn_for_no_more(net: Net) -> None:
     played(net, "ab", play)
 
 
+def test_the_next_pass_is_drawn_where_most_are_and_the_last_one_is_let_go(net: Net) -> None:
+    def play() -> None:
+        a, b, c = net.nodes.values()
+        sessions = {node: node.job() for node in (b, c)}
+        for node, session in sessions.items():
+            node.begin(session)
+        net.settle()
+        assert c.drawer() == "b"
+        a.begin(a.job())
+        c.joint._differs = lambda recipe, node: node == "b"
+        c.begin(sessions[c])
+        net.settle()
+        assert c.drawer() == "a"
+        assert not any(one.name.endswith("node c") for one in b.registration.sessions.values())
+
+    played(net, "abc", play)
+
+
 def test_nodes_with_different_data_draw_apart(net: Net) -> None:
     def play() -> None:
         a, b = net.nodes["a"], net.nodes["b"]

@@ -125,11 +125,11 @@ class Joint:
         if self._has_starved(job, now):
             self._lose(job, f"it has said nothing for {PATIENCE_S:.0f} s that the job needs")
         found = self._drawer(job.recipe, now)
+        if begins and job.known_at not in ("", found):
+            job.leave()  # who has drawn its last pass will not draw this one
         node = self._nodes.get(found) if found != self._name else None
         if found == job.drawer or (node is None and not job.drawer):
             job.elsewhere_since = 0.0
-            if node is None and job.is_known_elsewhere:
-                job.leave()  # it was drawn for in its last pass
             return
         line = self._lines.to(node) if node is not None else None
         if job.drawer and not begins:

@@ -52,7 +52,7 @@ class JointJob:
         self.starving_since = 0.0  # since when it wants what has not come
         self._engine, self._tell_engine, self._on_begin = engine, tell, on_begin
         self._batch_size = message.join.batch_size
-        self._known_at = ""  # the node that was told of it
+        self.known_at = ""  # the node that was told of it, though it may draw nothing for this pass
         self._say: Say | None = None
         self._number = 0  # of its passes, counted anew with each coupling
 
@@ -74,13 +74,13 @@ class JointJob:
 
     def couple(self, drawer: str, say: Say) -> bool:
         """Have another node draw what is left of the pass; False if that is not possible."""
-        if self._known_at != drawer:
+        if self.known_at != drawer:
             brought = self._bring()
             if brought is None:
                 return False
             self.leave()
             say(brought)
-            self._known_at, self._say = drawer, say
+            self.known_at, self._say = drawer, say
         self._tell_engine(Couple(self.job))
         left = self._packed_left()
         self._number += 1
@@ -112,13 +112,8 @@ class JointJob:
 
     def lost_node(self, name: str, reason: str) -> None:
         """Take note that a node is not reached any more."""
-        if self._known_at == name:
+        if self.known_at == name:
             self.lost(reason)
-
-    @property
-    def is_known_elsewhere(self) -> bool:
-        """Whether a drawer was told of it, though it may draw nothing for this pass."""
-        return bool(self._known_at)
 
     def lost(self, reason: str) -> None:
         """Draw here again: the drawer is gone."""
@@ -127,7 +122,7 @@ class JointJob:
         if self.drawer and reason:
             text = "job %d draws with the jobs of this node alone: node %s is lost: %s"
             log.info(text, self.job, self.drawer, reason)
-        self.drawer = self._known_at = ""
+        self.drawer = self.known_at = ""
         self._say = None
         self.elsewhere_since = self.starving_since = 0.0
 
