@@ -72,6 +72,8 @@ class Reader:
         """Work out what is asked for at every turn."""
         # How many samples it is guaranteed at a time: a batch in hand and one in preparation.
         self.share = self.limits.share_batches * self.batch_size
+        self._asks = not (self.terms.reads_itself or self.terms.remote)
+        self._owed = 0 if self.terms.remote else self.share
         self.pace = ReadingPace(self.batch_size, self.limits.pace_s)
         self._note_look_ahead()
 
@@ -98,8 +100,7 @@ class Reader:
     @property
     def holding(self) -> Holding:
         """What it has of its share."""
-        share = 0 if self.terms.remote else self.share
-        return Holding(self.window.size, share, self.sizes.usual_bytes)
+        return Holding(self.window.size, self._owed, self.sizes.usual_bytes)
 
     @property
     def share_bytes(self) -> int:
@@ -117,9 +118,8 @@ class Reader:
     @property
     def runs_low(self) -> bool:
         """Whether more of its pass should be planned here."""
-        if not self.plan.undrawn or self.plan.coupled:
-            return False
-        return len(self.window.places) < self.look_ahead
+        low = self.plan.undrawn > 0 and len(self.window.places) < self.look_ahead
+        return low and not self.plan.coupled
 
     @property
     def starves(self) -> bool:
@@ -131,7 +131,7 @@ class Reader:
     @property
     def may_ask(self) -> int:
         """For how many planned samples it should ask now."""
-        if self.terms.reads_itself or self.terms.remote:
+        if not self._asks:
             return 0
         window = self.window
         most = min(len(window.places), self.look_ahead - window.held_count)
