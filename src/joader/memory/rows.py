@@ -32,7 +32,7 @@ LOOP_BYTES = 1024
 
 # Above so many elements torch copies with all its threads (its GRAIN_SIZE). If the cores are busy,
 # as they are when workers prepare, its threads wait for each other: 64 samples of 196 kB took 31 ms
-# with two threads on two busy cores, and 1 ms with one; 64 of 4 kB 5 ms as bytes, and 0.03 as words.
+# with two threads on two busy cores, and 1 ms with one; 64 of 4 kB took 5 ms, and 0.03 as words.
 MOST_FOR_TORCH = 1 << 15
 
 # Python's numbers as NumPy's and torch's.
