@@ -134,7 +134,6 @@ class Delivery:
         """
         self.connection.close()
         self.connection = self._loader.connect_without_workers(why)
-        self._ahead = min(self._ahead, 1)  # nobody prepares ahead
         self._begin()
 
     def _begin(self) -> None:
