@@ -86,9 +86,10 @@ class Job:
         """
         if lending.workers:
             return NO_SIGNS
-        no_steps = not (self.shared.steps.steps or self.own.steps.steps)
-        pace = no_steps and self.rank is None and not isinstance(self.shared.dataset, Storage)
-        return Signs(state=not self.shared.deterministic, pace=pace)
+        shared = self.shared
+        bare = not (shared.steps.steps or self.own.steps.steps or shared.worker_init_fn)
+        pace = bare and self.rank is None and not isinstance(shared.dataset, Storage)
+        return Signs(state=not shared.deterministic, pace=pace)
 
     def connect(
         self, address: str | None, batch_size: int, timeout_s: float, nursery: Nursery | None

@@ -192,8 +192,9 @@ class Looker:
 
     def _is_in_memory(self, dataset: Any) -> bool:
         """Tell whether rows are known to be parts of tensors, as they are to be."""
-        steps = self._settings.prepare.steps or self._settings.transform.steps
-        return torch_api.is_in_memory(dataset) and not steps
+        its = self._settings
+        bare = not (its.prepare.steps or its.transform.steps or its.worker_init_fn)
+        return bare and torch_api.is_in_memory(dataset)
 
 
 def _asks_the_user(dataset: Any) -> bool:
