@@ -45,6 +45,18 @@ CASES: dict[str, tuple[dict[str, Any], str, float, str]] = {
         8,
         "40",
     ),
+    "2 jobs, own crops of photos": (
+        {"rows": 200_000, "jobs": 2, "own_kb": 150, **PHOTOS},
+        "4GiB",
+        4,
+        "",
+    ),
+    "6 jobs, own crops of photos": (
+        {"rows": 200_000, "jobs": 6, "own_kb": 150, **PHOTOS},
+        "4GiB",
+        4,
+        "",
+    ),
     "8 jobs in step": ({"rows": 100_000, "jobs": 8}, "1GiB", 4, "5 per delivered"),
     "8 jobs, 128 workers": (
         {"rows": 1_000_000, "jobs": 8, "workers": 128, "row_ms": 4.0},

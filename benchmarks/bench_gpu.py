@@ -166,6 +166,16 @@ def _batches(options: argparse.Namespace, device: Any) -> Any:
     yield from joader.DevicePrefetcher(loader, device, finish)
 
 
+def _workers(side: str, cores: int, jobs: int, lent: int) -> int:
+    """Return what a job gives as num_workers.
+
+    torch's jobs share the cores, as more would slow each other down. joader's lend half of them
+    each, as no more are at work than there are cores.
+    """
+    share = max(1, cores // jobs)
+    return (lent or max(share, cores // 2)) if side in ("workers", "device") else share
+
+
 def run(side: str, jobs: int, options: argparse.Namespace) -> dict[str, Any]:
     """Run `jobs` jobs of one side and return images a second in total, and CPU a sample."""
     folder = Path(tempfile.mkdtemp(prefix="joader-gpu-"))
@@ -187,7 +197,8 @@ def run(side: str, jobs: int, options: argparse.Namespace) -> dict[str, Any]:
         subprocess.Popen(
             [
                 *(sys.executable, __file__, "--job", f"--side={side}", f"--rows={options.rows}"),
-                *(f"--workers={max(1, cores // jobs)}", f"--photos={options.photos}"),
+                *(f"--workers={_workers(side, cores, jobs, options.lent)}",),
+                f"--photos={options.photos}",
                 f"--device={options.device}",
             ],
             env=environment,
@@ -254,6 +265,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--memory", default="24GiB")
+    parser.add_argument("--lent", type=int, default=0, help="num_workers of each joader job")
     parser.add_argument("--joader-workers", type=int, default=0)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--photos", default="../shared/data/imagenet-sample.parquet")

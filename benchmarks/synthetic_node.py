@@ -50,6 +50,7 @@ from joader.wire import Stream, connected_to, frame, welcomed
 LAYOUT = b"synthetic"
 # As a real worker: see REPORT_S in workers/outbox.py.
 REPORT_S = 0.02
+WRITE_S = 1e-5
 WANTS = 4  # batches that a job asks for ahead
 
 
@@ -131,6 +132,7 @@ class Worker(Peer):
         self.sized: dict[int, int] = {}
         self.followers: dict[int, list[tuple[int, int, int]]] = {}  # of what waits for its slot
         self.at_work = False
+        self.untold_s = 0.0  # of rows that were only sized: told with the next that are prepared
 
     def hear(self, message: Any) -> None:
         case = self.case
@@ -162,7 +164,8 @@ class Worker(Peer):
                         self.finish(sample, offset, room, place == last)
             case Place():
                 sizes = tuple([self.sized.pop(sample) for sample in message.samples])
-                self.say(Prepared(message.samples, sizes, (LAYOUT,)))
+                took_s, self.untold_s = self.untold_s + len(sizes) * WRITE_S, 0.0
+                self.say(Prepared(message.samples, sizes, (LAYOUT,), took_s))
                 for sample in message.samples:
                     for own in self.followers.pop(sample, ()):
                         self.finish(*own, sample == message.samples[-1])
@@ -171,7 +174,7 @@ class Worker(Peer):
             case HandBack():
                 self.say(NotBegun(()))
         if self.queue and not self.at_work:
-            self.work()
+            self.work(asyncio.get_running_loop().time())
 
     def finish(self, sample: int, offset: int, room: int, ends: bool) -> None:
         reply = self.reply(sample, int(1000 * self.case.own_kb), offset, room)
@@ -184,8 +187,8 @@ class Worker(Peer):
             return Sized((sample,), (size,))
         return Prepared((sample,), (size,), (LAYOUT,))
 
-    def work(self) -> None:
-        """Do the next rows, until it is time to report."""
+    def work(self, since: float) -> None:
+        """Do the next rows, until it is time to report; late timers do not make it slower."""
         # Seconds and replies of rows, of own parts.
         seconds, done, ends = [0.0, 0.0], ([], []), False
         while self.queue and not ends and (sum(seconds) < REPORT_S):
@@ -193,14 +196,19 @@ class Worker(Peer):
             seconds[own] += row_s
             done[own].append(reply)
         self.at_work = True
-        asyncio.get_running_loop().call_later(sum(seconds), self.report, seconds, done)
+        until = since + sum(seconds)
+        asyncio.get_running_loop().call_at(until, self.report, until, seconds, done)
 
-    def report(self, seconds: list[float], done: tuple[list[Any], list[Any]]) -> None:
+    def report(self, until: float, seconds: list[float], done: tuple[list[Any], list[Any]]) -> None:
         self.counts.reports += 1
         for own, (took_s, replies) in enumerate(zip(seconds, done, strict=True)):
             row_s = len(replies) * self.case.row_ms / 1000
             own_s = 0.0 if own else max(0.0, took_s - row_s)  # of rows prepared whole
             prepared = [reply for reply in replies if isinstance(reply, Prepared)]
+            if not own:
+                took_s, self.untold_s = took_s + self.untold_s, 0.0
+                if not prepared:
+                    self.untold_s = took_s
             if prepared:
                 samples = tuple([reply.samples[0] for reply in prepared])
                 sizes = tuple([reply.sizes[0] for reply in prepared])
@@ -211,7 +219,7 @@ class Worker(Peer):
                 self.say(Sized(samples, tuple([reply.sizes[0] for reply in sized])))
         self.at_work = False
         if self.queue:
-            self.work()
+            self.work(until)
 
 
 class Nursery(Peer):

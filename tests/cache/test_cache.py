@@ -405,6 +405,19 @@ def test_samples_of_other_sizes_are_looked_at_once_in_a_while_only(monkeypatch):
 # What is refused.
 
 
+def test_where_memory_holds_very_many_of_a_size_a_few_leave_at_a_time():
+    """Those that would have left next: the others stay, and the budget is a ceiling."""
+    room = 4000
+    store = Cache(room * UNIT, Fifo)
+    gone = [admit(store, home)[1] for home in range(room + 6)]
+    assert [len(some) for some in gone[room:]] == [2, 0, 2, 0, 2, 0]
+    assert [home for some in gone for home in some] == list(range(6))
+    assert store.used_bytes == room * UNIT
+    small = Cache((room - 1) * UNIT, Fifo)
+    gone = [admit(small, home)[1] for home in range(room + 3)]
+    assert [len(some) for some in gone[room - 1 :]] == [1, 1, 1, 1]
+
+
 def test_a_sample_that_can_never_fit_is_refused_and_nobody_leaves_for_it():
     store = Cache(128, Lru)
     admit(store, 1)

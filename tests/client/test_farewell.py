@@ -11,7 +11,9 @@ from joader.messages import Deliver
 from tests.processes.conftest import Node
 
 TWICE = """
-loader = joader.DataLoader(Squares(40), batch_size=8, deterministic=True, key="squares")
+loader = joader.DataLoader(
+    Squares(40), batch_size=8, num_workers=1, deterministic=True, key="squares"
+)
 for epoch in range(2):
     for batch in loader:
         pass

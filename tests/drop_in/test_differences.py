@@ -52,8 +52,14 @@ class Noise(Rows):
         return torch.rand(1)
 
 
+class Quick(Rows):
+    def __getitem__(self, row: int) -> Any:
+        return os.getpid(), row
+
+
 class Processes(Rows):
     def __getitem__(self, row: int) -> Any:
+        time.sleep(0.001)
         return os.getpid(), torch_data.get_worker_info() is not None
 
 
@@ -291,6 +297,18 @@ def test_without_num_workers_a_dataset_that_keeps_state_is_read_in_the_job() -> 
         rows = Counting(8)
         assert read(kind(rows, batch_size=8)) == [[os.getpid()] * 8]
         assert rows.count == 8
+
+
+def test_without_num_workers_rows_that_take_no_time_are_read_in_the_job() -> None:
+    """Once their time is known: each row comes once, whoever reads it."""
+    for kind in (TORCH, joader.DataLoader):
+        loader = kind(Quick(4000), batch_size=4)
+        first = [pid for pids, _ in loader for pid in pids.tolist()]
+        assert len(first) == 4000
+        assert set(first[400:]) == {os.getpid()}
+        assert sorted(row for _, rows in loader for row in rows.tolist()) == list(range(4000))
+    asked = joader.DataLoader(Quick(400), batch_size=4, num_workers=1)
+    assert os.getpid() not in {pid for pids, _ in asked for pid in pids.tolist()}
 
 
 def test_collate_fn_runs_in_the_job() -> None:

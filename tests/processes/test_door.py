@@ -292,7 +292,7 @@ class Babbler(Squares):
                     pass
             time.sleep(30)
         return super().__getitem__(row)
-loader = joader.DataLoader(Babbler(60), batch_size=8, shuffle=True)
+loader = joader.DataLoader(Babbler(60), batch_size=8, shuffle=True, num_workers=1)
 say([row for batch in loader for row in check(batch)])
 loader.close()
 """

@@ -75,7 +75,14 @@ def test_events_of_a_live_daemon_replay_to_the_same_instructions(node: Node) -> 
     try:
         wait_until(lambda: node.socket.exists())
         jobs = [
-            read(node, data={"length": 300, "side": 40}, batch_size=size, epochs=2, key="k")
+            read(
+                node,
+                data={"length": 300, "side": 40},
+                batch_size=size,
+                epochs=2,
+                key="k",
+                num_workers=1,
+            )
             for size in (8, 5, 16)
         ]
         for job in jobs:

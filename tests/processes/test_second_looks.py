@@ -91,7 +91,7 @@ def test_slow_rows_of_a_job_that_is_gone_do_not_block_the_next(node: Node) -> No
 
 def test_status_keeps_the_figures_of_jobs_that_have_ended(node: Node) -> None:
     node.up()
-    read(node, data={"length": 50}, batch_size=8).result()
+    read(node, data={"length": 50}, batch_size=8, num_workers=1).result()
     totals = node.status()["totals"]
     assert totals["delivered"] == totals["prepared"] + totals["hits"] == 50
 

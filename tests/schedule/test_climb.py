@@ -82,6 +82,20 @@ def test_a_rate_of_before_and_after_a_change_misleads_nobody() -> None:
     assert held(climb, lambda n: 250.0 * peak(4)(n), times=20) in (3, 4, 5)
 
 
+@pytest.mark.parametrize("half", [0.95, 1.0, 1.05])
+def test_a_storage_that_struggles_is_asked_for_less_though_half_gives_no_more(half: float) -> None:
+    """Far beyond the best number it may give the same for half as many, or a little less."""
+
+    def turned(number: int) -> float:
+        few = 160.0 * peak(4)(number)
+        return few if number < 16 else 160.0 * half ** (number < 24)
+
+    climb = Climb(32)
+    climbed(climb, lambda n: 50.0 * min(n, 16), times=80)
+    climb.number = climb._best = 32
+    assert held(climb, turned, times=8) in (3, 4, 5)
+
+
 def test_a_change_in_the_middle_of_a_search_is_noticed_there() -> None:
     climb = Climb(24)
     climb.note(800.0, 1, 64, 0.0)

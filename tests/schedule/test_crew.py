@@ -47,6 +47,37 @@ def test_rows_are_handed_out_to_those_with_the_least_in_hand(floor: Floor) -> No
     assert len(third.has) == 2
 
 
+def test_what_waits_for_a_slot_is_not_work_to_go_on_with(floor: Floor) -> None:
+    ticket = floor.join(1, workers=1)
+    floor.prepare(1, *range(100))
+    floor.settle()
+    (worker,) = floor.of(ticket)
+    while floor.dispatch.staff.crews[ticket].queue.shared.pace.chunk < 4:
+        worker.report(worker.has[0], row_s=0.01)
+    has = worker.has
+    worker.say(Sized(tuple(has), (SLOT_BYTES,) * len(has)))
+    new = [sample for sample in worker.has if sample not in has]
+    assert new
+    # … and neither are own parts of what waits.
+    for number, sample in enumerate(new):
+        floor.finish(1000 + number, sample)
+    worker.say(Sized(tuple(new), (SLOT_BYTES,) * len(new)))
+    assert worker.state.held_up[1] == len(new)
+
+
+def test_a_worker_does_not_pile_up_what_has_no_slot(floor: Floor) -> None:
+    """About a chunk of it is passed over: its bytes are in nobody's budget."""
+    worker = one_worker(floor, *range(1000))
+    for _ in range(30):
+        worker.report(worker.has[0], row_s=0.004)
+    chunk = worker.state.crew.queue.shared.pace.chunk
+    for _ in range(50):
+        waits = worker.state.unplaced
+        sized = tuple([sample for sample in worker.has if sample not in waits][:1])
+        worker.say(Sized(sized, (SLOT_BYTES,) * len(sized)))
+    assert chunk < len(worker.has) <= 3 * chunk
+
+
 def test_a_report_of_what_nobody_waits_for_is_passed_over(floor: Floor) -> None:
     worker = one_worker(floor, 1)
     worker.report(77)

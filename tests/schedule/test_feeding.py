@@ -165,6 +165,33 @@ def test_who_comes_while_all_processors_are_busy_gets_workers_in_its_turn(code: 
     assert 2 <= len(floor.of("ticket 2")) <= 4
 
 
+def test_a_crew_whose_one_worker_is_behind_with_own_parts_gets_another() -> None:
+    """Though they are few: a job wants a few batches ahead, and no more of them can wait."""
+    floor = Floor(cores=4)
+    floor.join(1, workers=8)
+    floor.join(2, workers=8)
+    sample = 10_000
+    for _ in range(100):
+        queues = [floor.dispatch.staff.crew_of[job].queue for job in (1, 2)]
+        for _ in range(40 - len(queues[0])):
+            sample += 1
+            floor.prepare(1, sample)
+        for _ in range(11 - len(queues[1])):  # 0.11 s of work
+            sample += 1
+            floor.finish(sample, 5, LAYOUT, job=2)
+        floor.later(0.01)
+        for worker in [worker for worker in floor.workers if worker.has]:
+            worker.report(worker.has[0], row_s=0.01)
+    assert len(floor.of("ticket 2")) == 2
+
+
+def test_who_has_no_processor_gets_no_part_of_what_waits() -> None:
+    """Of many workers few may begin at a time: chunks that many could share would be crumbs."""
+    floor = two_crews(cores=2, workers=16)
+    floor.prepare(1, *range(8), code="a")
+    assert sorted(len(worker.has) for worker in floor.workers if worker.has) == [4, 4]
+
+
 def test_a_quota_holds_rows_back_and_says_until_when() -> None:
     floor = two_crews(cores=2)
     floor.dispatch.set_policy("even", floor.now)

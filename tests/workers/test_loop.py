@@ -31,6 +31,7 @@ from joader.messages import (
 )
 from joader.recipe.parts import OwnPart, SharedPart
 from joader.recipe.randomness import kept_random_numbers
+from joader.recipe.watch import NO_SIGNS
 from joader.storage import Storage
 from joader.wire import Channel
 from joader.workers import loop
@@ -153,7 +154,7 @@ def test_a_worker_gets_ready_once_right_before_its_first_row(bench: Bench) -> No
     begun: list[int] = []
     worker = bench.worker()
     worker._shared.worker_init_fn = begun.append
-    worker.start_as(3, 8, watch_state=False)
+    worker.start_as(3, 8, NO_SIGNS)
     assert begun == []
     do(worker, prepare(1, 5, 0, 512), prepare(2, 6, 512, 512))
     assert begun == [3]
@@ -166,7 +167,7 @@ def test_a_worker_that_cannot_get_ready_says_so_for_each_row(bench: Bench) -> No
 
     worker = bench.worker()
     worker._shared.worker_init_fn = refuses
-    worker.start_as(0, 1, watch_state=False)
+    worker.start_as(0, 1, NO_SIGNS)
     do(worker, prepare(1, 5, 0, 512), prepare(2, 6, 512, 512))
     for _ in range(2):
         report = bench.channel.receive(5)

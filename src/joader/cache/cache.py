@@ -29,6 +29,8 @@ from joader.statistics import CacheStatistics
 
 # Once in so many evictions samples of other sizes are looked at: they may be worth less by now.
 _LOOK_AROUND = 64
+# So many leave at a time if memory holds so many times more of their size: each choice costs much.
+_MOST_TOGETHER, _VERY_MANY = 8, 2000
 _FULL_PART = 0.9  # own parts come and go, so a little is free at most times
 # Runs of another size that are looked at before samples of the own size leave instead.
 _RUNS_TRIED = 8
@@ -292,6 +294,8 @@ class Cache:
         if self.capacity_bytes - self.pinned_bytes < size or 0 < self._no_room_for <= size:
             return None
         self.full_bytes, own = self.used_bytes, self._policy(size)
+        if worth is None:
+            count = max(count, min(_MOST_TOGETHER, self.capacity_bytes // size // _VERY_MANY))
         victims = own.victims(count)
         self._evictions += 1
         if not victims or worth is not None or self._evictions % _LOOK_AROUND == 0:
@@ -336,8 +340,6 @@ class Cache:
             self._forget(some, size)
         return samples
 
-    # The same for one and many.
-
     def _policy(self, size: int) -> Policy:
         policy = self._policies.get(size)
         if policy is None:
@@ -366,8 +368,7 @@ class Cache:
     def _needed_by(self, job: Job) -> list[int]:
         everyone = self.table.everyone()
         needed = self.demand.needed_each(job, self.table.home.all[everyone])
-        found: list[int] = everyone[needed].tolist()
-        return found
+        return list(everyone[needed].tolist())
 
     def _renew(self, samples: list[int]) -> None:
         """Tell the policies of samples whose needs have changed, as far as they hold them."""

@@ -323,7 +323,7 @@ class DataLoader:
             before.close()
         self._epochs.begin(source)
         lent = self.num_workers * (self.prefetch_factor or 0) if sight.job.lending else 0
-        latest = Pass(reading, connection, source, ordering.ahead(lent))
+        latest = Pass(reading, connection, source, ordering.ahead(lent, reading.reads_itself))
         self._latest = weakref.ref(latest)  # a pass that was broken off must go when it is dropped
         return latest
 

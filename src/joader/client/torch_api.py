@@ -49,6 +49,12 @@ def collate_of(singly: bool) -> Callable[[Any], Any] | None:
     return function
 
 
+def is_in_memory(dataset: Any) -> bool:
+    """Tell whether a dataset is of torch's own class whose rows are parts of tensors."""
+    torch = loaded()
+    return torch is not None and type(dataset) is torch.utils.data.TensorDataset
+
+
 def collate(samples: list[Any]) -> Any:
     """Collate as torch does; without torch, a batch is a list."""
     torch = loaded()

@@ -30,10 +30,10 @@ Allocate = Callable[[int], Any]
 # From this size on a loop over memoryviews is at least as fast as `np.take` of lines.
 LOOP_BYTES = 1024
 
-# Above this torch copies with all its threads. If the cores are busy, as they are when workers
-# prepare, its threads wait for each other: 64 samples of 196 kB took 31 ms with two threads on two
-# busy cores, and 1 ms with one.
-MOST_FOR_TORCH_BYTES = 1 << 18
+# Above so many elements torch copies with all its threads (its GRAIN_SIZE). If the cores are busy,
+# as they are when workers prepare, its threads wait for each other: 64 samples of 196 kB took 31 ms
+# with two threads on two busy cores, and 1 ms with one; 64 of 4 kB took 5 ms, and 0.03 as words.
+MOST_FOR_TORCH = 1 << 15
 
 # Python's numbers as NumPy's and torch's.
 _NUMBERS = {"bool": "bool", "int": "int64", "float": "float64", "complex": "complex128"}
@@ -112,16 +112,19 @@ class TensorRows:
 
     def _copy(self, addresses: NDArray[np.int64], size: int, out: Any) -> None:
         torch = self._torch
-        if size * len(addresses) > MOST_FOR_TORCH_BYTES:
+        # The widest word that the leaf is made of: there are fewer of them.
+        word = min(size & -size, 8)
+        if size // word * len(addresses) > MOST_FOR_TORCH:
             ArrayRows(self.arena, None).copy(addresses, size, out.numpy())
             return
-        single = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}.get(size)
-        if single is not None:
-            unit, source, out = size, self._source.view(single), out.view(single)
-        else:
-            unit = alignment(size)
+        kind = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[word]
+        source, out = self._source.view(kind), out.view(kind)
+        unit = word
+        if size > word:
+            unit, words = alignment(size), size // word
             count = (self.arena.size - size) // unit + 1
-            source, out = self._source.as_strided((count, size), (unit, 1)), out.view(-1, size)
+            source = source.as_strided((count, words), (unit // word, 1))
+            out = out.view(-1, words)
         torch.index_select(source, 0, torch.from_numpy(addresses // unit), out=out)
 
     def columns(self, stacked: Any) -> list[Any]:

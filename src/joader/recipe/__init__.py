@@ -1,7 +1,7 @@
 """What is done to a row: its shared and own parts, its randomness, and the name that identifies it.
 
 Reading order: `parts` (shared and own, as workers run them), `randomness` (seeds), `fingerprint/`
-(the name), `place` (where code runs).
+(the name), `place` (where code runs), `watch` (whether workers should read it at all).
 
 Not here: who does it (workers), how it is stored (memory).
 """

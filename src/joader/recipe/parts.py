@@ -7,7 +7,6 @@ is seeded with the key of the job, pass and position.
 """
 
 import sys
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,10 +23,6 @@ from joader.images.body import body_of
 from joader.images.sample import image_of, with_image
 from joader.recipe.randomness import start_random_numbers
 from joader.storage import Storage
-
-
-class KeepsState(Exception):
-    """Say that a dataset changes when it is read: such changes would be lost in a worker."""
 
 
 @dataclass
@@ -90,21 +85,6 @@ class SharedPart:
                 error.add_note("(raised by worker_init_fn, in the worker process)")
                 raise
         self.steps.warm_up()
-
-    def watch_state(self) -> Callable[[], None]:
-        """Return a check that raises `KeepsState` if reading changed the dataset's attributes.
-
-        An attribute that was None may be opened or filled at its first use: that is not state.
-        """
-        before = _seen(self.dataset)
-
-        def check() -> None:
-            now = _seen(self.dataset)
-            changed = [name for name in before if now.get(name) != before[name]]
-            if changed:
-                raise KeepsState(f"reading a row has changed the dataset's {changed[0]!r}")
-
-        return check
 
     def prepare(
         self,
@@ -180,20 +160,6 @@ class OwnPart:
     def finish(self, sample: Any, key: int, begins: Callable[[int], None] | None = None) -> Any:
         """Return the job's own form of a prepared sample; `begins` gets each step's number."""
         return self.steps(sample, Random(key), None, begins)
-
-
-def _seen(dataset: Any) -> dict[str, Any]:
-    """Return the attributes of a dataset whose changes are cheap to see.
-
-    Containers count by identity and length only: this runs around a read, so it must be quick.
-    """
-    found: dict[str, Any] = {}
-    for name, value in getattr(dataset, "__dict__", {}).items():
-        if isinstance(value, int | float | str | bytes | tuple):
-            found[name] = value if not isinstance(value, tuple) else (id(value), len(value))
-        elif isinstance(value, list | dict | set | deque):
-            found[name] = (id(value), len(value))
-    return found
 
 
 def step_names(part: SharedPart | OwnPart) -> list[bytes]:

@@ -6,7 +6,8 @@ of two numbers that give nearly the same, the smaller is kept. Between searches 
 *held*. Its neighbors are tried now and then, less and less often while the best stays the best; so
 are those of the first number. If the rate of the held number changes, what was known is forgotten
 and a search begins: downward if it has fallen, since a storage that struggles should not be asked
-for more.
+for more. Then it *sinks*: far beyond its best number a storage may give as little for half as many,
+so smaller ones are tried until one gives more.
 
 Not here: how the rate is measured (storage_knee.py).
 """
@@ -45,6 +46,7 @@ class Climb:
         self._best, self._rate, self._peak = number, rate, rate
         self._factor, self._up, self._turned = 0.0, False, False
         self._from = number  # where this search began
+        self._below = 0  # the least that was tried while it sinks; 0: it does not, or no more
         self._known: set[int] = set()  # numbers that this search has tried
         self._odd = 0  # how often in a row the held number gave something else
         self._held_s, self._hold_until = _HELD_S, 0.0
@@ -71,8 +73,9 @@ class Climb:
         self._next(least, most, now)
         self._noted = now
 
-    def _begin(self, factor: float, rate: float, up: bool) -> None:
+    def _begin(self, factor: float, rate: float, up: bool, sinks: bool = False) -> None:
         self._rate = self._peak = rate
+        self._below = self._best if sinks else 0
         self._factor, self._up, self._turned = factor, up, False
         self._from, self._known = self._best, {self._best}
         self._odd, self._try_s = 0, inf
@@ -85,7 +88,8 @@ class Climb:
             if self._odd < 2:
                 return False
             self._held_s = _HELD_S
-            self._begin(_FIRST, rate, up=rate > self._rate)
+            up = rate > self._rate
+            self._begin(_FIRST, rate, up, sinks=not up)
             return True
         self._odd = 0
         self._rate += _LEARNED * (rate - self._rate)
@@ -99,7 +103,7 @@ class Climb:
         if rate < _STRANGE / self._factor * self._rate:
             # No storage is that steep: it has changed meanwhile, and what was known is of before.
             self._best = self.number
-            self._begin(_FIRST, rate, up=False)
+            self._begin(_FIRST, rate, up=False, sinks=True)
             return
         gained = rate > self._rate * (1.0 + _GAIN * (self._factor - 1.0))
         better = gained if self._up else rate >= _ENOUGH * self._peak
@@ -109,7 +113,9 @@ class Climb:
             self._turned = True  # on in this direction: what lies behind was tried
             if gained:  # so the best is farther away than neighbors are
                 self._factor = min(_FIRST, self._factor**2)
-        else:
+        if self._below:
+            self._below = 0 if gained else self.number
+        elif not better:
             self._turn()
 
     def _turn(self) -> None:
@@ -126,11 +132,12 @@ class Climb:
             if self._up:
                 number = min(most, ceil(self._best * self._factor))
             else:
-                number = max(least, floor(self._best / self._factor))
+                number = max(least, floor((self._below or self._best) / self._factor))
             if number not in self._known:
                 self._known.add(number)
                 self.number = number
                 return
+            self._below = 0
             self._turn()
         self._factor, self.number = 0.0, self._best
         longest_s = max(_LONGEST_HELD_S, _LONGEST_HELD_TIMES * self._try_s)

@@ -53,19 +53,28 @@ class Worker:
         return bool(self.busy) and now - self.latest > STUCK_S
 
     @property
+    def held_up(self) -> tuple[int, int]:
+        """How many rows in hand wait for a slot, and how many own parts for these."""
+        if not self.unplaced or not self.own:
+            return len(self.unplaced), 0
+        own = (one for one in self.busy.values() if isinstance(one, Own))
+        return len(self.unplaced), sum(one.source in self.unplaced for one in own)
+
+    @property
     def computes(self) -> bool:
-        """Whether it has anything to do, but for samples that wait for a slot."""
-        return len(self.busy) > len(self.unplaced)
+        """Whether it has anything to do, but for what waits for a slot."""
+        return len(self.busy) > sum(self.held_up)
 
     @property
     def runs_low(self) -> bool:
-        """Whether what it has in hand will soon be done."""
+        """Whether what it has in hand will soon be done, or waits for slots: a chunk at most."""
         claims = self.crew.queue
-        own = self.own + self.whole
+        unplaced, held_own = self.held_up
+        rows = len(self.busy) - self.own - min(unplaced, claims.shared.pace.chunk)
+        own = self.own + self.whole - held_own
         if not own:
-            return len(self.busy) <= claims.shared.pace.low
-        rows = (len(self.busy) - self.own) / claims.shared.pace.low
-        return rows + own / claims.own_pace.low <= 1.0
+            return rows <= claims.shared.pace.low
+        return rows / claims.shared.pace.low + own / claims.own_pace.low <= 1.0
 
 
 @dataclass(eq=False, slots=True)

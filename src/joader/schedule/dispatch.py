@@ -161,6 +161,7 @@ class Dispatch:
 
     def place(self, message: Place) -> None:
         """Say where samples go that did not fit; if their worker is ending, `Lost` follows."""
+        had: dict[Worker, None] = {}
         for sample, offset, size_bytes in zip(
             message.samples, message.offsets, message.sizes, strict=True
         ):
@@ -170,8 +171,10 @@ class Dispatch:
                 assert not isinstance(known, Compare)
                 worker.busy[sample] = replace(known, offset=offset, size_bytes=size_bytes)
                 worker.unplaced.discard(sample)
-                worker.crew.note_room(worker)  # it may have waited for this alone
+                had[worker] = None
                 self._slots.setdefault(worker.id, []).append((sample, offset, size_bytes))
+        for worker in had:
+            worker.crew.note_room(worker)  # it may have waited for this alone
 
     def _say_places(self) -> None:
         """Tell each worker all its places of this turn at once: it reports them together, too."""

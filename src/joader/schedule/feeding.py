@@ -34,7 +34,7 @@ make a chunk (pace.py).
 """
 
 from collections.abc import Mapping
-from math import inf
+from math import ceil, inf
 from typing import NamedTuple
 
 from joader.schedule.actions import AskForWorker
@@ -112,9 +112,9 @@ class Feeding:
                 break
             turn = turns[0] if len(turns) == 1 else min(turns, key=_spent)
             if turn.worker.crew is turn.crew:
-                self._give_next(turn.worker, now)
+                self._give_next(turn.worker, load, now)
             else:
-                self._help(turn.worker, turn.crew, now)
+                self._help(turn.worker, turn.crew, load, now)
             if not turn.crew.queue:
                 waiting.remove(turn.crew)
         for crew in waiting:
@@ -187,7 +187,7 @@ class Feeding:
         """Tell whether a crew's home has room for one more at work; with one home, who asks has."""
         return not self.bounds or self._processors(crew, load)[0]
 
-    def _give_next(self, worker: Worker, now: float) -> None:
+    def _give_next(self, worker: Worker, load: Load, now: float) -> None:
         """Hand out the next chunk in the queue of a worker's crew.
 
         Nobody waits for a chunk to be full: if less is queued than all could take, each gets a
@@ -204,7 +204,8 @@ class Feeding:
         claim = claims.next(crew.reads_alone)
         assert claim is not None
         most = claims.chunk_of(claim)
-        share = -(-len(claims) // (len(crew.idle) + len(crew.short) + len(crew.born)))
+        beginners = self._beginners(crew, len(crew.idle) + len(crew.born), load)
+        share = -(-len(claims) // (len(crew.short) + beginners))
         if worker.busy:  # it can wait for more: crumbs for each would cost more than they give
             share = max(share, most // 2)
         if crew.reads_ahead:
@@ -221,10 +222,15 @@ class Feeding:
             orders += self._staff.take_along(crew, [order.sample for order in orders])
         self._staff.give(worker, orders, now)
 
-    def _help(self, worker: Worker, crew: Crew, now: float) -> None:
+    def _beginners(self, crew: Crew, waiting: int, load: Load) -> int:
+        """Return how many of a crew's workers without work could begin at a time, 1 at least."""
+        free = (self._limit - load.running) / (crew.queue.computing or 1.0)
+        return max(1, min(waiting, ceil(free)))
+
+    def _help(self, worker: Worker, crew: Crew, load: Load, now: float) -> None:
         """Hand out what a crew has queued to a worker of another that has nothing to do."""
         rows, helper = crew.queue.shared, worker.crew
-        share = -(-len(rows.queue) // len(helper.idle))
+        share = -(-len(rows.queue) // self._beginners(helper, len(helper.idle), load))
         most = helper.queue.shared.pace.chunk
         self._staff.give(worker, rows.take(max(1, min(most, share))), now)
 
@@ -268,7 +274,7 @@ class Feeding:
         most = crew.most or (self._cores if crew.queue.computing else first)
         ceiling = max(self._cores, *(one.most for one in group))
         present = sum(one.present for one in group if one.lends or one is crew)
-        needed = max(1, int(crew.queue.own_backlog_s / _PILE_S))
+        needed = 1 + int(crew.queue.own_backlog_s / _PILE_S)
         return min(most, max(ceiling - present + crew.present, needed)) - crew.present
 
 

@@ -73,7 +73,7 @@ class RowPace:
     def keep(self, rows: int) -> None:
         """Let a worker have so many to go on with, at least."""
         self._keeps = rows
-        self.low = max(self._keeps, self.chunk // 2)
+        self.low = max(self._keeps, 3 * self.chunk // 4)
 
     def note(
         self,
@@ -97,7 +97,7 @@ class RowPace:
         self.computing_s = max(self._computed_s / self._rows, 1e-6)
         self.worked_s = (self._computed_s + self._waited_s) / self._rows
         self.chunk = chunk_of(self.row_s)
-        self.low = max(self._keeps, self.chunk // 2)
+        self.low = max(self._keeps, 3 * self.chunk // 4)
 
 
 def chunk_of(row_s: float) -> int:

@@ -56,6 +56,7 @@ from joader.messages import (
 from joader.messages.work import TIMES
 from joader.recipe.parts import OwnPart, SharedPart, step_names
 from joader.recipe.randomness import key_of, start_random_numbers
+from joader.recipe.watch import Signs, Watch
 from joader.schedule.orders import Own, Row, own_parts_of, rows_of
 from joader.schedule.pace import MOST_CHUNK
 from joader.wire import Channel
@@ -100,7 +101,7 @@ class Worker:
         self._shared, self._own = shared, own
         self._process = os.getpid()
         self._ready_to_work: Callable[[], None] | None = None  # what is to be done before all else
-        self._check_state: Callable[[], None] | None = None
+        self._watch: Watch | None = None  # of the first rows
         self._shared_step, self._own_step = self._begins(shared), self._begins(own)
         self._chunks: SimpleQueue[Sequence[Order]] = SimpleQueue()  # from the thread that listens
         self._waiting: set[int] = set()  # not begun
@@ -114,16 +115,16 @@ class Worker:
         self._raws = RawForms(arena, shared, self._outbox)
         self._scratch = Scratch()
 
-    def start_as(self, number: int, workers: int, watch_state: bool) -> None:
+    def start_as(self, number: int, workers: int, signs: Signs) -> None:
         """Get ready before the first row, as torch's worker of this number of so many.
 
-        `watch_state`: nobody asked for workers, so a dataset that keeps state is not read here.
+        Rows are read elsewhere if the dataset shows any of these signs.
         """
 
         def start() -> None:
             self._shared.start(number, workers, seed=randbits(63))
-            if watch_state and not self._shared.deterministic:
-                self._check_state = self._shared.watch_state()
+            if any(signs):
+                self._watch = Watch(self._shared.dataset, signs)
 
         self._ready_to_work = start
 
@@ -333,13 +334,13 @@ class Worker:
         row = self._raws.value(order, read) if self._shared.reads_apart else None
         if not self._shared.deterministic:
             start_random_numbers(key_of(order.key, order.position, order.times))
+        begun = time.perf_counter()
         if self._shared.reads_apart:
             sample = self._shared.made_of(row, slot, self._shared_step)
         else:
             sample = self._shared.prepare(order.row, slot, self._shared_step)
-        if self._check_state is not None:
-            self._check_state()
-            self._check_state = None  # the first row tells
+        if self._watch is not None and self._watch.saw(time.perf_counter() - begun):
+            self._watch = None
         return sample
 
     def _finish(self, order: Own) -> Prepared | Sized:

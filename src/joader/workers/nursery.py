@@ -52,6 +52,7 @@ from joader.messages import (
     Unborn,
 )
 from joader.recipe.parts import OwnPart, SharedPart
+from joader.recipe.watch import NO_SIGNS, Signs
 from joader.wire import Channel, connected_to, welcomed
 from joader.workers.desk import Desk
 from joader.workers.forks import QUIET, mind_forks
@@ -76,7 +77,7 @@ class Childhood:
     workers: int  # how many there are at most, as get_worker_info() tells them
     forked: bool  # it has the job's memory, and its name for the recipe
     close: tuple[int, ...] = ()  # descriptors of the job that are no business of a child
-    watch_state: bool = False  # datasets that keep state are not to be read by workers
+    signs: Signs = NO_SIGNS  # of datasets that workers are not to read
     named: Any = None  # what the recipe is known by, where it is to be named here
 
 
@@ -320,7 +321,7 @@ class Nursery:
         desk = Desk.attach(descriptors[1])
         mind_forks(channel)
         worker = Worker(channel, arena, desk, self._childhood.shared, self._childhood.own)
-        worker.start_as(number, self._childhood.workers, self._childhood.watch_state)
+        worker.start_as(number, self._childhood.workers, self._childhood.signs)
         worker.serve()
 
 

@@ -11,6 +11,7 @@ from joader.client.reading.job import Job
 from joader.client.reading.settings import Settings
 from joader.errors import NoDaemon
 from joader.images import Steps
+from joader.recipe.watch import AtHand, KeepsState
 
 
 class Numbers:
@@ -110,10 +111,19 @@ def test_other_workers_make_another_job() -> None:
 def test_a_dataset_that_keeps_state_gets_no_workers_whatever_is_set_later() -> None:
     its = current(num_workers=None)
     seen(its, Numbers(10))
-    assert its.without_workers().lending is None
+    assert its.without_workers(KeepsState).lending is None
     its.bring(3, None)
     assert seen(its, Numbers(10)).lending is None
     assert seen(its.copied(None), Numbers(10)).lending is None
+
+
+def test_a_dataset_whose_rows_are_at_hand_gets_workers_if_they_are_asked_for() -> None:
+    its = current(num_workers=None)
+    assert seen(its, Numbers(10)).lending is not None
+    assert its.without_workers(AtHand).lending is None
+    assert seen(its.copied(None), Numbers(10)).lending is None
+    its.bring(3, None)
+    assert seen(its, Numbers(10)).lending is not None
 
 
 def test_a_job_that_is_to_share_nothing_gets_a_recipe_of_its_own() -> None:

@@ -259,3 +259,21 @@ def test_nor_is_anything_with_an_opaque_own_part(connection: sqlite3.Connection)
 
     looker = Looker(settings(num_workers=None, transform=Steps([looked_up])))
     assert looker.look(Rows(), "given", 2).job.lending is None
+
+
+def test_nobody_brings_workers_for_rows_of_tensors_unless_they_are_asked_for() -> None:
+    data = pytest.importorskip("torch.utils.data")
+    torch = pytest.importorskip("torch")
+    tensors = data.TensorDataset(torch.arange(10))
+
+    class Mine(data.TensorDataset):  # type: ignore[misc, name-defined]
+        """May do anything to its rows."""
+
+    def lends(dataset: Any, **more: Any) -> bool:
+        return Looker(settings(**more)).look(dataset, "given", 2).job.lending is not None
+
+    assert not lends(tensors, num_workers=None)
+    assert not lends(data.Subset(tensors, [1, 2]), num_workers=None)
+    assert lends(tensors, num_workers=1)
+    assert lends(tensors, num_workers=None, transform=Steps((str,)))
+    assert lends(Mine(torch.arange(10)), num_workers=None)

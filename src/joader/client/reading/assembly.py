@@ -24,8 +24,8 @@ from joader.client.reading.no_daemon import Alone
 from joader.client.reading.on_error import Mender, failure, good_places
 from joader.client.reading.torch_workers import Failed
 from joader.messages import Deliver
-from joader.recipe.parts import KeepsState
 from joader.recipe.randomness import key_of
+from joader.recipe.watch import BetterInTheJob
 from joader.workers.complaint import class_of, complaint, without_class
 
 _HERE = "the job itself, process"
@@ -98,7 +98,9 @@ class Assembly:
         return Unread(
             positions=numbers,
             rows=self._loader.rows_at(positions),
-            keys=[key_of(pass_key, p, t) for p, t in zip(numbers, times, strict=True)],
+            keys=[key_of(pass_key, p, t) for p, t in zip(numbers, times, strict=True)]
+            if self._reader.takes_keys
+            else [0] * len(numbers),
             failed=dict(self._failed(batch)),
             found=found,
         )
@@ -162,7 +164,7 @@ class Assembly:
         kind = class_of(reason)
         if kind is None or issubclass(kind, MemoryError):
             return False
-        return self._loader.tries_here or issubclass(kind, KeepsState)
+        return self._loader.tries_here or issubclass(kind, BetterInTheJob)
 
     def _say_here(self, reason: str) -> None:
         if not self._said_here:
@@ -193,7 +195,10 @@ class Assembly:
         return [(position, reasons[n]) for n, position in positions if n in reasons]
 
 
-def keeps_state(batch: Deliver) -> bool:
-    """Tell whether a worker found that the dataset changes when it is read."""
-    kinds = [class_of(reason) for _, reason in batch.failed]
-    return any(kind is not None and issubclass(kind, KeepsState) for kind in kinds)
+def better_here(batch: Deliver) -> type[BetterInTheJob] | None:
+    """Return what a worker found that speaks for reading in the job, if it did."""
+    for _, reason in batch.failed:
+        kind = class_of(reason)
+        if kind is not None and issubclass(kind, BetterInTheJob):
+            return kind
+    return None

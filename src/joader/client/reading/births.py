@@ -25,6 +25,7 @@ from joader.client import torch_api
 from joader.errors import BadMessage, ConnectionLost, JoaderError, NoDaemon
 from joader.messages import Attend, Born, FromChild, Stop, Unborn
 from joader.recipe.parts import OwnPart, SharedPart
+from joader.recipe.watch import NO_SIGNS, Signs
 from joader.wire import Channel, readable
 from joader.workers.forks import let_go_of_memory
 from joader.workers.nursery import Childhood, be_nursery
@@ -84,13 +85,13 @@ class Nursery:
         own: OwnPart,
         workers: int,
         *,
-        watch_state: bool = False,
+        signs: Signs = NO_SIGNS,
         named: Any = None,
     ) -> None:
         """Start it; what cannot be pickled, where it has to be, raises as it does with torch.
 
-        `watch_state`: datasets that keep state are not to be read by workers. `named`: what the
-        recipe is named by, where it is to be named in the nursery.
+        `signs`: of datasets that workers are not to read. `named`: what the recipe is named by,
+        where it is to be named in the nursery.
         """
         _reap()
         self.ticket = secrets.token_hex(16)
@@ -103,7 +104,7 @@ class Nursery:
             childhood = Childhood(
                 theirs, self._owner, shared, own, workers=workers, forked=self._forked
             )
-            childhood.watch_state, childhood.named = watch_state, named
+            childhood.signs, childhood.named = signs, named
             if self._forked:
                 mine = [ours.fileno()]
                 for holder in (*_open, *descriptors_to_close):

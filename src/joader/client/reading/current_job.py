@@ -18,6 +18,7 @@ from joader.client.reading.look import Looker, Sight
 from joader.client.reading.no_daemon import Alone
 from joader.client.reading.settings import Settings
 from joader.errors import WorldError
+from joader.recipe.watch import AtHand, BetterInTheJob
 
 log = logging.getLogger("joader")
 
@@ -82,13 +83,21 @@ class CurrentJob:
         """Bring other workers from the next pass on."""
         self._become(replace(self.settings, num_workers=num_workers, context=context))
 
-    def without_workers(self) -> Job:
-        """Bring no workers from now on: the dataset keeps state that belongs into this process."""
-        log.warning(
-            "the dataset changes when it is read, so this job reads it in its own process, as "
-            "torch does without num_workers; give num_workers= to have worker processes read it"
+    def without_workers(self, why: type[BetterInTheJob]) -> Job:
+        """Bring no workers from now on."""
+        at_hand = issubclass(why, AtHand)
+        log.log(
+            logging.INFO if at_hand else logging.WARNING,
+            "the dataset %s, so this job reads it in its own process, as torch does without "
+            "num_workers; give num_workers= to have worker processes read it",
+            "is in memory, as it seems from the time its rows take"
+            if at_hand
+            else "changes when it is read",
         )
-        self._become(replace(self.settings, keeps_state=True))
+        if at_hand:
+            self._become(replace(self.settings, at_hand=True))
+        else:
+            self._become(replace(self.settings, keeps_state=True))
         return self.sight(*self._looked_at).job
 
     def in_private(self, row: int) -> Job:

@@ -27,6 +27,7 @@ from joader.client.reading.torch_workers import InWorkers, Request
 from joader.errors import ConnectionLost, NoDaemon, Overdue, Refusal, WorldError
 from joader.messages import MY_JOB, Announce, Deliver, Differs, Release
 from joader.recipe.randomness import key_of
+from joader.recipe.watch import BetterInTheJob
 
 # Daemons lost in a row, without a batch between them, before the pass gives up.
 MOST_LOSSES = 3
@@ -126,14 +127,13 @@ class Delivery:
             except Refusal as error:
                 self._go_on_alone(error)
 
-    def go_on_without_workers(self) -> None:
-        """Read in this process from now on: the dataset keeps state, which torch would keep here.
+    def go_on_without_workers(self, why: type[BetterInTheJob]) -> None:
+        """Read in this process from now on.
 
-        No sample from a worker was yielded: each worker reports this at its first row.
+        If the dataset keeps state, no sample from a worker was yielded: the first row tells.
         """
         self.connection.close()
-        self.connection = self._loader.connect_without_workers()
-        self._ahead = min(self._ahead, 1)  # nobody prepares ahead
+        self.connection = self._loader.connect_without_workers(why)
         self._begin()
 
     def _begin(self) -> None:

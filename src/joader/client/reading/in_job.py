@@ -37,6 +37,12 @@ class InJob:
         self._as_worker = as_worker
         self._started = not as_worker
         self.at = READING.decode()  # which step of the user's code it is in
+        self._begins = self._noting(self._shared), self._noting(own)
+
+    @property
+    def takes_keys(self) -> bool:
+        """Whether it makes a difference what key a sample is made with."""
+        return self._keyed or bool(self._own.steps.steps)
 
     def undisturbed(self) -> AbstractContextManager[None]:
         """Leave the job's random numbers as they are, if rows have their own."""
@@ -51,7 +57,7 @@ class InJob:
         self.at = READING.decode()
         if self._keyed:
             start_random_numbers(key)
-        sample = self._shared.prepare(row, None, self._noting(self._shared))
+        sample = self._shared.prepare(row, None, self._begins[0])
         if not self._own.steps.steps:
             return sample
         # On a copy: what the own part edits in place may belong to the dataset.
@@ -63,7 +69,7 @@ class InJob:
             return sample
         if self._keyed:
             start_random_numbers(key)
-        return self._own.finish(sample, key, self._noting(self._own))
+        return self._own.finish(sample, key, self._begins[1])
 
     def _noting(self, part: SharedPart | OwnPart) -> Callable[[int], None] | None:
         """Return who is to be told of each step of a part, if it has any."""

@@ -19,6 +19,8 @@ from joader.errors import ConnectionLost
 from joader.messages import MY_JOB, Join, Register
 from joader.recipe.parts import OwnPart, SharedPart
 from joader.recipe.place import place_anywhere
+from joader.recipe.watch import NO_SIGNS, Signs
+from joader.storage import Storage
 
 CONNECT_TRIES = 3
 # The daemon answers within `timeout`, but this however short that is, or else counts as gone. One
@@ -73,9 +75,21 @@ class Job:
             self.shared,
             self.own,
             self.lending.shown,
-            watch_state=not self.lending.workers,
+            signs=self._signs(self.lending),
             named=None if known else self.named,
         )
+
+    def _signs(self, lending: Lending) -> Signs:
+        """Return what tells that the job had better read by itself; none if it asked for workers.
+
+        Ranks bring all workers or none: their rows may not be equally quick.
+        """
+        if lending.workers:
+            return NO_SIGNS
+        shared = self.shared
+        bare = not (shared.steps.steps or self.own.steps.steps or shared.worker_init_fn)
+        pace = bare and self.rank is None and not isinstance(shared.dataset, Storage)
+        return Signs(state=not shared.deterministic, pace=pace)
 
     def connect(
         self, address: str | None, batch_size: int, timeout_s: float, nursery: Nursery | None

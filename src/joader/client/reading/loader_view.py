@@ -24,6 +24,7 @@ from joader.client.reading.no_daemon import Alone
 from joader.client.reading.torch_workers import InWorkers, Request
 from joader.errors import WorldError
 from joader.messages import Deliver
+from joader.recipe.watch import BetterInTheJob
 
 Rows = NDArray[np.int64]
 
@@ -92,9 +93,9 @@ class Reading:
         finally:
             del error  # no ring with the traceback
 
-    def connect_without_workers(self) -> Connection | Alone:
+    def connect_without_workers(self, why: type[BetterInTheJob]) -> Connection | Alone:
         """Register anew, as a job that reads by itself what nobody has prepared."""
-        self._job = self._current.without_workers()
+        self._job = self._current.without_workers(why)
         self.reads_itself, self.tries_here = True, False
         return self.connect()
 

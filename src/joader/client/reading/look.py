@@ -180,12 +180,21 @@ class Looker:
         if its.num_workers == 0 or its.keeps_state:
             return None
         if its.num_workers is None:
-            # Nobody asked for processes: none if one might do what the job would not, or if it
-            # would have to load the script anew, which not every script survives.
+            # Nobody asked for processes: none if rows are at hand, if one might do what the job
+            # would not, or if it would have to load the script anew, which not every script
+            # survives.
+            if its.at_hand or self._is_in_memory(dataset):
+                return None
             if opaque or _asks_the_user(dataset) or not is_forking(context_of(its.context)):
                 return None
             return Lending(0, its.lend, its.context, cores())
         return Lending(its.num_workers, its.lend, its.context, its.num_workers)
+
+    def _is_in_memory(self, dataset: Any) -> bool:
+        """Tell whether rows are known to be parts of tensors, as they are to be."""
+        its = self._settings
+        bare = not (its.prepare.steps or its.transform.steps or its.worker_init_fn)
+        return bare and torch_api.is_in_memory(dataset)
 
 
 def _asks_the_user(dataset: Any) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from joader.client.order.source import Source
-from joader.client.reading.assembly import Assembled, Assembly, keeps_state
+from joader.client.reading.assembly import Assembled, Assembly, better_here
 from joader.client.reading.collate import Samples, Slots
 from joader.client.reading.connection import Connection
 from joader.client.reading.delivery import Delivery
@@ -80,8 +80,8 @@ class Pass:
             self._check()
             started = time.perf_counter()
             batch = self._unread or self._delivery.next()
-            if self._loader.tries_here and keeps_state(batch):
-                self._delivery.go_on_without_workers()
+            if self._loader.tries_here and (why := better_here(batch)):
+                self._delivery.go_on_without_workers(why)
                 continue
             alone = isinstance(self.connection, Alone)
             wait_s = time.perf_counter() - started
