@@ -22,6 +22,8 @@ _NEIGHBOR = 1.25
 _FAR = 1.5
 # More counts as better if it gives this part of what it would if the rate rose with the number.
 _GAIN = 1 / 6
+# From this part on the next step is larger.
+_STEEP = 1 / 2
 # Less than this part of it, with a step of 1, is not to be believed.
 _STRANGE = 0.7
 # Fewer count as good if they give no less than this part of the most.
@@ -105,13 +107,14 @@ class Climb:
             self._best = self.number
             self._begin(_FIRST, rate, up=False, sinks=True)
             return
-        gained = rate > self._rate * (1.0 + _GAIN * (self._factor - 1.0))
+        gain = (rate / self._rate - 1.0) / (self._factor - 1.0)
+        gained = gain > _GAIN
         better = gained if self._up else rate >= _ENOUGH * self._peak
         self._peak = max(self._peak, rate)
         if better:
             self._best, self._rate = self.number, rate
             self._turned = True  # on in this direction: what lies behind was tried
-            if gained:  # so the best is farther away than neighbors are
+            if gain > _STEEP:  # so the best is farther away than neighbors are
                 self._factor = min(_FIRST, self._factor**2)
         if self._below:
             self._below = 0 if gained else self.number
