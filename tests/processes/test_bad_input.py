@@ -61,7 +61,7 @@ def the_others_go_on(not_ours: set[str], shared_node: Node) -> Iterator[None]:
 
 
 # Who holds the interpreter answers nobody: that a row is in his way is seen after some seconds.
-@pytest.mark.parametrize(("what", "timeout"), [("sleeps", 3), ("holds_the_interpreter", 6)])
+@pytest.mark.parametrize(("what", "timeout"), [("sleeps", 3), ("holds_the_interpreter", 8)])
 def test_a_row_that_hangs_is_given_up_after_the_timeout_and_its_worker_killed(
     what: str, timeout: int
 ) -> None:

@@ -89,12 +89,16 @@ def test_a_row_that_raises_names_row_and_traceback_and_nobody_else_notices(node:
 
 def test_a_row_that_kills_its_worker_is_tried_twice_then_reported(node: Node) -> None:
     node.up()
-    bad = read(node, data={"length": 60, "bad": {"7": "die"}}, batch_size=10, key="bad")
+    bad = read(
+        node, data={"length": 60, "bad": {"7": "die"}}, batch_size=10, key="bad", num_workers=2
+    )
     assert "row 7 (position 7)" in (error := bad.error())
     assert "the worker that prepared it died (signal 9), 2 times" in error
     log = node.folder / "log"
     once = {"length": 60, "bad": {"7": "die once"}, "log": str(log)}
-    assert sorted(read(node, data=once, batch_size=10).result()[1]) == list(range(60))
+    assert sorted(read(node, data=once, batch_size=10, num_workers=2).result()[1]) == list(
+        range(60)
+    )
 
 
 def test_what_does_not_fit_the_budget_is_refused_with_the_number_needed(node: Node) -> None:
