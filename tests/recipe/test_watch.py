@@ -1,7 +1,11 @@
 """Which datasets had better be read by the job itself."""
 
+import random
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from joader.recipe.watch import AT_HAND_S, ROWS, AtHand, KeepsState, Signs, Watch
@@ -12,33 +16,46 @@ def test_the_first_row_tells_whether_a_dataset_keeps_state() -> None:
     watch = Watch(dataset, Signs(state=True))
     dataset.count += 1
     with pytest.raises(KeepsState, match="'count'"):
-        watch.saw(0.001)
+        watch.saw(0.001, drew=False)
     dataset.count += 1
-    assert Watch(dataset, Signs(state=True)).saw(0.0)
+    assert Watch(dataset, Signs(state=True)).saw(0.0, drew=False)
 
 
 def test_what_is_filled_at_its_first_use_is_not_state() -> None:
     dataset = SimpleNamespace(file=None)
     watch = Watch(dataset, Signs(state=True))
     dataset.file = 7
-    assert watch.saw(0.001)
+    assert watch.saw(0.001, drew=False)
 
 
 def test_rows_that_take_no_time_are_at_hand_though_some_took_longer() -> None:
     watch = Watch(object(), Signs(pace=True))
     for number in range(ROWS - 1):
-        assert not watch.saw(1.0 if number % 3 == 0 else AT_HAND_S / 2)
+        assert not watch.saw(1.0 if number % 3 == 0 else AT_HAND_S / 2, drew=False)
     with pytest.raises(AtHand, match="µs"):
-        watch.saw(AT_HAND_S / 2)
+        watch.saw(AT_HAND_S / 2, drew=False)
 
 
 def test_rows_that_take_longer_are_not_watched_for_long() -> None:
     watch = Watch(object(), Signs(pace=True))
-    assert [watch.saw(AT_HAND_S * 2) for _ in range(ROWS)] == [False] * (ROWS - 1) + [True]
+    assert [watch.saw(AT_HAND_S * 2, drew=False) for _ in range(ROWS)] == [False] * (ROWS - 1) + [
+        True
+    ]
 
 
 def test_state_is_no_sign_where_it_is_not_looked_for() -> None:
     dataset = SimpleNamespace(count=0)
     watch = Watch(dataset, Signs(pace=True))
     dataset.count += 1
-    assert not watch.saw(1.0)
+    assert not watch.saw(1.0, drew=False)
+
+
+def drawn_by_torch() -> Any:
+    return pytest.importorskip("torch").rand(1)
+
+
+@pytest.mark.parametrize("draw", [random.random, np.random.rand, drawn_by_torch])
+def test_rows_with_random_numbers_are_not_at_hand(draw: Callable[[], Any]) -> None:
+    watch = Watch(object(), Signs(pace=True))
+    assert watch.watch(lambda: 5) == (5, False)
+    assert watch.watch(draw)[1]

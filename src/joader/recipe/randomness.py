@@ -30,6 +30,14 @@ def start_random_numbers(key: int) -> None:
         torch_random.default_generator.manual_seed(key)
 
 
+def random_state() -> tuple[object, ...]:
+    """Return where the global generators are: whoever has drawn from one of them has moved it."""
+    legacy = np.random.get_state(legacy=False)["state"]  # noqa: NPY002 - as above
+    torch_random = sys.modules.get("torch.random")
+    of_torch = torch_random.default_generator.get_state().tolist() if torch_random else None
+    return random.getstate(), legacy["key"].tolist(), legacy["pos"], of_torch
+
+
 @contextmanager
 def kept_random_numbers() -> Iterator[None]:
     """Leave the global generators, and torch's get_worker_info(), as they were before the block."""

@@ -3,14 +3,21 @@
 Only where nobody asked for workers: torch's loader would read in the job. A dataset that *keeps
 state* changes when it is read, and such changes would be lost in a worker; the first row tells. One
 whose rows are *at hand*, in memory and as they are to be, is read in a few microseconds, and to
-bring a row from another process takes many times longer; the first few rows tell.
+bring a row from another process takes many times longer; the first few rows tell. Not if they draw
+random numbers: which they get would depend on when the job has begun to read.
 
 Raising one of these makes the row fail in its worker, and its job go on without workers.
 """
 
+import time
 from collections import deque
+from collections.abc import Callable
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+from joader.recipe.randomness import random_state
+
+T = TypeVar("T")
 
 # A row that is read in less is at hand. Reading an element of a tensor takes 2 µs, opening a file
 # 15, decoding the smallest image 50; having a row prepared by another process 50 to 100.
@@ -51,8 +58,17 @@ class Watch:
         self._rows = ROWS if signs.pace else 1
         self._took_s: list[float] = []
 
-    def saw(self, took_s: float) -> bool:
+    def watch(self, read: Callable[[], T]) -> tuple[T, bool]:
+        """Have a row read; return it, and whether nothing is left to watch."""
+        before, begun = random_state(), time.perf_counter()
+        row = read()
+        took_s = time.perf_counter() - begun
+        return row, self.saw(took_s, drew=random_state() != before)
+
+    def saw(self, took_s: float, drew: bool) -> bool:
         """Note that a row was read in so many seconds; tell whether nothing is left to watch.
+
+        `drew`: it has drawn random numbers.
 
         An attribute that was None may be opened or filled at its first use: that is not state.
         """
@@ -63,9 +79,9 @@ class Watch:
             if changed:
                 raise KeepsState(f"reading a row has changed the dataset's {changed[0]!r}")
         self._took_s.append(took_s)
-        if len(self._took_s) == ROWS and (usual_s := median(self._took_s)) < AT_HAND_S:
+        if len(self._took_s) == ROWS and (usual_s := median(self._took_s)) < AT_HAND_S and not drew:
             raise AtHand(f"a row is read in {1e6 * usual_s:.1f} µs")
-        return len(self._took_s) >= self._rows
+        return drew or len(self._took_s) >= self._rows
 
 
 def _seen(dataset: Any) -> dict[str, Any]:

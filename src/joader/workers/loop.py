@@ -32,6 +32,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from secrets import randbits
 from typing import Any, NamedTuple, NoReturn
@@ -334,12 +335,13 @@ class Worker:
         row = self._raws.value(order, read) if self._shared.reads_apart else None
         if not self._shared.deterministic:
             start_random_numbers(key_of(order.key, order.position, order.times))
-        begun = time.perf_counter()
         if self._shared.reads_apart:
-            sample = self._shared.made_of(row, slot, self._shared_step)
-        else:
-            sample = self._shared.prepare(order.row, slot, self._shared_step)
-        if self._watch is not None and self._watch.saw(time.perf_counter() - begun):
+            return self._shared.made_of(row, slot, self._shared_step)
+        prepare = partial(self._shared.prepare, order.row, slot, self._shared_step)
+        if self._watch is None:
+            return prepare()
+        sample, seen = self._watch.watch(prepare)
+        if seen:
             self._watch = None
         return sample
 
