@@ -263,7 +263,7 @@ def in_step_p_values(cheats: bool) -> dict[tuple[str, int], float]:
         both = zip(on.rows_read(JOB), on.rows_read(OTHER), strict=True)
         return [{"here": mine, "there": others} for mine, others in both]
 
-    return next_draw_p_values(play, range(trials(4000, 1000)), rows)
+    return next_draw_p_values(play, range(trials(4000, 400)), rows)
 
 
 def test_a_draw_is_uniform_given_all_that_both_have_drawn() -> None:
@@ -295,5 +295,5 @@ def test_an_order_is_uniform_if_who_draws_changes_in_the_middle_of_a_pass() -> N
         on.read_all(JOB)
         return [{"here": row} for row in on.rows_read(JOB)]
 
-    found = next_draw_p_values(play, range(trials(4000, 1000)), rows)
+    found = next_draw_p_values(play, range(trials(4000, 400)), rows)
     assert min(found.values()) > ALPHA
