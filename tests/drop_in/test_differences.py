@@ -57,6 +57,13 @@ class Quick(Rows):
         return os.getpid(), row
 
 
+class Slower(Rows):
+    def __getitem__(self, row: int) -> Any:
+        if row >= 60:
+            time.sleep(0.001)
+        return os.getpid()
+
+
 class Processes(Rows):
     def __getitem__(self, row: int) -> Any:
         time.sleep(0.001)
@@ -309,6 +316,24 @@ def test_without_num_workers_rows_that_take_no_time_are_read_in_the_job() -> Non
         assert sorted(row for _, rows in loader for row in rows.tolist()) == list(range(4000))
     asked = joader.DataLoader(Quick(400), batch_size=4, num_workers=1)
     assert os.getpid() not in {pid for pids, _ in asked for pid in pids.tolist()}
+
+
+def test_a_dataset_that_grows_is_read_as_it_was_when_the_pass_began() -> None:
+    """Also if its rows turn out to be at hand meanwhile: a replay buffer."""
+    for order in ("shared", "seeded", "joint"):
+        grows = Quick(400)
+        rows = []
+        for _, numbers in joader.DataLoader(grows, batch_size=4, shuffle=True, order=order):
+            grows.length += 1
+            rows += numbers.tolist()
+        assert sorted(rows) == list(range(400))
+
+
+def test_rows_that_turn_slow_are_read_by_workers_in_the_next_pass() -> None:
+    loader = joader.DataLoader(Slower(400), batch_size=4)
+    first, second = ([pid for pids in loader for pid in pids.tolist()] for _ in range(2))
+    assert os.getpid() in first
+    assert os.getpid() not in second
 
 
 def test_collate_fn_runs_in_the_job() -> None:

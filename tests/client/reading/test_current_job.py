@@ -11,7 +11,7 @@ from joader.client.reading.job import Job
 from joader.client.reading.settings import Settings
 from joader.errors import NoDaemon
 from joader.images import Steps
-from joader.recipe.watch import AtHand, KeepsState
+from joader.recipe.watch import MANY, SLOW_S, AtHand, KeepsState
 
 
 class Numbers:
@@ -124,6 +124,18 @@ def test_a_dataset_whose_rows_are_at_hand_gets_workers_if_they_are_asked_for() -
     assert seen(its.copied(None), Numbers(10)).lending is None
     its.bring(3, None)
     assert seen(its, Numbers(10)).lending is not None
+
+
+def test_rows_that_take_long_after_all_are_read_by_workers_again_and_watched_no_more() -> None:
+    its = current(num_workers=None)
+    seen(its, Numbers(10))
+    assert its.without_workers(AtHand).lending is None
+    its.note_read_here(MANY, MANY * SLOW_S / 2)
+    assert seen(its, Numbers(10)).lending is None
+    its.note_read_here(10, MANY * SLOW_S)
+    lending = seen(its, Numbers(10)).lending
+    assert lending is not None
+    assert not lending.watched
 
 
 def test_a_job_that_is_to_share_nothing_gets_a_recipe_of_its_own() -> None:

@@ -10,6 +10,7 @@ Not here: where batches come from (delivery.py), how they are collated (collate.
 """
 
 import logging
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,6 +112,7 @@ class Assembly:
         samples: list[Any] = []
         good: list[int] = []
         wrong: list[tuple[int, str]] = []
+        begun = time.perf_counter()
         with self._reader.undisturbed():
             for place, position in enumerate(batch.positions):
                 try:
@@ -126,6 +128,7 @@ class Assembly:
                 else:
                     samples.append(sample)
                     good.append(place)
+        self._loader.note_read_here(len(samples), time.perf_counter() - begun)
         given = Samples(samples, batch.rows[good])
         mended = self._mender.mended_samples(given, good, len(batch.rows))
         return self._assembled(mended, wrong)
@@ -167,7 +170,11 @@ class Assembly:
         return self._loader.tries_here or issubclass(kind, BetterInTheJob)
 
     def _say_here(self, reason: str) -> None:
-        if not self._said_here:
+        kind = class_of(reason)
+        of_another = kind is not None and issubclass(
+            kind, BetterInTheJob
+        )  # it asked for no workers
+        if not (self._said_here or of_another):
             self._said_here = True
             log.warning(
                 "a row cannot be prepared in a worker process and can be in this one, so the job "

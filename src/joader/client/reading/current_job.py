@@ -18,7 +18,7 @@ from joader.client.reading.look import Looker, Sight
 from joader.client.reading.no_daemon import Alone
 from joader.client.reading.settings import Settings
 from joader.errors import WorldError
-from joader.recipe.watch import AtHand, BetterInTheJob
+from joader.recipe.watch import MANY, SLOW_S, AtHand, BetterInTheJob
 
 log = logging.getLogger("joader")
 
@@ -44,6 +44,7 @@ class CurrentJob:
         self._idle: Connection | None = None
         self._nursery: tuple[Job, Nursery] | None = None
         self._said_opaque = False
+        self._here_rows, self._here_s = 0, 0.0  # that the job has read, if they are at hand
 
     def copied(self, context: Any) -> "CurrentJob":
         """Return the same for a loader that has begun no pass."""
@@ -99,6 +100,17 @@ class CurrentJob:
         else:
             self._become(replace(self.settings, keeps_state=True))
         return self.sight(*self._looked_at).job
+
+    def note_read_here(self, rows: int, seconds: float) -> None:
+        """Note how long rows took the job; it brings workers again if they take long after all.
+
+        They count from the next pass on.
+        """
+        if self.settings.at_hand:
+            self._here_rows, self._here_s = self._here_rows + rows, self._here_s + seconds
+            if self._here_rows >= MANY and self._here_s > SLOW_S * self._here_rows:
+                log.info("rows take longer than the first ones did: workers read them again")
+                self._become(replace(self.settings, at_hand=False))
 
     def in_private(self, row: int) -> Job:
         """Share nothing from now on: what this job prepares is not what others have."""

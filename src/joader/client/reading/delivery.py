@@ -132,9 +132,16 @@ class Delivery:
 
         If the dataset keeps state, no sample from a worker was yielded: the first row tells.
         """
-        self.connection.close()
-        self.connection = self._loader.connect_without_workers(why)
-        self._begin()
+        # Not closed: if anything comes between, the pass goes on as after the loss of a daemon.
+        self.connection.lost = True
+        self.connection.hang_up()
+        try:
+            self.connection = self._loader.connect_without_workers(why)
+            self._begin()
+        except ConnectionLost as error:
+            self._note_loss(error)
+        except Refusal as error:
+            self._go_on_alone(error)
 
     def _begin(self) -> None:
         """Tell the daemon what is left, and ask for the first batches."""

@@ -36,6 +36,7 @@ class Lending:
     to_others: bool  # they work for other jobs, too, while they have nothing to do
     context: Any  # of multiprocessing
     shown: int  # what get_worker_info() says of their number
+    watched: bool = False  # they are to find out whether rows are at hand
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,8 @@ class Job:
             return NO_SIGNS
         shared = self.shared
         bare = not (shared.steps.steps or self.own.steps.steps or shared.worker_init_fn)
-        pace = bare and self.rank is None and not isinstance(shared.dataset, Storage)
+        pace = bare and lending.watched and not isinstance(shared.dataset, Storage)
+        pace = pace and self.rank is None
         return Signs(state=not shared.deterministic, pace=pace)
 
     def connect(

@@ -6,6 +6,7 @@ the loader still reads the same.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from joader.client.reading.collate import Samples, Slots
 from joader.client.reading.connection import Connection
 from joader.client.reading.current_job import CurrentJob
 from joader.client.reading.in_job import InJob
+from joader.client.reading.job import Job
 from joader.client.reading.look import Sight
 from joader.client.reading.no_daemon import Alone
 from joader.client.reading.torch_workers import InWorkers, Request
@@ -95,14 +97,24 @@ class Reading:
 
     def connect_without_workers(self, why: type[BetterInTheJob]) -> Connection | Alone:
         """Register anew, as a job that reads by itself what nobody has prepared."""
-        self._job = self._current.without_workers(why)
+        self._job = self._with_these_rows(self._current.without_workers(why))
         self.reads_itself, self.tries_here = True, False
         return self.connect()
 
     def connect_in_private(self, row: int) -> Connection | Alone:
         """Register anew, as a job that shares nothing: a row differs from that of others."""
-        self._job = self._current.in_private(row)
+        self._job = self._with_these_rows(self._current.in_private(row))
         return self.connect()
+
+    def _with_these_rows(self, job: Job) -> Job:
+        """Return a job for the rest of a pass: its dataset may have grown since that began."""
+        if np.array_equal(job.rows, self._job.rows):
+            return job
+        return replace(job, rows=self._job.rows, row_limit=self._job.row_limit)
+
+    def note_read_here(self, rows: int, seconds: float) -> None:
+        """Note how long rows took that were read in this process."""
+        self._current.note_read_here(rows, seconds)
 
     def in_job(self) -> InJob:
         """Return who reads rows in this process."""

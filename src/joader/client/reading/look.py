@@ -187,7 +187,7 @@ class Looker:
                 return None
             if opaque or _asks_the_user(dataset) or not is_forking(context_of(its.context)):
                 return None
-            return Lending(0, its.lend, its.context, cores())
+            return Lending(0, its.lend, its.context, cores(), watched=its.at_hand is None)
         return Lending(its.num_workers, its.lend, its.context, its.num_workers)
 
     def _is_in_memory(self, dataset: Any) -> bool:

@@ -32,7 +32,8 @@ class Settings:
     weight: float = 1.0
     alone: bool = False  # it shares nothing: its rows were seen to differ from others'
     keeps_state: bool = False  # its dataset changes when it is read: it brings no workers
-    at_hand: bool = False  # its rows are: it brings none if nobody asks for them
+    # Its rows are: it brings none if nobody asks for them. None: nobody knows.
+    at_hand: bool | None = None
 
 
 def settings_of(given: Arguments, ordering: Ordering, steps: tuple[Steps, Steps]) -> Settings:
