@@ -29,6 +29,29 @@ loader.close()
 """
 
 
+AT_THE_SWITCH = """
+from joader.client.reading.loader_view import Reading
+
+class Quick(Squares):
+    def __getitem__(self, row):
+        return np.full((4, 4), row % 251, np.uint8), row
+
+connect = Reading.connect_without_workers
+
+def connect_and_lose(self, why):
+    connection = connect(self, why)
+    os.kill(connection.daemon_pid, signal.SIGKILL)
+    say("lost")
+    time.sleep(0.3)
+    return connection
+
+Reading.connect_without_workers = connect_and_lose
+loader = joader.DataLoader(Quick(400), batch_size=4, shuffle=True)
+say([row for batch in loader for row in check(batch)])
+loader.close()
+"""
+
+
 @pytest.fixture(autouse=True)
 def _daemons_of_jobs_end_soon() -> Iterator[None]:
     os.environ["JOADER_IDLE_S"] = "1"
@@ -55,6 +78,13 @@ def test_a_pass_goes_on_with_the_daemon_that_was_started_after_a_crash(node: Nod
         assert sorted(job.line()) == list(range(300))
         assert job.line() == [300, 300]
     assert node.status()["totals"]["delivered"] >= 2 * 180
+
+
+def test_a_daemon_that_goes_as_a_job_begins_to_read_by_itself_costs_no_row(node: Node) -> None:
+    """Its rows take no time, so it registers anew, without workers, in the middle of a pass."""
+    job = node.job(AT_THE_SWITCH)
+    assert job.line() == "lost"
+    assert sorted(job.line()) == list(range(400))
 
 
 def test_jobs_start_another_daemon_if_theirs_was_killed(node: Node) -> None:
