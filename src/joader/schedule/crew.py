@@ -1,10 +1,10 @@
 """The workers that one loader brings, what each has in hand, and what waits for them.
 
-Invariant: `idle` and `short` are the workers that take more, without anything in hand and with half
-a chunk at most; `at_work` are those that have anything to do now, and `full` those of them that
-take no more; `note_room` is called whenever that may have changed. So who gets the next chunk, and
-how many are at work, is found at once, however many workers there are. Not here: who gets what
-(feeding.py).
+Invariant: `idle` and `short` are the workers that take more, without anything in hand and with less
+than they need to go on with (pace.py); `at_work` are those that have anything to do now, and `full`
+those of them that take no more; `note_room` is called whenever that may have changed. So who gets
+the next chunk, and how many are at work, is found at once, however many workers there are. Not
+here: who gets what (feeding.py).
 """
 
 from dataclasses import dataclass, field

@@ -5,12 +5,12 @@ helps others with equal code (fingerprint and place), unless its loader keeps it
 Own parts are done by the job's own crew: nobody else has the code. Light ones go along with their
 rows; heavy ones wait for their turn, so that nobody who wants the rows waits for them, too.
 
-A worker gets a chunk when it has half of one left: so it never waits for the daemon, and what comes
-next never waits long for a worker. When little waits, all who take more get equal parts of it.
+A worker gets a chunk when it has three quarters of one left: so it never waits for the daemon, and
+what comes next never waits long for a worker. When little waits, all who can begin get equal parts.
 
 Turns. *Lent* are the workers that jobs have brought; *active* are those that are at work now, at
 most as many as keep the node's processors busy (`active`). While there are fewer, everybody who
-waits gets workers. From then on a chunk goes out when a worker has half of its last one left, and
+waits gets workers. From then on a chunk goes out when a worker will soon be done with its last, and
 goes to the claimant that has had the least for its share, whoever's that worker is: another
 begins, and the first one stops when it is done. Who has had more for its share than those at work
 waits until a processor is free: what they do next may be on its way. So shares are kept whatever
@@ -47,7 +47,7 @@ from joader.schedule.stages import MOST_AHEAD, Stages
 
 # Comparisons and suspects go before all turns: jobs wait for each of them.
 _AT_ONCE = -1.0
-# Own parts pile up if there are so many per worker; it has two chunks in hand beside them.
+# Own parts pile up if there are so many for each worker but the first.
 _PILE_S = 2 * CHUNK_S
 NO_DEMANDS: Mapping[int, Demand] = {}
 

@@ -2,9 +2,11 @@
 
 from joader.schedule.experience import Pace
 
-# What a worker gets in one message keeps it busy for about so long. It gets the next when half of
-# it is done: so it has something to go on with while the daemon answers, and never much more.
+# What a worker gets in one message keeps it busy for about so long. It gets the next when this part
+# of it is left: so it has something to go on with while the daemon answers, and never much more.
+# Reports come every half of a chunk (REPORT_S in workers/outbox.py), so half would be too late.
 CHUNK_S = 0.04
+_LOW = 0.75
 # However quick rows are: a worker that dies takes its chunks with it.
 MOST_CHUNK = 128
 # A worker has at least so many to go on with; of rows that are read ahead several are begun at
@@ -73,7 +75,7 @@ class RowPace:
     def keep(self, rows: int) -> None:
         """Let a worker have so many to go on with, at least."""
         self._keeps = rows
-        self.low = max(self._keeps, 3 * self.chunk // 4)
+        self.low = max(self._keeps, int(_LOW * self.chunk))
 
     def note(
         self,
@@ -97,7 +99,7 @@ class RowPace:
         self.computing_s = max(self._computed_s / self._rows, 1e-6)
         self.worked_s = (self._computed_s + self._waited_s) / self._rows
         self.chunk = chunk_of(self.row_s)
-        self.low = max(self._keeps, 3 * self.chunk // 4)
+        self.low = max(self._keeps, int(_LOW * self.chunk))
 
 
 def chunk_of(row_s: float) -> int:

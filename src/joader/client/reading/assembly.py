@@ -167,14 +167,11 @@ class Assembly:
         kind = class_of(reason)
         if kind is None or issubclass(kind, MemoryError):
             return False
-        return self._loader.tries_here or issubclass(kind, BetterInTheJob)
+        return self._loader.tries_here or _better_here(reason) is not None
 
     def _say_here(self, reason: str) -> None:
-        kind = class_of(reason)
-        of_another = kind is not None and issubclass(
-            kind, BetterInTheJob
-        )  # it asked for no workers
-        if not (self._said_here or of_another):
+        # What another job's worker found, which has not asked for any, is of no interest to users.
+        if not (self._said_here or _better_here(reason)):
             self._said_here = True
             log.warning(
                 "a row cannot be prepared in a worker process and can be in this one, so the job "
@@ -204,8 +201,9 @@ class Assembly:
 
 def better_here(batch: Deliver) -> type[BetterInTheJob] | None:
     """Return what a worker found that speaks for reading in the job, if it did."""
-    for _, reason in batch.failed:
-        kind = class_of(reason)
-        if kind is not None and issubclass(kind, BetterInTheJob):
-            return kind
-    return None
+    return next((kind for _, reason in batch.failed if (kind := _better_here(reason))), None)
+
+
+def _better_here(reason: str) -> type[BetterInTheJob] | None:
+    kind = class_of(reason)
+    return kind if kind is not None and issubclass(kind, BetterInTheJob) else None
