@@ -65,6 +65,26 @@ def test_what_waits_for_a_slot_is_not_work_to_go_on_with(floor: Floor) -> None:
     assert worker.state.held_up[1] == len(new)
 
 
+def test_a_worker_with_own_parts_gets_more_when_it_has_reported_half_of_a_chunk(
+    floor: Floor,
+) -> None:
+    """It reports no sooner, and when it does the next time, nothing would be left to go on with."""
+    worker = one_worker(floor, *range(1000))
+    claims = worker.state.crew.queue
+    for _ in range(60):
+        claims.own_pace.note(0.0003, 1)
+    for _ in range(200):
+        worker.report(worker.has[0], row_s=0.002)
+    for number, sample in enumerate(worker.has[:20]):
+        floor.finish(2000 + number, sample)
+    rows, chunk = [sample for sample in worker.has if sample < 2000], claims.shared.pace.chunk
+    assert len(rows) > chunk // 2 > 5
+    for sample in rows[chunk // 2 :]:
+        worker.state.drop(sample)
+    assert len(worker.has) == chunk // 2 + worker.state.own > chunk
+    assert worker.state.runs_low
+
+
 def test_a_worker_does_not_pile_up_what_has_no_slot(floor: Floor) -> None:
     """About a chunk of it is passed over: its bytes are in nobody's budget."""
     worker = one_worker(floor, *range(1000))

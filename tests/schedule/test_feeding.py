@@ -192,6 +192,22 @@ def test_who_has_no_processor_gets_no_part_of_what_waits() -> None:
     assert sorted(len(worker.has) for worker in floor.workers if worker.has) == [4, 4]
 
 
+def test_of_many_who_could_help_those_who_can_begin_share_what_waits() -> None:
+    floor = Floor(cores=2)
+    floor.come(1, "ticket 1", workers=4)  # its nursery is not here
+    floor.come(2, "ticket 2", workers=16)
+    floor.dispatch.attend("ticket 2")
+    crew = floor.dispatch.staff.crew_of[2]
+    for number in range(16):
+        crew.born[number] = floor.now
+        floor.workers.append(Worker(floor, "ticket 2", number))
+    crew.queue.computing = 1.0
+    for _ in range(60):
+        crew.queue.shared.pace.note(0.01, 1)
+    floor.prepare(1, *range(8))
+    assert sorted(len(worker.has) for worker in floor.workers if worker.has) == [4, 4]
+
+
 def test_a_quota_holds_rows_back_and_says_until_when() -> None:
     floor = two_crews(cores=2)
     floor.dispatch.set_policy("even", floor.now)
