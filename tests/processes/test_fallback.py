@@ -6,7 +6,7 @@ import re
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -191,6 +191,88 @@ say([sorted(rows) == list(range(200)), loader.stats().fallback])
     assert rest == [True, alone]
     assert err.count(LINE) == 1
     assert "and it does not answer" in err
+
+
+# With torch loaded a job that has workers goes on with torch's: it asks for batches otherwise.
+WITH_TORCH = """
+import torch
+from joader.client.reading import connection, job, patience
+
+def register(self, spec, register=connection.Connection.register):
+    if loses:
+        os.kill(self.daemon_pid, signal.SIGKILL)
+    return register(self, spec)
+
+loses, connection.Connection.register = False, register
+job.CONNECT_TRIES, patience._WHY_S = 1, 0.2
+options = {"batch_size": 8, "shuffle": True, "timeout": 60, **json.loads(sys.argv[1])}
+loader = joader.DataLoader(Squares(128), num_workers=2, key="k", **options)
+rows = []
+for number, batch in enumerate(loader):
+    rows += check([part.numpy() for part in batch])
+    if number == int(sys.argv[2]):
+        say(number)
+        loses, loader.timeout = bool(sys.stdin.readline().strip()), 1
+say(rows)
+say([loader.stats().fallback, len(torch.multiprocessing.active_children())])
+"""
+
+
+REVERSED = list(range(128))[::-1]
+
+
+def killed(node: Node, job: Job) -> None:
+    """Kill the daemon, and let none be started."""
+    crash(node)
+    bar(node)
+    job.say("")
+
+
+def stopped(node: Node, job: Job) -> None:
+    """Stop it for longer than `timeout`."""
+    assert node.daemon is not None
+    node.daemon.send_signal(signal.SIGSTOP)
+    job.say("")
+
+
+def refused(node: Node, job: Job) -> None:
+    """Kill it, and start one that has no room for the job."""
+    crash(node)
+    node.up("4KiB")
+    job.say("")
+
+
+def killed_twice(node: Node, job: Job) -> None:
+    """Kill it, and the next one while the job registers."""
+    crash(node)
+    job.say("lose the next")
+
+
+@pytest.mark.parametrize("loses", [killed, stopped, refused, killed_twice])
+@pytest.mark.parametrize(
+    ("step", "sampler"),
+    [
+        (5, None),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in [(0, None), (9, REVERSED)]),
+    ],
+)
+def test_a_job_with_workers_and_torch_goes_on_when_its_daemon_is(
+    node: Node, loses: Callable[[Node, Job], None], step: int, sampler: list[int] | None
+) -> None:
+    node.up()
+    order = {} if sampler is None else {"shuffle": None, "sampler": sampler}
+    job = node.job(WITH_TORCH, json.dumps(order), str(step))
+    assert job.line() == step
+    loses(node, job)
+    try:
+        rows, (alone, left) = job.result()
+    finally:
+        if loses is stopped and node.daemon is not None:
+            node.daemon.send_signal(signal.SIGCONT)
+    assert sorted(rows) == list(range(128))
+    assert sampler is None or rows == sampler
+    assert 0 < alone <= 128 - 8 * (step + 1)
+    assert left == 0
 
 
 def test_without_fallback_a_daemon_that_stopped_is_an_error(node: Node) -> None:

@@ -95,9 +95,6 @@ class Delivery:
 
     def next(self) -> Deliver:
         """Return the next batch of this pass, from another daemon if need be."""
-        if self._workers is not None:
-            batch, self._read = self._workers.next()
-            return batch
         deadline = time.monotonic() + self._loader.timeout_s
         self._patience.begin()
         while True:
@@ -107,6 +104,8 @@ class Delivery:
                     deadline = time.monotonic() + self._loader.timeout_s  # it may have to start
                 if not self._asked:
                     self._ask()
+                if self._workers is not None:
+                    break  # also if the pass has lost its daemon only now
                 news = self.connection.batch(max(0.0, deadline - time.monotonic()))
                 if isinstance(news, Announce):
                     self._learn(news)
@@ -126,6 +125,8 @@ class Delivery:
                 self._note_loss(error)
             except Refusal as error:
                 self._go_on_alone(error)
+        batch, self._read = self._workers.next()
+        return batch
 
     def go_on_without_workers(self, why: type[BetterInTheJob]) -> None:
         """Read in this process from now on.
