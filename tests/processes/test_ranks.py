@@ -277,6 +277,52 @@ def test_when_the_daemon_goes_ranks_meet_in_a_new_one(node: Node, number: int) -
     wait_until(lambda: not processes_with(str(node.run)))
 
 
+# Nurseries are killed after steps that are told: (rank, step) each.
+NURSERIES = """
+class Slow(Squares):
+    def __getitem__(self, row):
+        time.sleep(0.003)
+        return super().__getitem__(row)
+
+def bereave(nursery):
+    os.kill(nursery._process.pid, signal.SIGKILL)
+    os.waitid(os.P_PIDFD, nursery.pidfd, os.WEXITED | os.WNOWAIT)
+
+if __name__ == "__main__":
+    deaths, options = map(json.loads, sys.argv[1:])
+    loader = joader.DataLoader(Slow(192), 4, shuffle=True, job="train", key="k", **options)
+    passing, rows, states = iter(loader), [], []
+    for batch in passing:
+        rows.append(check(batch))
+        states.append(loader.state_dict())
+        if [int(os.environ["RANK"]), len(rows)] in deaths:
+            bereave(passing.connection.nursery)
+    say([rows, states])
+    loader.close()
+"""
+
+
+@pytest.mark.parametrize(
+    "deaths",
+    [
+        [(0, 1), (1, 3), (0, 8), (1, 8), (0, 23)],
+        *(
+            pytest.param([death], marks=pytest.mark.slow)
+            for death in ((0, 1), (0, 2), (1, 2), (0, 15), (0, 20), (1, 23))
+        ),
+    ],
+)
+@pytest.mark.parametrize("context", ["fork", pytest.param("spawn", marks=pytest.mark.slow)])
+def test_a_rank_whose_nursery_is_killed_costs_the_others_nothing(
+    node: Node, deaths: list[tuple[int, int]], context: str
+) -> None:
+    node.up()
+    options = {"num_workers": 1, "timeout": 30, "multiprocessing_context": context}
+    jobs = launch(node, NURSERIES, 2, json.dumps(deaths), json.dumps(options))
+    assert sorted(check_steps([job.result() for job in jobs])) == list(range(192))
+    assert "job 3 joins" not in node.log()  # nobody has left
+
+
 IN_STEP = """
 loader = joader.DataLoader(Squares(40), batch_size=4, shuffle=True, job="train", key="k")
 for batch in loader:

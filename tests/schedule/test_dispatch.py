@@ -265,6 +265,27 @@ def test_only_a_death_that_its_nursery_did_not_announce_is_warned_of(
     assert bool(floor.warnings) is not said_so
 
 
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_worker_is_not_blamed_for_its_nursery_s_death_if_the_next_is_here_before(
+    floor: Floor, seen: bool
+) -> None:
+    """How a worker ended is known later than that its nursery has; another is here at once."""
+    ticket = floor.join(1, workers=1)
+    floor.prepare(1, 1, 2)
+    floor.settle()
+    (worker,) = floor.of(ticket)
+    worker.begin(1)
+    if seen:
+        floor.dispatch.attend(ticket, here=False)
+    floor.dispatch.attend(ticket)
+    worker.die()
+    assert [lost.blamed for lost in floor.lost] == [False]
+    assert not floor.warnings
+    floor.prepare(1, 1, 2)
+    floor.settle()
+    assert sorted(floor.of(ticket)[-1].has) == [1, 2]
+
+
 def test_a_loader_that_comes_back_in_time_keeps_its_nursery(floor: Floor) -> None:
     ticket = floor.join(1)
     floor.prepare(1, 1)

@@ -30,6 +30,7 @@ class Worker:
     unplaced: set[int] = field(default_factory=set)  # sized, and not told where to go
     alone: bool = False  # it has a suspect in hand, and gets nothing beside it
     leaving: bool = False  # it gets nothing more, and ends when it has nothing in hand
+    orphan: bool = False  # its nursery is gone, and it goes with it: nobody's fault
     asked_back: float | None = None  # since when it owes an answer to HandBack
     pulse: Pulse | None = None  # when it was asked
     silent: int = 0  # how often it was seen since that could have answered

@@ -258,9 +258,15 @@ class Dispatch:
     # Processes come and go.
 
     def attend(self, ticket: str, here: bool = True) -> None:
-        """Note that the nursery of a ticket is here, or has gone, and its workers with it."""
+        """Note that the nursery of a ticket is here, or has gone, and its workers with it.
+
+        Of one that has just come no worker is here: those that are were borne by the one before.
+        """
         crew = self.staff.crew(ticket)
         crew.nursery = here
+        for worker in crew.workers:
+            worker.orphan = True
+            self.staff.retire(worker)
         crew.born.clear()
         self._feeding.staff_changed()
 
@@ -325,7 +331,7 @@ class Dispatch:
                 reason = blame.too_long(note, self.staff.limit_s(crew, order), worker.pid, trace)
                 self.staff.tell(Failed(note.sample, reason))
                 self.staff.gone(note.sample, worker)
-        expected = crew.ended or not crew.nursery
+        expected = crew.ended or worker.orphan
         innocent = bool(worker.overdue) or expected
         blamed, others = blame.whose_fault(worker.busy, at_work, innocent)
         for sample in list(worker.busy):

@@ -141,6 +141,16 @@ class Nursery:
             return False
         return not readable(self.pidfd)
 
+    def succeed(self, killed: "Nursery") -> bool:
+        """Take the place of one that was killed: daemons take this one in under its ticket.
+
+        False if the code was loaded anew and is other code now: that is another job's.
+        """
+        same = (self.recipe, self.place) == (killed.recipe, killed.place)
+        if same and self._owner == killed._owner:
+            self.ticket = killed.ticket
+        return self.ticket == killed.ticket
+
     def attend(self, path: str, daemon_pid: int) -> None:
         """Have it serve a daemon, if it does not yet; it knows best whether it does.
 

@@ -114,6 +114,17 @@ class Connection:
             return True
         return self._refusal is not None or any(isinstance(m, Refuse) for m in ahead)
 
+    @property
+    def bereft(self) -> bool:
+        """Whether the nursery that the job brought has been killed."""
+        return self.nursery is not None and not self.nursery.alive
+
+    def serve_with(self, nursery: Nursery | None) -> None:
+        """Have a nursery serve the daemon, and watch it from now on; the job is registered."""
+        self.nursery = nursery
+        if nursery is not None:
+            nursery.attend(str(self.path), self.daemon_pid)
+
     def register(self, spec: Register) -> int:
         """Make the job known and return its number; `draws_as` says then who draws."""
         self.batch_size = spec.join.batch_size

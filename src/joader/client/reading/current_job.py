@@ -146,6 +146,18 @@ class CurrentJob:
         except WorldError as error:
             return self.alone(error, job)
 
+    def replace_nursery(self, connection: Connection, job: Job) -> bool:
+        """Have another nursery serve a job whose own was killed; it stays registered as it is.
+
+        False if that cannot be, as the nursery has loaded other code: the job is another now.
+        """
+        killed = connection.nursery
+        nursery = self._nursery_of(job, killed)
+        if killed is None or nursery is None or nursery.ticket != killed.ticket:
+            return False
+        connection.serve_with(nursery)
+        return True
+
     def alone(self, error: WorldError, job: Job) -> Alone:
         """Say why, and go on without a daemon; raise the error if that is not allowed."""
         # A rank cannot go on alone: what the others read depends on it.
@@ -205,11 +217,18 @@ class CurrentJob:
     def _is_current(self, job: Job) -> bool:
         return self._sight is not None and self._sight.job is job
 
-    def _nursery_of(self, job: Job) -> Nursery | None:
-        """Return the process that bears the job's workers, another one if it was killed."""
-        if self._nursery is not None and self._nursery[0] is job and self._nursery[1].alive:
-            return self._nursery[1]
+    def _nursery_of(self, job: Job, before: Nursery | None = None) -> Nursery | None:
+        """Return the process that bears the job's workers, a successor if it was killed.
+
+        `before`: the one that a pass had, of a job that may not be the current one any more.
+        """
+        if self._nursery is not None and self._nursery[0] is job:
+            before = self._nursery[1]
+        if before is not None and before.alive:
+            return before
         nursery = job.bear()
+        if nursery is not None and before is not None:
+            nursery.succeed(before)
         if nursery is not None and self._is_current(job):
             self._nursery = job, nursery
         return nursery

@@ -2,10 +2,12 @@
 
 The pass's `Source` is the authority on what was yielded; the daemon's knowledge is a copy. So a
 daemon that goes away costs a pause: the job registers with another one, says what was yielded, and
-goes on. What was on its way is drawn again; nothing is lost or repeated. The same holds for a
-nursery that was killed: another is born. If there is no other daemon, or it refuses the job or does
-not answer, the job goes on by itself (no_daemon.py). If the user's own code hangs, it does not: the
-code would hang here, too.
+goes on. What was on its way is drawn again; nothing is lost or repeated. If there is no other
+daemon, or it refuses the job or does not answer, the job goes on by itself (no_daemon.py). If the
+user's own code hangs, it does not: the code would hang here, too.
+
+A nursery that was killed is no reason to leave the daemon: another takes its place, under the same
+ticket, and the job stays what it was. For a rank to leave and come again would end all the others.
 
 A `Delivery` is of one pass and one thread at a time, and owns the connection until the pass ends.
 Not here: what a batch is made of (assembly.py), how long to wait for a late one (patience.py).
@@ -48,7 +50,6 @@ class Delivery:
         self._ahead = ahead
         self._number = 0  # of the pass on its connection, once it has begun
         self._losses = 0
-        self._ticket = ""  # of the nursery that works for the pass
         self._asked = 0  # batches, and not yielded
         self._noted_at = 0.0  # when a batch was yielded last; 0: none was
         self._step_s = self._wait_s = 0.0  # of the batch before; step 0: was said, or is not known
@@ -123,6 +124,7 @@ class Delivery:
                 deadline = time.monotonic() + self._more_s()
             except ConnectionLost as error:
                 self._note_loss(error)
+                deadline = time.monotonic() + self._loader.timeout_s
             except Refusal as error:
                 self._go_on_alone(error)
         batch, self._read = self._workers.next()
@@ -148,7 +150,6 @@ class Delivery:
         """Tell the daemon what is left, and ask for the first batches."""
         self.connection.passes += 1
         self._number = self.connection.passes
-        self._ticket = _ticket_of(self.connection)
         self._asked = 0
         begin = self._source.begin(self._number, self.connection.draws_as)
         self.connection.send(replace(begin, renew=self._loader.renews))
@@ -194,33 +195,47 @@ class Delivery:
         self._begin()
 
     def _note_loss(self, error: ConnectionLost) -> None:
-        """Take note that the daemon is gone; the next wait looks for another."""
-        self.connection.lost = True
-        self.connection.hang_up()
+        """Take note that the nursery is gone, or the daemon: the next wait looks for another."""
+        bereft = isinstance(self.connection, Connection) and self.connection.bereft
+        if not bereft:
+            self.connection.lost = True
+            self.connection.hang_up()
         self._losses += 1
         if self._losses > MOST_LOSSES:
+            who = "processes that bear its workers" if bereft else "daemons"
             given_up = NoDaemon(
-                f"{self._losses} daemons went away in the middle of this pass, the last was "
+                f"{self._losses} {who} went away in the middle of this pass, the last daemon was "
                 f"process {self.connection.daemon_pid}; state_dict() holds what was yielded. Their "
                 f"log: {daemon_log()}"
             )
             given_up.__cause__ = error
             self._go_on_alone(given_up)
+        elif bereft:
+            self._replace_nursery()
+
+    def _replace_nursery(self) -> None:
+        """Have another process bear the workers: the job stays registered as it is."""
+        assert isinstance(self.connection, Connection)
+        log.warning("the process that bears this loader's workers was killed; another is born")
+        try:
+            self.connection.lost = not self._loader.replace_nursery(self.connection)
+        except WorldError as error:
+            self._go_on_alone(error)
+            return
+        if self.connection.lost:
+            self.connection.hang_up()
 
     def _go_on_elsewhere(self) -> None:
         """Register with the daemon that runs now, starting one if there is none, and go on."""
-        gone, ticket = self.connection.daemon_pid, self._ticket
+        gone = self.connection.daemon_pid
         self.connection = self._loader.connect(self.connection.batch_size)
         if isinstance(self.connection, Connection) and self.connection.daemon_pid != gone:
             log.warning(
                 "the daemon (process %d) is gone; the pass goes on with process %d",
                 *(gone, self.connection.daemon_pid),
             )
-        elif ticket and ticket == _ticket_of(self.connection):
-            log.warning("the daemon has let this rank go: all ranks of its job meet anew")
         elif isinstance(self.connection, Connection):
-            # The same daemon: what ended the wait was our nursery, which the connection watches.
-            log.warning("the process that bears this loader's workers was killed; another is born")
+            log.warning("the daemon has let this rank go: all ranks of its job meet anew")
         self._begin()
 
     def _go_on_alone(self, error: WorldError) -> None:
@@ -249,12 +264,6 @@ class Delivery:
         except Refusal as error:
             self._go_on_alone(error)
         return timeout_s
-
-
-def _ticket_of(connection: Connection | Alone) -> str:
-    """Return which nursery serves a connection; empty if none does."""
-    nursery = connection.nursery if isinstance(connection, Connection) else None
-    return nursery.ticket if nursery is not None else ""
 
 
 def _requests(source: Source, alone: Alone, loader: Reading) -> Iterator[Request]:

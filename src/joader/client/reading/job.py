@@ -116,9 +116,7 @@ class Job:
         connection = Connection(address, answer_s=max(LEAST_ANSWER_S, timeout_s))
         connection.register(self._spec(max(batch_size, self.batch_size), timeout_s, nursery))
         # Not before: a nursery that was killed would look like a daemon that went away.
-        connection.nursery = nursery
-        if nursery is not None:
-            nursery.attend(str(connection.path), connection.daemon_pid)
+        connection.serve_with(nursery)
         return connection
 
     def _spec(self, batch_size: int, timeout_s: float, nursery: Nursery | None) -> Register:

@@ -88,6 +88,10 @@ class Reading:
         """Register with the daemon, for the rows of this pass."""
         return self._current.connect(self._job, batch_size, self._loader.address, self.timeout_s)
 
+    def replace_nursery(self, connection: Connection) -> bool:
+        """Have another process bear the workers, as theirs was killed; False: it is another job."""
+        return self._current.replace_nursery(connection, self._job)
+
     def alone(self, error: WorldError) -> Alone:
         """Go on without a daemon."""
         try:
