@@ -97,6 +97,74 @@ def test_a_nursery_that_was_loaded_anew_is_replaced_too(node: Node, context: str
     assert len({nursery for _, _, nursery in node.signed()}) == 2
 
 
+TWO_PASSES = """
+loader = joader.DataLoader(Signed(120), batch_size=10, shuffle=True, num_workers=1, key="k")
+passes = [iter(loader), iter(loader)]
+rows = [check(next(one)) for one in passes]
+nursery = passes[0].connection.nursery
+os.kill(nursery._process.pid, signal.SIGKILL)
+os.waitid(os.P_PIDFD, nursery.pidfd, os.WEXITED | os.WNOWAIT)
+if sys.argv[1] == "another begins":
+    passes.append(iter(loader))
+    rows.append([])
+for number, one in enumerate(passes):
+    for batch in one:
+        rows[number] += check(batch)
+say([sorted(read) == list(range(120)) for read in rows])
+loader.close()
+"""
+
+
+@pytest.mark.parametrize("what", ["none begins", "another begins"])
+def test_passes_of_one_loader_share_the_nursery_that_replaces_theirs(node: Node, what: str) -> None:
+    node.up()
+    (same,) = node.job(TWO_PASSES, what).result()
+    assert all(same)
+    assert len({nursery for _, _, nursery in node.signed()}) == 2
+
+
+CHANGES = """
+if __name__ == "__main__":
+    with open("rows.py", "w") as file:
+        file.write(sys.argv[1])
+    import rows
+    loader = joader.DataLoader(
+        rows.Rows(), 10, shuffle=True, num_workers=1, multiprocessing_context="spawn"
+    )
+    passing, read = iter(loader), []
+    for number, batch in enumerate(passing):
+        read += batch.tolist()
+        if number == 3:
+            with open("rows.py", "w") as file:
+                file.write(sys.argv[1].replace("row + 0", "row + 100"))
+            os.kill(passing.connection.nursery._process.pid, signal.SIGKILL)
+    say(read)
+    loader.close()
+"""
+ROWS = """
+import time
+
+class Rows:
+    def __len__(self):
+        return 90
+
+    def __getitem__(self, row):
+        time.sleep(0.005)
+        return row + 0
+"""
+
+
+def test_a_nursery_that_has_loaded_other_code_does_not_serve_under_the_name_of_the_first(
+    node: Node,
+) -> None:
+    """Who shares the rows of the old code must not be given those of the new."""
+    node.up()
+    (read,) = node.job(CHANGES, ROWS).result()
+    assert sorted(row % 100 for row in read) == list(range(90))
+    assert max(read) >= 100
+    assert "job 2 joins" in node.log()
+
+
 def test_a_nursery_that_is_stopped_while_its_job_is_killed_goes_too(node: Node) -> None:
     node.up()
     job = reading(node)
