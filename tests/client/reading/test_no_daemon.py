@@ -161,6 +161,25 @@ def test_a_row_that_fails_is_raised_skipped_or_replaced() -> None:
     assert (stats.delivered, stats.replaced, stats.fallback) == (4, 2, 4)
 
 
+def test_a_collate_fn_that_edits_in_place_gets_each_sample_once() -> None:
+    def tenths(samples: list[Any]) -> Any:
+        for sample in samples:
+            sample /= 10
+        return np.stack(samples)
+
+    class Full(Noisy):
+        def __getitem__(self, row: int) -> Any:
+            return np.full(2, float(super().__getitem__(row)[0]))
+
+    for ways in ({"num_workers": 0}, {}):
+        given = {"on_error": "replace", "collate_fn": tenths, **ways}
+        (first, second) = loader_of(Full(7, broken=(3, 4, 5, 6)), 4, **given)
+        assert first[:, 0].tolist() == [0.0, 0.1, 0.2, 0.2]
+        assert second[:, 0].tolist() == [0.2, 0.2, 0.2]
+        (twice,) = loader_of(Full(4), 4, sampler=[1, 1, 3, 1], **given)  # as torch's loader
+        assert twice[:, 0].tolist() == [0.1, 0.1, 0.3, 0.1]
+
+
 def test_a_batch_that_was_broken_off_is_still_to_come() -> None:
     class Impatient(Noisy):
         pressed = False

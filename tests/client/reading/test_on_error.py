@@ -1,6 +1,7 @@
 """What is made of a batch in which rows failed."""
 
 import logging
+from threading import Lock
 from traceback import format_exception
 
 import numpy as np
@@ -224,6 +225,30 @@ def test_batches_of_objects_are_mended_as_those_of_slots_are() -> None:
     again = replaces.mended_samples(*objects(None, None))
     assert again is not None
     assert again.samples == ["b", "b"]
+
+
+def test_what_is_done_to_a_sample_reaches_none_that_it_replaces() -> None:
+    mender = Mender("replace", equal_steps=False)
+    mended = mender.mended_samples(*objects(None, [1], None, None, [2]))
+    assert mended is not None
+    for sample in mended.samples:
+        sample[0] *= 10
+    assert mended.samples == [[10], [10], [10], [20], [20]]
+    filled = mender.mended_samples(*objects(None, None))
+    assert filled is not None
+    assert filled.samples == [[2], [2]]  # as it was before it was edited
+    filled.samples[0][0] = 0
+    assert filled.samples[1] == [2]
+    assert mender.mended_samples(*objects(None)).samples == [[2]]  # type: ignore[union-attr]
+
+
+def test_a_row_is_not_replaced_by_what_cannot_be_copied() -> None:
+    mender = Mender("replace", equal_steps=False)
+    lock = Lock()
+    assert mender.mended_samples(*objects(lock, None)) is None  # so the row's failure is raised
+    whole = mender.mended_samples(*objects(lock, lock))
+    assert whole is not None
+    assert whole.samples == [lock, lock]
 
 
 def test_a_batch_of_objects_is_filled_from_the_slots_before_it() -> None:

@@ -2,7 +2,8 @@
 
 *raise*: `RowFailed`, and the next batch is another. *skip*: the row is left out, its batch smaller;
 of a batch without a good row nothing is yielded. *replace*: the nearest good row of its batch comes
-a second time; in a batch without one, the last good row of the batches before.
+a second time; in a batch without one, the last good row of the batches before. What comes a second
+time is an object of its own: what the user does to one sample must not reach another.
 
 Ranks take equally many steps, whatever fails on one of them: if nothing is left of a rank's part
 of a step, `skip` does as `replace` does. In every case the positions count as read.
@@ -10,6 +11,7 @@ of a step, `skip` does as `replace` does. In every case the positions count as r
 
 import logging
 from contextlib import suppress
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -65,16 +67,20 @@ class Mender:
         """Return what to make a batch of objects of; `good` are the places that have one."""
         if not good:
             spare = self._spare_sample or (self._spare and _as_object(self._spare))
-            if spare is None or not self._must_fill:
-                return None
-            sample, rows = spare
-            return Samples(sample * size, np.repeat(rows, size))
+            return _repeated(spare, [0] * size) if spare and self._must_fill else None
         if self._must_fill:
-            self._spare_sample = Samples(given.samples[-1:], given.rows[-1:])
+            # Now: the user may edit samples in place.
+            self._spare_sample = _repeated(given, [len(good) - 1])
         if len(good) == size or self._on_error != "replace":
             return given
         sources = nearest(np.array(good), size)
+        failed = np.setdiff1d(np.arange(size), good).tolist()
+        copies = _repeated(given, sources[failed].tolist())
+        if copies is None:
+            return None
         samples = [given.samples[source] for source in sources.tolist()]
+        for place, copy in zip(failed, copies.samples, strict=True):
+            samples[place] = copy
         return Samples(samples, given.rows[sources])
 
     @property
@@ -153,6 +159,15 @@ def nearest(places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     before = np.maximum(after - 1, 0)
     closer = np.abs(places[before] - all_places) <= np.abs(places[after] - all_places)
     return np.where(closer, before, after)
+
+
+def _repeated(given: Samples, sources: list[int]) -> Samples | None:
+    """Return copies of samples that share nothing with them; None if one cannot be copied."""
+    try:
+        samples = [deepcopy(given.samples[source]) for source in sources]
+    except Exception:  # of the user's class, or it has a lock: the row is not replaced
+        return None
+    return Samples(samples, given.rows[sources])
 
 
 def _as_object(slots: Slots) -> Samples:
