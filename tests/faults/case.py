@@ -12,18 +12,20 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tests.faults import family
-from tests.faults.account import check
+from tests.faults.account import check, check_ranks
 from tests.faults.family import state
 from tests.faults.injector import Armed, Fault
 from tests.faults.job import JobSpec, fork, lines
 from tests.faults.node import Node, Violation, descriptors
+from tests.faults.points import NEVER_BACK
 
 # The machine may be busy with other things.
 CASE_S = 120.0
 LATE_S = 0.5  # how long it may take to come by the last step after the last job ended
 # A nursery that is stopped does not see its job end; a daemon that knows it kills it after a while.
 UNSEEN_S = 4.0
-STOPS = ("stop", "freeze")
+STOPS = ("stop", "freeze", "hang")
+FULL_BYTES = 4096  # a budget in which no job's share has room, or the smallest one's only
 
 
 class Case:
@@ -60,9 +62,12 @@ class Case:
         if self._fault.victim != "job":
             self._until(lambda: self._armed.fired(self._fault), LATE_S)
         self._victim = self._armed.disarm(self._fault)
+        self._armed.bar(again=True)
         self._bury_daemon()
         for spec in self._specs:
-            check(spec, lines(self.log_of(spec)), by_itself=False)
+            check(spec, lines(self.log_of(spec)), by_itself=self._fault.kind in NEVER_BACK)
+        if ranks := [spec for spec in self._specs if spec.world_size > 1]:
+            check_ranks(ranks, [lines(self.log_of(spec)) for spec in ranks])
         self._look_at_processes()
         self._look_at_daemon()
         self._end_users_children()
@@ -81,7 +86,7 @@ class Case:
 
     @property
     def _kills_daemon(self) -> bool:
-        return self._fault.victim == "daemon" and self._fault.kind != "stop"
+        return self._fault.victim == "daemon" and self._fault.kind not in STOPS
 
     def _start_daemon(self) -> None:
         node = self._node
@@ -113,7 +118,7 @@ class Case:
         """Let a process go on that has stopped long enough, and see to a daemon that died."""
         if self._victim and self._fault.kind in STOPS and not self._resumed:
             others = [s.name for s in self._running.values() if s.name != self._fault.who]
-            waits = others if self._fault.kind == "freeze" else []
+            waits = others if self._fault.kind in ("freeze", "hang") else []
             if time.monotonic() >= self._resume_at and not waits:
                 self._resume()
         daemon = self._node.daemon
@@ -138,7 +143,7 @@ class Case:
             "a dead daemon's workers follow it", lambda: all(state(w) in "ZX" for w in workers)
         )
         if self._supervised and not node.listens():
-            node.start()
+            node.start(FULL_BYTES if self._fault.kind == "full" else 0)
         self._lock.close()
 
     def _collect(self, jobs: dict[int, JobSpec]) -> None:
@@ -161,7 +166,8 @@ class Case:
         A daemon ends who cannot see that its job is gone, so it is not let go on at once.
         """
         if self._victim and self._fault.kind in STOPS and not self._resumed:
-            self._until(lambda: state(self._victim or 0) in "ZX", UNSEEN_S)
+            if self._fault.kind != "hang":
+                self._until(lambda: state(self._victim or 0) in "ZX", UNSEEN_S)
             self._resume()
         names = [spec.name for spec in self._specs]
 
@@ -178,6 +184,8 @@ class Case:
         node.keeps = node.keeps or any(spec.deterministic for spec in self._specs)
         if node.daemon is not None:
             node.check_idle()
+            if self._fault.kind == "full":
+                node.down()
         elif node.socket.exists() and node.listens():
             node.end_other()
 

@@ -34,7 +34,9 @@ class Fault:
 
     number: int
     victim: str  # job, nursery, worker, daemon: who comes by the step
-    kind: str  # kill, stop, oom, term; orphan: its job is killed; freeze: all of its job stop
+    # kill, stop, oom, term; orphan: its job is killed; freeze: all of its job stop; gone: it is
+    # killed, and no other can be started; hang: it stops; full: it is killed, the next has no room
+    kind: str
     step: str
     when: str  # before, half, after
     nth: int
@@ -56,6 +58,10 @@ class Armed:
         new = self._folder / "arming"
         new.write_bytes(msgspec.json.encode(asdict(fault)))
         new.rename(self._file)
+
+    def bar(self, *, again: bool = False) -> None:
+        """Let no daemon be started or found here: a folder that others may write to is not safe."""
+        self._folder.chmod(0o700 if again else 0o777)
 
     def disarm(self, fault: Fault) -> int | None:
         """See that it cannot fire any more; return the process that did, if one did."""
@@ -146,10 +152,13 @@ class Injector:
             return
         if fault.kind == "oom":  # it grows, and the kernel ends it
             assert np.ones(GROWS_BYTES, np.uint8).all()
+        if fault.kind == "gone":
+            self._armed.bar()
         if fault.kind == "orphan":
             os.kill(self._job, signal.SIGKILL)
         else:  # who freezes stops; case.py stops the rest of its job
             how = {"stop": signal.SIGSTOP, "freeze": signal.SIGSTOP, "term": signal.SIGTERM}
+            how["hang"] = signal.SIGSTOP
             os.kill(os.getpid(), how.get(fault.kind, signal.SIGKILL))
 
 

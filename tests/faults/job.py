@@ -14,6 +14,7 @@ import sys
 import time
 import traceback
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +50,13 @@ class JobSpec:
     pause_s: float = 0.0
     cost_s: float = 0.0  # of preparing a row
     fallback: bool = False
+    timeout_s: float = TIMEOUT_S
     leaves_after: int = 0  # batches, in the middle of a pass; 0: it reads to the end
     workers: int | None = None  # as torch's num_workers
     slow_row: int = -1  # takes SLOW_S
     child: str = ""  # "job", "worker": the user's code forks a process there that outlives it
+    rank: int = 0
+    world_size: int = 1
 
 
 class Numbers:
@@ -60,17 +64,24 @@ class Numbers:
 
     def __init__(self, spec: JobSpec) -> None:
         self.length, self.ragged, self.cost_s = spec.row_limit, spec.ragged, spec.cost_s
-        self.slow_row, self.child = spec.slow_row, spec.child == "worker"
+        self.slow_row = spec.slow_row
 
     def __len__(self) -> int:
         return self.length
 
     def __getitem__(self, row: int) -> tuple[Any, int]:
-        if self.child and not _with_child:
-            have_child()
         if self.cost_s or row == self.slow_row:
             time.sleep(SLOW_S if row == self.slow_row else self.cost_s)
         return content(row, self.ragged), row
+
+
+class Forking(Numbers):
+    """The same, and each worker has a child. What it reads for that changes between passes."""
+
+    def __getitem__(self, row: int) -> tuple[Any, int]:
+        if not _with_child:
+            have_child()
+        return super().__getitem__(row)
 
 
 # Not in the dataset, which must not change when it is read: the processes that have a child.
@@ -109,14 +120,15 @@ def as_list(samples: list[Any]) -> list[Any]:
 
 def make_loader(spec: JobSpec) -> Any:
     """Return the job's loader; it reads a subset, in which rows may come twice."""
-    dataset = Numbers(spec)
+    dataset = Forking(spec) if spec.child == "worker" else Numbers(spec)
     order: dict[str, Any] = {"shuffle": spec.order in ("shared", "seeded")}
     if spec.order == "seeded":
         order |= {"order": "seeded", "seed": 1}
     if spec.order == "told":
         order = {"sampler": list(range(len(spec.rows)))[::-1]}
+    subset = torch_stand_in if "torch" not in sys.modules else sys.modules["torch.utils.data"]
     return joader.DataLoader(
-        torch_stand_in.Subset(dataset, spec.rows),
+        subset.Subset(dataset, spec.rows),
         batch_size=spec.batch_size,
         **order,
         key=spec.key,
@@ -124,7 +136,8 @@ def make_loader(spec: JobSpec) -> Any:
         collate_fn=as_list if spec.ragged else None,
         deterministic=spec.deterministic,
         as_numpy=True,
-        timeout=TIMEOUT_S,
+        timeout=spec.timeout_s,
+        job="ranks" if spec.world_size > 1 else None,
         fallback=spec.fallback,
         **({} if spec.workers is None else {"num_workers": spec.workers}),
     )
@@ -156,8 +169,11 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def run(spec: JobSpec, log_path: Path, armed: Armed) -> None:
     """Be the job, from where its log ends; returns when all passes are read, or raises."""
-    sys.modules["torch.utils.data.dataset"] = torch_stand_in
-    torch_stand_in.Subset.__module__ = "torch.utils.data.dataset"  # as it is known by
+    if "torch" not in sys.modules:
+        sys.modules["torch.utils.data.dataset"] = torch_stand_in
+        torch_stand_in.Subset.__module__ = "torch.utils.data.dataset"  # as it is known by
+    else:  # torch's own workers have queues; what Python starts for these is not the loader's
+        resource_tracker.ensure_running()
     # A life is spawned, and would have its jobs spawn their nurseries: nothing would be wrapped.
     multiprocessing.set_start_method("fork", force=True)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -222,6 +238,9 @@ def fork(spec: JobSpec, log_path: Path, armed: Armed, runtime: Path) -> int:
     code = 1
     try:
         os.environ["JOADER_RUNTIME"] = str(runtime)
+        if spec.world_size > 1:
+            os.environ |= {"RANK": str(spec.rank), "WORLD_SIZE": str(spec.world_size)}
+            os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": spec.key}
         said = os.open(runtime / "jobs.log", os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
         os.dup2(said, 2)
         os.close(said)

@@ -5,6 +5,7 @@ each fault the jobs that survived and those that were started again must have re
 once a pass; then the daemon must hold nothing, and at the end nothing may be left of anything.
 """
 
+import importlib
 import os
 import shutil
 import signal
@@ -12,19 +13,24 @@ import tempfile
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
 from tests.faults.case import Case
 from tests.faults.family import children, state
 from tests.faults.injector import Fault
-from tests.faults.job import JobSpec
+from tests.faults.job import TIMEOUT_S, JobSpec
 from tests.faults.node import Node, Violation, adopt_orphans
-from tests.faults.points import Point, Step, name_of
+from tests.faults.points import NEVER_BACK, Point, Step, name_of
 
 TRIES = 3  # of a fault that did not come by
 SUPERVISED = 0.8  # of killed daemons are started again by us, the others by a job
+# Of lives in which jobs have to do without a daemon have torch loaded: its workers read then.
+WITH_TORCH = 0.7
+RANKS = 0.3  # of faults that ranks outlive hit a job of two ranks
+# How long a job waits for a daemon that hangs; no row takes so long.
+PATIENCE_S = 6.0
 
 
 @dataclass
@@ -44,6 +50,8 @@ def live(seed: int, points: list[Point], stop_s: float) -> Life:
     folder = Path(tempfile.mkdtemp(prefix="jf-"))
     life, random = Life(seed), Random(seed)
     node = Node(folder / "n", 1024 * random.randint(160, 320), random.randint(1, 2))
+    if random.random() < WITH_TORCH and any(kind in NEVER_BACK for _, kind, *_ in points):
+        importlib.import_module("torch")  # once, for all jobs: they are forked from here
     try:
         _live(life, random, points, stop_s, node)
     except Exception as error:  # whatever it is, it belongs to this life
@@ -66,7 +74,15 @@ def _live(life: Life, random: Random, points: list[Point], stop_s: float, node: 
             who = "j0" if victim == "job" or kind in ("orphan", "freeze") else ""
             fault = Fault(number, victim, kind, step.name, when, nth, who)
             specs = specs_for(random, number, step, least=2 if kind == "freeze" else 1)
+            if kind in NEVER_BACK:
+                timeout_s = PATIENCE_S if kind == "hang" else TIMEOUT_S
+                more = {"fallback": True, "timeout_s": timeout_s}
+                more["workers"] = random.choice([None, 1, 2])
+                specs = [replace(one, **more) for one in specs]
+            elif spares_ranks(point) and random.random() < RANKS:
+                specs = [*ranks_of(specs[0]), *specs[1:2]]
             supervised = victim == "daemon" and random.random() < SUPERVISED
+            supervised = kind == "full" or (supervised and kind not in NEVER_BACK)
             case = Case(node, fault, specs, stop_s, supervised)
             try:
                 fired = case.run()
@@ -118,6 +134,21 @@ def specs_for(random: Random, case: int, step: Step, least: int = 1) -> list[Job
             )
         )
     return made
+
+
+def spares_ranks(point: Point) -> bool:
+    """Tell whether a fault is one that the ranks of a job outlive: none of them dies of it."""
+    victim, kind, _, step = point
+    dies = kind in ("orphan", "freeze", *NEVER_BACK) or (victim == "job" and kind != "stop")
+    return not (dies or step.child)
+
+
+def ranks_of(spec: JobSpec) -> list[JobSpec]:
+    """Return two ranks of one job that read what a job would, in equal steps."""
+    rows = spec.rows[: len(spec.rows) // 2 * 2]
+    order = "given" if spec.order == "told" else spec.order
+    one = replace(spec, rows=rows, order=order, world_size=2, fallback=False, child="")
+    return [replace(one, rank=0), replace(one, name="r1", rank=1)]
 
 
 def left() -> list[int]:

@@ -45,15 +45,15 @@ class Node:
         self.keeps = False  # it has prepared what may be kept when its jobs are gone
         folder.mkdir(mode=0o700)
 
-    def start(self) -> None:
+    def start(self, memory_bytes: int = 0) -> None:
         """Start a daemon under test; who calls holds the start lock, or is alone.
 
-        It ends by itself when we are killed and nobody ends it.
+        It ends by itself when we are killed and nobody ends it. `memory_bytes`: if not as ever.
         """
         module = "tests.faults.daemon" if self.wrapped else "joader.daemon.main"
         command = [sys.executable, "-m", module, f"--socket={self.socket}"]
         command += [
-            f"--memory={self.memory_bytes}",
+            f"--memory={memory_bytes or self.memory_bytes}",
             f"--workers={self.size}",
             "--idle=60",
         ]  # should we be killed

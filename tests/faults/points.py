@@ -13,8 +13,11 @@ KINDS = {
     "job": ("kill", "stop", "oom", "freeze"),
     "nursery": ("kill", "stop", "orphan", "freeze"),
     "worker": ("kill", "stop", "oom", "orphan", "freeze"),
-    "daemon": ("kill", "stop", "oom", "term"),
+    "daemon": ("kill", "stop", "oom", "term", "gone", "hang", "full"),
 }
+# Faults after which jobs get no daemon before they have read all: none can be started, or it does
+# not answer, or the next one has no room for anybody.
+NEVER_BACK = ("gone", "hang", "full")
 ONCE, OFTEN = 1, 8
 
 

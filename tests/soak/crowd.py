@@ -84,8 +84,9 @@ class Member:
 class Crowd:
     """All jobs of the moment."""
 
-    def __init__(self, node: Node, random: Random) -> None:
-        self._node, self._random = node, random
+    def __init__(self, node: Node, random: Random, fallback: float) -> None:
+        """`fallback`: this part of the jobs may load by themselves."""
+        self._node, self._random, self._fallback = node, random, fallback
         self.members: list[Member] = []
         self.counts: Counter[str] = Counter()
         self._rows_of_gone = 0
@@ -125,7 +126,7 @@ class Crowd:
             passes=random.randint(1, 3),
             own=random.random() < 0.15,
             pause_s=random.choice([0.0, 0.002, 0.01, 0.03]),
-            fallback=random.random() < 0.3,
+            fallback=random.random() < self._fallback,
             workers=random.choice([None, None, 1, 2]),
             leaves_after=random.randint(1, 30) if random.random() < 0.2 else 0,
             **recipe,

@@ -2,11 +2,13 @@
 
 One to thirty-two jobs read parts of a few datasets at random speeds. Jobs, their nurseries and
 workers are killed and stopped, a job's own process or all of them; the daemon is killed or ended
-and started again. What each job reads is accounted for
+and started again, at once or after a while in which jobs have to do without one: with torch loaded,
+as here, they go on with torch's workers. What each job reads is accounted for
 while it reads; every now and then all jobs are let finish, and the daemon must hold nothing then.
 """
 
 import argparse
+import importlib
 import os
 import shutil
 import signal
@@ -23,6 +25,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from tests.faults import family
 from tests.faults.family import state
+from tests.faults.injector import Armed
 from tests.faults.life import end_all, left
 from tests.faults.node import Node, Violation, adopt_orphans, descriptors
 from tests.soak.crowd import Crowd
@@ -41,18 +44,24 @@ EVERY_S = {
     "kill worker": 20.0,
     "stop worker": 15.0,
     "daemon": 50.0,
+    "outage": 50.0,
 }
-LEAST_S = {"kill worker": 15.0, "daemon": 20.0}
+LEAST_S = {"kill worker": 15.0, "daemon": 20.0, "outage": 20.0}
+OUTAGE_S = 3.0
 TARGET_S, SAMPLE_S, QUIET_S = 8.0, 1.0, 90.0
 
 
 class Soak:
     """A node, its crowd, and what is done to them."""
 
-    def __init__(self, folder: Path, seed: int, memory_bytes: int, workers: int) -> None:
+    def __init__(
+        self, folder: Path, seed: int, memory_bytes: int, workers: int, outages: bool
+    ) -> None:
         self.random = Random(seed)
         self.node = Node(folder, memory_bytes, workers, wrapped=False)
-        self.crowd = Crowd(self.node, self.random)
+        # Who must not load by itself would fail in an outage, as it should.
+        self.crowd = Crowd(self.node, self.random, fallback=1.0 if outages else 0.3)
+        self._every_s = {k: s for k, s in EVERY_S.items() if outages or k != "outage"}
         self.meter = Meter(self.node)
         self.counts: Counter[str] = self.crowd.counts
         self.born = time.monotonic()
@@ -86,7 +95,7 @@ class Soak:
             self._target = self.random.randint(1, MOST_JOBS)
         if len(self.crowd.members) < self._target:
             self.crowd.join()
-        for what, mean_s in EVERY_S.items():
+        for what, mean_s in self._every_s.items():
             if now >= self._due[what]:
                 wait_s = max(self.random.expovariate(1 / mean_s), LEAST_S.get(what, 0.0))
                 first = not self._due[what]
@@ -112,6 +121,8 @@ class Soak:
                 self._signal("nursery", signal.SIGSTOP)
             case "daemon":
                 self.restart_daemon(self.random.choice([signal.SIGKILL, signal.SIGTERM]))
+            case "outage":
+                self.leave_alone()
 
     def _signal(self, role: str, number: int) -> None:
         """Kill or stop one of the processes that jobs have borne."""
@@ -151,6 +162,23 @@ class Soak:
             self.start_daemon()
         self.counts["daemons killed" if number == signal.SIGKILL else "daemons ended"] += 1
 
+    def leave_alone(self) -> None:
+        """Kill the daemon, and let no other be started for a while."""
+        assert self.node.daemon is not None
+        self._resume_stopped(all_of_them=True)
+        barred = Armed(self.node.folder)
+        barred.bar()
+        self.node.daemon.kill()
+        self.node.daemon.wait()
+        deadline = time.monotonic() + OUTAGE_S
+        while time.monotonic() < deadline:
+            self.crowd.tend()
+            time.sleep(0.01)
+        with self.node.lock():  # no job starts one of its own
+            barred.bar(again=True)
+            self.start_daemon()
+        self.counts["outages"] += 1
+
     @property
     def quiet_is_due(self) -> bool:
         if not self._due["quiet"]:
@@ -185,12 +213,18 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--memory-mib", type=float, default=2.0)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument(
+        "--without-outages", action="store_true", help="nor torch: there is always a daemon"
+    )
     parser.add_argument("--report", type=Path, help="a file, .md or .json")
     options = parser.parse_args()
+    if not options.without_outages:
+        importlib.import_module("torch")  # once, for all jobs: they are forked from here
     adopt_orphans()
     folder = Path(tempfile.mkdtemp(prefix="js-"))
     memory_bytes = int(options.memory_mib * 2**20)
-    soak = Soak(folder / "n", options.seed, memory_bytes, options.workers)
+    outages = not options.without_outages
+    soak = Soak(folder / "n", options.seed, memory_bytes, options.workers, outages)
     started, broken = time.monotonic(), ""
     try:
         run(soak, options.minutes * 60.0)

@@ -29,7 +29,7 @@ def soak(minutes: float, report: Path, *more: str) -> "subprocess.CompletedProce
 
 
 def test_jobs_come_leave_die_and_resume_and_nothing_is_lost_or_left(tmp_path: Path) -> None:
-    ran = soak(trials(10, 4) / 100, tmp_path / "report.json", "--seed", "1")
+    ran = soak(trials(10, 4) / 100, tmp_path / "report.json", "--seed", "1", "--without-outages")
     assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-3000:]
     told = json.loads((tmp_path / "report.json").read_text())
     assert told["verdict"] == "no promise broke"
@@ -37,7 +37,13 @@ def test_jobs_come_leave_die_and_resume_and_nothing_is_lost_or_left(tmp_path: Pa
 
 
 def test_a_budget_that_is_too_small_for_the_crowd_is_a_verdict_not_a_hang(tmp_path: Path) -> None:
-    ran = soak(trials(20, 5) / 100, tmp_path / "report.md", "--memory-mib", "0.0078125")
+    ran = soak(
+        trials(20, 5) / 100,
+        tmp_path / "report.md",
+        "--memory-mib",
+        "0.0078125",
+        "--without-outages",
+    )
     assert ran.returncode == 1
     assert "Refusal" in ran.stdout
     assert "broken" in (tmp_path / "report.md").read_text()
@@ -49,4 +55,6 @@ def test_three_minutes_of_soak_break_no_promise(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-3000:]
     told = json.loads((tmp_path / "report.json").read_text())
     assert told["counts"]["jobs killed"] >= 1
+    assert told["counts"]["outages"] >= 1
+    assert told["counts"]["rows loaded by jobs themselves"] >= 1
     assert told["counts"]["read to the end"] >= 1
