@@ -28,6 +28,16 @@ def test_ranks_on_two_nodes_read_one_plan(nodes: Nodes, locality: bool) -> None:
 
 
 @pytest.mark.slow
+def test_a_nursery_that_is_killed_on_one_node_ends_no_rank(nodes: Nodes) -> None:
+    nodes.up("a", "b")
+    each = {0: {"bereaved_after": [2, 9]}, 1: {"bereaved_after": [5, 9]}}
+    ranks = start(nodes, "ab", rows=192, slow_s=0.003, of_rank=each)
+    nodes.go(*ranks)
+    rows = rows_of(steps_of([rank.result() for rank in ranks]))
+    assert sorted(rows) == list(range(192))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["shared", "joint", "seeded", "given"])
 def test_plain_processes_of_three_nodes_meet_in_any_order(nodes: Nodes, order: str) -> None:
     nodes.up("a", "b", "c")
