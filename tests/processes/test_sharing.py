@@ -56,6 +56,16 @@ def test_one_job_reads_every_row_once_an_epoch_in_a_new_order(node: Node) -> Non
     assert stats[0] == 1500 == stats[1] + stats[2]
 
 
+def test_a_job_that_may_be_random_takes_what_is_kept_once_and_leaves_it(node: Node) -> None:
+    node.up()
+    data = {"data": {"length": 300}, "batch_size": 20}
+    prepared = [
+        read(node, **data, epochs=epochs, deterministic=deterministic).result()[-1][1]
+        for deterministic, epochs in [(True, 1), (False, 1), (True, 1), (False, 2), (True, 1)]
+    ]
+    assert prepared == [300, 0, 0, 300, 0]
+
+
 def test_four_scripts_at_once_get_one_daemon_and_each_row_is_prepared_once(node: Node) -> None:
     log, go = node.folder / "prepared.log", node.folder / "go"
     os.environ["JOADER_IDLE_S"] = "1"

@@ -192,9 +192,13 @@ class Stock:
             self._source.pop(sample, None)
         self.forms.gone(samples)
 
-    def holds(self, recipe: Recipe) -> bool:
-        """Tell whether samples of a recipe are here."""
-        return bool(self._of(recipe))
+    def keeps(self, recipe: Recipe) -> bool:
+        """Drop the fresh samples of a recipe that nobody reads; tell whether others are here."""
+        samples = self._of(recipe)
+        fresh = [sample for sample in samples if self.instances.is_fresh(sample)]
+        for sample in fresh:
+            self.drop(sample)
+        return len(samples) > len(fresh)
 
     def drop_all(self, recipe: Recipe | None = None) -> None:
         """Drop all samples that nobody uses, or those of a recipe."""
