@@ -48,6 +48,8 @@ class Preparations:
                 maker = readers.get(preparation.job)
                 if maker is not None and maker.terms.fresh:
                     stock.made_for[sample] = maker.terms.reads_for, preparation.origin
+                elif stock.instances.is_fresh(sample):  # who it was made for has left
+                    stock.made_for[sample] = "", preparation.origin
             # Nobody may wait for it any more: then an own part goes at once.
             if own[sample] and not preparation.waiting:
                 stock.drop_if_own(sample)

@@ -94,6 +94,10 @@ class Stock:
         source, serial = self._source[sample]
         return source if self.table.serial.cells[source] == serial else -1
 
+    def start_of(self, sample: int) -> Start:
+        """Return where the random numbers of a sample that is here start, if it may have any."""
+        return self.made_for[sample][1] if sample in self.made_for else (0, 0, 0)
+
     def waits_for(self, sample: int) -> tuple[int, int]:
         """Return what a sample in preparation waits for, itself or its source, and the row."""
         preparation = self.underway[sample]
