@@ -241,3 +241,33 @@ def test_jobs_whose_rows_differ_where_nobody_can_see_share_nothing(node: Node) -
     out, err = other.process.communicate(timeout=60)
     assert json.loads(out) == [1000, 1059, 60, 0]
     assert "comes out otherwise here" in err
+
+
+RANDOM_MEETS = """
+class Hidden(Squares):
+    def __getitem__(self, row):
+        return np.array([row + int(open("hidden").read()), np.random.rand()]), {row}
+
+loader = joader.DataLoader(Hidden(60), batch_size=6, num_workers=1, collate_fn=list)
+rows = sorted(int(values[0]) for batch in loader for values, _ in batch)
+say([rows[0], rows[-1], len(rows), loader.stats().shared])
+sys.stdin.readline()
+"""
+
+
+def test_jobs_with_random_code_are_compared_as_well(node: Node) -> None:
+    """By the random numbers of what is here, and though an object lies beside each row."""
+    node.up()
+    (node.folder / "hidden").write_text("0")
+    first = node.job(RANDOM_MEETS)
+    assert first.line() == [0, 59, 60, 0]
+    second = node.job(RANDOM_MEETS)
+    assert second.line() == [0, 59, 60, 60]
+    (node.folder / "hidden").write_text("1000")  # behind a path: no fingerprint sees it
+    other = node.job(RANDOM_MEETS)
+    assert other.line() == [1000, 1059, 60, 0]
+    for job in (first, second, other):
+        job.say("")
+    for job in (first, second):
+        job.result()
+    assert "comes out otherwise here" in other.process.communicate(timeout=60)[1]
