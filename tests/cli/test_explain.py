@@ -47,6 +47,9 @@ def test_jobs_with_random_code_and_a_seed_share_nothing_though_the_recipe_is_one
 
 def test_jobs_of_one_recipe_share_unless_their_rows_differ() -> None:
     assert why_not(SAME, SAME, same_recipe=True, common=3) == ""
+    alone = {**SAME, "reads_itself": True}
+    assert why_not(SAME, alone, same_recipe=True, common=3) == ""
+    assert "both read their rows themselves" in why_not(alone, alone, same_recipe=True, common=3)
     assert "different rows" in why_not(SAME, SAME, same_recipe=True, common=0)
 
 

@@ -120,7 +120,7 @@ def test_only_workers_that_come_for_the_first_time_are_inspected(node: Node) -> 
     node.register(ticket="trusted", compare=False)
     node.register(code="random", ticket="random", fresh=True)
     node.register()
-    assert node.told(Inspect) == [Inspect(1)]
+    assert node.told(Inspect) == [Inspect(1), Inspect(4)]
 
 
 def test_figures_of_a_job_that_leaves_are_kept_and_the_engine_hears_of_it_first(node: Node) -> None:

@@ -1,8 +1,10 @@
 """Jobs of one recipe that first meet: what is compared, and what a job that leaves gives up."""
 
 import numpy as np
+from msgspec.structs import replace
 
 from joader.messages import Compare, Compared, Inspect, Instruction, Join, Leave
+from joader.schedule.orders import Row
 from tests.engine.world import World
 
 ROWS = 6
@@ -41,6 +43,28 @@ def test_a_few_rows_that_are_here_are_compared_and_kept_until_then() -> None:
     assert leases(on) == before + 3
     on.engine.handle(*[Compared(2, one.sample) for one in said])
     assert leases(on) == before
+
+
+def test_random_code_is_compared_with_the_random_numbers_of_the_sample() -> None:
+    on = World(100 * 128, lambda row: 100)
+    fresh = [replace(join(job), fresh=True) for job in (1, 2)]
+    on.join(fresh[0])
+    on.begin(1)
+    starts = {}
+    while on.left[1]:
+        on.want(1, 2)
+        starts |= {
+            sample: (order.key, order.position, order.times)
+            for sample, order in on.to_do.items()
+            if isinstance(order, Row)
+        }
+        on.settle()
+    said = compares(on.engine.handle(fresh[1], Inspect(2)))
+    assert len(said) == 3
+    assert all(one.fresh and one.key for one in said)
+    assert {
+        one.sample: (one.key, one.position, one.times) for one in said
+    }.items() <= starts.items()
 
 
 def test_a_job_that_leaves_before_its_workers_were_told_has_nothing_compared() -> None:

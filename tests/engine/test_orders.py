@@ -1,5 +1,7 @@
 """Which sampler a pass draws from, and in whose name."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -191,3 +193,49 @@ def test_a_newcomer_begins_where_others_are_on_their_nodes() -> None:
     one = plan(of, 1, "a process")
     one.begin(Begin(1), LIFE)
     assert read(one, 10) == read(other, 10)
+
+
+def resumed_beside(stream: int, company: bool) -> tuple[list[int], list[int]]:
+    """Return what a job has read before it goes on in a new process, and its next whole pass.
+
+    A job of another node drives the generation, perhaps with one of this node.
+    """
+    here, there = (Orders(sampler_of, 3, stream=stream) for _ in range(2))
+    for of in (here, there):
+        of.sampler("shared")
+        of.set_reach(ROWS // 4)
+    others = [plan(there, 1, "other"), *([plan(here, 3, "neighbor")] if company else [])]
+    first, second = plan(here, 1, "before"), plan(here, 2, "resumed")
+    for made in (first, *others):
+        made.begin(Begin(1), LIFE)
+
+    def steps(one: Drawn, times: int, count: int) -> list[int]:
+        found = []
+        for _ in range(times):
+            here.hear(there.clocks())
+            there.hear(here.clocks())
+            found += read(one, count)
+            for other in others:
+                read(other, 2)
+        return found
+
+    early = steps(first, 5, 4)
+    first.end()
+    second.begin(Begin(2, done=np.array(early), life=LIFE), LIFE)
+    steps(second, 4, 10)
+    second.begin(Begin(2), LIFE)
+    again = steps(second, 15, 4)
+    assert here.latest == there.latest == 1  # else nothing was tried
+    return early, again
+
+
+@pytest.mark.parametrize("company", [False, True], ids=["alone on its node", "in company"])
+def test_a_state_that_goes_on_in_a_new_process_brings_no_order_back(company: bool) -> None:
+    same, runs = 0, 40
+    for stream in range(1, runs + 1):
+        early, again = resumed_beside(stream, company)
+        place = {row: place for place, row in enumerate(again)}
+        same += sum(place[a] < place[b] for a, b in combinations(early, 2))
+    pairs = 20 * 19 // 2
+    # Half of them by chance, with this variance; z is at most 5.
+    assert abs(same / runs - pairs / 2) < 5 * (20 * 19 * 45 / 72 / runs) ** 0.5

@@ -5,7 +5,7 @@ import pytest
 
 from joader.engine.recipes import MOST_KEPT, Recipes
 from joader.errors import BadArgument
-from joader.messages import Forget, Hear, Join, Leave
+from joader.messages import Forget, Hear, Join, Late, Leave
 from tests.engine.world import World
 
 ROWS = 40
@@ -45,12 +45,85 @@ def test_a_job_that_reads_by_itself_finds_it_too() -> None:
 
 def test_nothing_is_left_of_random_code() -> None:
     on = world()
-    read(on, 1)
+    read(on, 1, fresh=True)
     read(on, 2, fresh=True)
     on.leave(2)
     assert on.engine._cache.used_bytes > 0
     on.leave(1)
     assert on.engine._cache.used_bytes == 0
+    assert not on.engine.has_recipe("photos")
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+def test_a_job_with_random_code_takes_what_is_kept_once_and_leaves_it(passes: int) -> None:
+    on = world()
+    read(on, 1)
+    on.leave(1)
+    read(on, 2, fresh=True)
+    for epoch in range(1, passes):
+        on.begin(2, epoch)
+        while on.left[2]:
+            on.want(2, 4)
+            on.settle()
+    assert on.prepared == passes * ROWS  # the first pass takes what is here
+    on.leave(2)
+    assert len(on.slots) == ROWS  # and not what was prepared for it
+    read(on, 3)
+    assert on.prepared == passes * ROWS
+
+
+def test_nobody_takes_what_is_kept_twice_though_nobody_reads_it_meanwhile() -> None:
+    on = world()
+    read(on, 1)
+    on.leave(1)
+    for job, whom, expected in ((2, "a", 1), (3, "b", 1), (4, "a", 2)):
+        read(on, job, fresh=True, reads_for=whom)
+        on.leave(job)
+        assert on.prepared == expected * ROWS
+        assert len(on.slots) == ROWS
+
+
+def test_what_a_deterministic_job_takes_of_one_with_random_code_is_kept() -> None:
+    on = world()
+    read(on, 1, fresh=True)
+    on.join(Join(2, "photos", np.arange(20), ROWS, batch_size=4))
+    on.begin(2)
+    while on.left[2]:
+        on.want(2, 4)
+        on.settle()
+    on.leave(2)
+    on.leave(1)
+    assert on.prepared == ROWS
+    assert len(on.slots) == 20
+    read(on, 3)
+    assert on.prepared == ROWS + 20
+
+
+def test_what_is_kept_gives_way_to_what_a_job_with_random_code_needs() -> None:
+    """Without room for two samples of each row, the second takes the place of the first."""
+    on = world(slots=ROWS + 8)
+    read(on, 1)
+    on.leave(1)
+    read(on, 2, fresh=True)
+    for epoch in range(1, 4):
+        on.begin(2, epoch)
+        while on.left[2]:
+            on.want(2, 4)
+            on.settle()
+    assert on.prepared == 4 * ROWS
+    assert on.refused == {}
+
+
+def test_a_worker_that_is_late_makes_nothing_that_outlives_random_code() -> None:
+    on = world()
+    on.join(Join(1, "photos", np.arange(ROWS), ROWS, 4, fresh=True))
+    on.begin(1)
+    on.want(1, 4)
+    on.tell(Late(tuple(on.to_do)))
+    on.settle()
+    on.leave(1)
+    on.settle()
+    assert not on.slots
     assert not on.engine.has_recipe("photos")
 
 

@@ -86,6 +86,7 @@ class World:
         self.had: dict[str, set[int]] = {}
         self.starts: dict[str, set[tuple[int, int, int]]] = {}
         self.random: set[str] = set()  # recipes with random code, until nobody uses them
+        self.vouched: set[str] = set()  # recipes that are not random for some of their jobs
         self.refused: dict[int, str] = {}
         self.prepared = 0
         self.log: list[tuple[Event, list[Instruction]]] = []
@@ -95,7 +96,7 @@ class World:
         instructions = self.engine.handle(event)
         if isinstance(event, Join):
             self.recipe_of[event.job] = event.recipe
-            self.random |= {event.recipe} if event.fresh else set()
+            (self.random if event.fresh else self.vouched).add(event.recipe)
         self.log.append((event, instructions))
         for instruction in instructions:
             self.carry_out(instruction)
@@ -104,14 +105,15 @@ class World:
         return instructions
 
     def check_what_stays(self) -> None:
-        """See that what random code prepared is gone with its last job; all else may stay."""
+        """See that what random code alone prepared is gone with its last job; all else may stay."""
         here = {self.bytes[self.slots[sample][0]].recipe for sample in self.ready}
         orders = (*self.to_do.values(), *self.sized.values())
         used = {job.recipe for job in self.jobs.values()}
         used |= {self.recipe_of[order.job] for order in orders}
-        assert not (here & self.random) - used
+        assert not (here & (self.random - self.vouched)) - used
         assert all(map(self.engine.has_recipe, here))
         self.random &= used
+        self.vouched &= used | here
 
     def carry_out(self, instruction: Instruction) -> None:
         match instruction:

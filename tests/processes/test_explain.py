@@ -73,6 +73,20 @@ def test_two_subsets_of_one_dataset(node: Node) -> None:
     done(one, other)
 
 
+def test_jobs_that_read_their_rows_themselves_are_not_said_to_share_them(node: Node) -> None:
+    node.up()
+    one, other = (holding(node, "Squares(40)", "{'num_workers': 0}") for _ in range(2))
+    with_workers = holding(node, "Squares(40)", "{'num_workers': 1}")
+    pids = [str(job.process.pid) for job in (one, other, with_workers)]
+    told = explained(node, *pids[:2]).stdout
+    assert "once for both" not in told
+    assert "nothing is prepared in common: both read their rows themselves" in told
+    told = explained(node, *pids[1:]).stdout
+    assert "once for both" not in told
+    assert "what it reads itself nobody else gets" in told
+    done(one, other, with_workers)
+
+
 @pytest.mark.parametrize(
     ("one", "other", "words"),
     [

@@ -56,6 +56,16 @@ def test_one_job_reads_every_row_once_an_epoch_in_a_new_order(node: Node) -> Non
     assert stats[0] == 1500 == stats[1] + stats[2]
 
 
+def test_a_job_that_may_be_random_takes_what_is_kept_once_and_leaves_it(node: Node) -> None:
+    node.up()
+    data = {"data": {"length": 300}, "batch_size": 20}
+    prepared = [
+        read(node, **data, epochs=epochs, deterministic=deterministic).result()[-1][1]
+        for deterministic, epochs in [(True, 1), (False, 1), (True, 1), (False, 2), (True, 1)]
+    ]
+    assert prepared == [300, 0, 0, 300, 0]
+
+
 def test_four_scripts_at_once_get_one_daemon_and_each_row_is_prepared_once(node: Node) -> None:
     log, go = node.folder / "prepared.log", node.folder / "go"
     os.environ["JOADER_IDLE_S"] = "1"
@@ -231,3 +241,33 @@ def test_jobs_whose_rows_differ_where_nobody_can_see_share_nothing(node: Node) -
     out, err = other.process.communicate(timeout=60)
     assert json.loads(out) == [1000, 1059, 60, 0]
     assert "comes out otherwise here" in err
+
+
+RANDOM_MEETS = """
+class Hidden(Squares):
+    def __getitem__(self, row):
+        return np.array([row + int(open("hidden").read()), np.random.rand()]), {row}
+
+loader = joader.DataLoader(Hidden(60), batch_size=6, num_workers=1, collate_fn=list)
+rows = sorted(int(values[0]) for batch in loader for values, _ in batch)
+say([rows[0], rows[-1], len(rows), loader.stats().shared])
+sys.stdin.readline()
+"""
+
+
+def test_jobs_with_random_code_are_compared_as_well(node: Node) -> None:
+    """By the random numbers of what is here, and though an object lies beside each row."""
+    node.up()
+    (node.folder / "hidden").write_text("0")
+    first = node.job(RANDOM_MEETS)
+    assert first.line() == [0, 59, 60, 0]
+    second = node.job(RANDOM_MEETS)
+    assert second.line() == [0, 59, 60, 60]
+    (node.folder / "hidden").write_text("1000")  # behind a path: no fingerprint sees it
+    other = node.job(RANDOM_MEETS)
+    assert other.line() == [1000, 1059, 60, 0]
+    for job in (first, second, other):
+        job.say("")
+    for job in (first, second):
+        job.result()
+    assert "comes out otherwise here" in other.process.communicate(timeout=60)[1]

@@ -70,7 +70,15 @@ def _lines(one: dict[str, Any], other: dict[str, Any], facts: dict[str, Any]) ->
     if facts["why_not"]:
         return [*lines, f"nothing is prepared in common: {facts['why_not']}"]
     steps = " → ".join(["reading", *one["shared"]])
-    lines.append(f"prepared in common: {steps}; each of these rows once for both")
+    alone = [job["id"] for job in (one, other) if job.get("reads_itself")]
+    if alone:
+        once = (
+            f"job {alone[0]} has no workers (num_workers=0, or its rows take no time): it takes "
+            "what those of the other have prepared, and what it reads itself nobody else gets"
+        )
+    else:
+        once = "each of these rows once for both"
+    lines.append(f"prepared in common: {steps}; {once}")
     if not (one["deterministic"] and other["deterministic"]):
         lines.append(
             "(the code may be random: a preparation serves each job once and is not kept; "
@@ -131,6 +139,11 @@ def why_not(
     private = [job["id"] for job in (one, other) if job["private"]]
     if same_recipe and private:
         return _seeded(private[0])
+    if same_recipe and common and one.get("reads_itself") and other.get("reads_itself"):
+        return (
+            "both read their rows themselves (num_workers=0, or the rows take no time), and what a "
+            "job reads itself nobody else gets. Give both num_workers=1 or more to share"
+        )
     if same_recipe and common:
         return ""
     if same_recipe:

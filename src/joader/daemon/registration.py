@@ -84,7 +84,7 @@ class Registration:
             if message.ticket:
                 self._pool.join(job, session.pid, _lent(message))
             self._tell(replace(self._numbered(session, message), job=job))
-            if is_new and message.compare and not message.join.fresh:
+            if is_new and message.compare:
                 self._tell(Inspect(job))
         except Exception:
             self.remove(job)  # it never joined

@@ -238,6 +238,7 @@ def _facts(engine: Engine, session: Session) -> dict[str, Any]:
         "team": session.team,
         "over_nodes": session.relay is not None,
         "locality": session.register is not None and session.register.join.locality,
+        "reads_itself": session.register is not None and not session.register.ticket,
         "order": session.order,
         "seed": session.seed,
         "rows": int(np.unique(engine.rows_of(job).rows).size),

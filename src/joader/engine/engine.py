@@ -245,7 +245,7 @@ class Engine:
                 raise
             new.lead = self._teams.lead_of(event.job)
         recipe.readers += 1
-        recipe.kept = recipe.kept and not event.fresh
+        recipe.fresh_readers += event.fresh
         self._readers[event.job] = new
         self.couplings.joined(new)
         self._admit(recipe)
@@ -315,6 +315,7 @@ class Engine:
         del self._readers[reader.job]
         self._supply.forget_pass(reader.key)
         reader.recipe.readers -= 1
+        reader.recipe.fresh_readers -= reader.terms.fresh
         if reader.lead is not None:
             lead = self._teams.leave(reader.job)
             if lead is not None and lead.in_pass:
@@ -379,7 +380,7 @@ class Engine:
         self._preparations.prepare_again()
         while moving:
             self._preparations.place()
-            for recipe in self._recipes.to_be_closed(self._stock.holds):
+            for recipe in self._recipes.to_be_closed(self._stock.keeps):
                 self._stock.drop_all(recipe)
                 self._raws.leave(recipe)
                 self._recipes.close(recipe)

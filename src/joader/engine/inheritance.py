@@ -31,17 +31,18 @@ class Inheritance:
 
     def _ready_rows(self, name: str, copied: int) -> Array:
         recipe = self._recipes.find(name)
-        if recipe is None or not recipe.kept:
+        if recipe is None:
             return NONE
-        table = self._stock.table
+        table, instances = self._stock.table, self._stock.instances
         ready = (table.state.all == READY) & (table.own.all == 0) & (table.copied.all == copied)
-        rows = table.home.all[np.flatnonzero(ready)] - recipe.base
+        kept = [one for one in np.flatnonzero(ready).tolist() if not instances.is_fresh(one)]
+        rows = table.home.all[kept] - recipe.base
         return np.unique(rows[(rows >= 0) & (rows < recipe.row_limit)])
 
     def ready(self, name: str, rows: Array) -> NDArray[np.bool_]:
         """Tell which rows of a recipe are here, for whoever asks."""
         recipe = self._recipes.find(name)
-        if recipe is None or not recipe.kept or not rows.size:
+        if recipe is None or not rows.size:
             return np.zeros(rows.size, np.bool_)
         table = self._stock.table
         samples = np.array(table.firsts_of((rows + recipe.base).tolist()), np.int64)

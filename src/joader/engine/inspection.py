@@ -28,8 +28,20 @@ class Inspection:
                 reader.inspected.add(sample)
         for sample in reader.inspected:
             self._stock.cache.lease(sample)
-            row, offset = table.home.cells[sample] - recipe.base, table.offset.cells[sample]
-            self._stock.out.append(Compare(reader.job, sample, recipe.name, row, offset))
+            key, position, times = self._stock.start_of(sample)
+            self._stock.out.append(
+                Compare(
+                    reader.job,
+                    sample,
+                    recipe.name,
+                    row=table.home.cells[sample] - recipe.base,
+                    offset=table.offset.cells[sample],
+                    key=key,
+                    position=position,
+                    times=times,
+                    fresh=reader.terms.fresh,
+                )
+            )
 
     def end(self, reader: Reader, sample: int) -> None:
         """Let go of a row that a job's worker has compared."""

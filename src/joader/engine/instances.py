@@ -6,8 +6,14 @@ after the other: what they have had is kept as long as the instance. A job count
 instance from the moment it asks for it, so that a row that stands at several positions gets one
 instance for each.
 
+An instance is *fresh* if it was prepared for such a job and no job whose dataset is deterministic
+has taken it: nobody says that it may serve a job twice, so it goes once no job can use it. All
+other samples are *kept*: they serve such jobs as instances, once each, and stay.
+
 Invariant: only instances that are here or in preparation are known. Not here: where they are.
 """
+
+from collections.abc import Iterable
 
 
 class Instances:
@@ -16,6 +22,7 @@ class Instances:
     def __init__(self) -> None:
         """Start without any."""
         self._had: dict[int, set[str]] = {}
+        self._fresh: set[int] = set()
 
     def __len__(self) -> int:
         """Return how many have been had by somebody."""
@@ -34,6 +41,20 @@ class Instances:
         if sample in self._had:
             self._had[sample].discard(whom)
 
+    def begin(self, samples: Iterable[int]) -> None:
+        """Note that these are prepared for a job that gets each sample once."""
+        self._fresh.update(samples)
+
+    def vouch(self, samples: Iterable[int]) -> None:
+        """Note that a job takes these which says that any sample of a row is as good as another."""
+        if self._fresh:
+            self._fresh.difference_update(samples)
+
+    def is_fresh(self, sample: int) -> bool:
+        """Tell whether nobody but jobs that get it once has taken it."""
+        return sample in self._fresh
+
     def forget(self, sample: int) -> None:
         """Note that the instance is gone."""
         self._had.pop(sample, None)
+        self._fresh.discard(sample)

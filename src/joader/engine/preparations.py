@@ -48,6 +48,8 @@ class Preparations:
                 maker = readers.get(preparation.job)
                 if maker is not None and maker.terms.fresh:
                     stock.made_for[sample] = maker.terms.reads_for, preparation.origin
+                elif stock.instances.is_fresh(sample):  # who it was made for has left
+                    stock.made_for[sample] = "", preparation.origin
             # Nobody may wait for it any more: then an own part goes at once.
             if own[sample] and not preparation.waiting:
                 stock.drop_if_own(sample)
@@ -139,6 +141,8 @@ class Preparations:
         if size_bytes and not self._room.reserve(extra, size_bytes, reclaim=True):
             stock.cache.drop(extra)  # no room for two: who waits goes on waiting for the first
             return
+        if stock.instances.is_fresh(sample):
+            stock.instances.begin([extra])
         again = Preparation(
             preparation.recipe,
             preparation.row,
@@ -161,15 +165,14 @@ class Preparations:
         stock.begin([extra], [again])
 
     def _begun_anew(self, preparation: Preparation) -> Start:
-        """Return where a second preparation starts: if fresh, not where the first does.
+        """Return where a second preparation starts: not where the first does, if others may get it.
 
         The first is still to come, and may go to somebody who gets the second, too.
         """
         maker = self._stock.readers.get(preparation.job)
         key, place, times = preparation.origin
         private = preparation.whole or (maker is not None and maker.terms.private)
-        fresh = not preparation.recipe.kept and not private
-        return (key, place, times + TIMES + 1) if fresh else preparation.origin
+        return preparation.origin if private else (key, place, times + TIMES + 1)
 
     def _follow(
         self, own: int, old: Preparation, source: int, new: Preparation, extra: int

@@ -46,7 +46,7 @@ class RawForms:
                 prepared_bytes=lambda: sizes.usual_bytes,
                 raw_bytes=lambda: raw_sizes.usual_bytes,
                 uses_per_s=lambda: self._uses_per_s(recipe),
-                fresh=lambda: not recipe.kept,
+                fresh=lambda: recipe.fresh_readers > 0,
             )
             self._ways[recipe] = self._forms.add(way)
 

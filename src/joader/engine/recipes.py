@@ -1,10 +1,10 @@
 """Recipes: what jobs with equal preparations share, and which sample numbers are theirs.
 
 A recipe has the numbers [base, base + row_limit), one per row. It is open while a job reads it or
-a worker prepares for it. One without random code is *kept* after that: the next run of a sweep
-finds what was prepared, as long as nobody needs the room. Of those the latest few are open; when a
-recipe is closed, its numbers are free for another. A name is free sooner: once nobody reads a
-recipe, a dataset with another number of rows may have its name.
+a worker prepares for it, and after that while something of it is kept (instances.py): the next run
+of a sweep finds what was prepared, as long as nobody needs the room. Of those the latest few are
+open; when a recipe is closed, its numbers are free for another. A name is free sooner: once nobody
+reads a recipe, a dataset with another number of rows may have its name.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class Recipe:
     sizes: Sizes = field(init=False)
     readers: int = 0
     underway: int = 0  # preparations
-    kept: bool = True  # none of its jobs had random code, so what is here serves others later
+    fresh_readers: int = 0  # of them, those that get every sample once
     raw: "Recipe | None" = None  # of its rows as they are stored, if they are read apart
     feeds: int = 0  # recipes of which it is that
     left: bool = False  # its last job has left, and something of it is here
@@ -142,14 +142,14 @@ class Recipes:
         """Return those that jobs read."""
         return [recipe for recipe in self._open.values() if recipe.readers]
 
-    def to_be_closed(self, holds: Callable[[Recipe], bool]) -> list[Recipe]:
-        """Return those that nobody uses, except the latest that are kept and hold something."""
+    def to_be_closed(self, keeps: Callable[[Recipe], bool]) -> list[Recipe]:
+        """Return those that nobody uses, except the latest of which something is kept."""
         closed, kept = [], []
         for recipe in self._open.values():
             if recipe.in_use:
                 recipe.left = False
                 continue
-            if recipe.kept and (recipe.left or holds(recipe)):
+            if recipe.left or keeps(recipe):
                 recipe.left = True
                 kept.append(recipe)
             else:

@@ -94,6 +94,10 @@ class Stock:
         source, serial = self._source[sample]
         return source if self.table.serial.cells[source] == serial else -1
 
+    def start_of(self, sample: int) -> Start:
+        """Return where the random numbers of a sample that is here start, if it may have any."""
+        return self.made_for[sample][1] if sample in self.made_for else (0, 0, 0)
+
     def waits_for(self, sample: int) -> tuple[int, int]:
         """Return what a sample in preparation waits for, itself or its source, and the row."""
         preparation = self.underway[sample]
@@ -192,9 +196,13 @@ class Stock:
             self._source.pop(sample, None)
         self.forms.gone(samples)
 
-    def holds(self, recipe: Recipe) -> bool:
-        """Tell whether samples of a recipe are here."""
-        return bool(self._of(recipe))
+    def keeps(self, recipe: Recipe) -> bool:
+        """Drop the fresh samples of a recipe that nobody reads; tell whether others are here."""
+        samples = self._of(recipe)
+        fresh = [sample for sample in samples if self.instances.is_fresh(sample)]
+        for sample in fresh:
+            self.drop(sample)
+        return len(samples) > len(fresh)
 
     def drop_all(self, recipe: Recipe | None = None) -> None:
         """Drop all samples that nobody uses, or those of a recipe."""

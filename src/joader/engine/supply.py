@@ -105,8 +105,12 @@ class Supply:
     def _find_each(self, reader: Reader, positions: list[int], homes: list[int]) -> list[int]:
         """Return a sample of each row that is here or on its way and that the reader may get."""
         if reader.terms.fresh or self._stock.late_ones:
-            return [self._find(reader, *one) for one in zip(positions, homes, strict=True)]
-        return self._table.firsts_of(homes)
+            found = [self._find(reader, *one) for one in zip(positions, homes, strict=True)]
+        else:
+            found = self._table.firsts_of(homes)
+        if not reader.terms.fresh:
+            self._stock.instances.vouch(found)
+        return found
 
     def _complete(
         self, reader: Reader, positions: list[int], homes: list[int], found: list[int]
@@ -134,8 +138,10 @@ class Supply:
             if sample in self._stock.late_ones:
                 continue  # nobody has to wait for a worker that is late
             if fresh and self._stock.instances.has_had(whom, sample):
-                # Where nobody else uses it, another takes its place.
-                if self._stock.cache.may_leave(sample):
+                # If nobody else uses it, another takes its place; one that is kept, only if there
+                # is no room for both.
+                kept = not self._stock.instances.is_fresh(sample)
+                if self._stock.cache.may_leave(sample) and (not kept or self._stock.cache.is_full):
                     self._stock.drop(sample)
                 continue
             if fresh:
@@ -195,6 +201,7 @@ class Supply:
                 self._raws.begin(preparation)
         self._stock.begin(samples, begun)
         if reader.terms.fresh:
+            self._stock.instances.begin(samples)
             for place, sample in zip(absent, samples, strict=False):
                 self._take(reader, positions[place], sample)
         return samples
@@ -367,6 +374,8 @@ class Supply:
             self._stock.cache.lease(sample)
             if reader.terms.fresh:
                 self._take(reader, reader.window.places[place], sample)
+            else:
+                self._stock.instances.vouch((sample,))
             reader.window.samples.append(sample)
         return absent
 

@@ -181,8 +181,3 @@ def _node(plain: list[Any]) -> Node:
     if leaf.size_bytes < 0 or (kind in _TYPED and not dtype):
         raise ValueError(f"leaf {plain!r}")
     return leaf
-
-
-def any_objects(layout: Layout) -> bool:
-    """Return whether a sample holds a value without a layout of its own, which is pickled."""
-    return any(leaf.kind == "object" for leaf in leaves(layout.root))

@@ -76,7 +76,11 @@ class Drop(Message, frozen=True):
 
 
 class Compare(Message, frozen=True):
-    """Prepare a row that is in a slot already, and compare: jobs that share must agree."""
+    """Prepare a row that is in a slot already, and compare: jobs that share must agree.
+
+    Its random numbers start where those of the sample did: see `Prepare`. If that is not known, the
+    sample is of a job that says there are none. `fresh`: the job that compares does not say so.
+    """
 
     job: Job
     sample: int
@@ -84,6 +88,10 @@ class Compare(Message, frozen=True):
     row: int
     offset: int
     layout: bytes = b""
+    key: int = 0
+    position: int = 0
+    times: int = 0
+    fresh: bool = False
 
 
 class HandBack(Message, frozen=True):

@@ -130,7 +130,8 @@ class StreamGroup:
 
     def take_as_known(self, job: Job) -> None:
         """Count all rows as read by a job that may have followed the newest generation."""
-        if self._sets and self.newest is not None:
+        # Not only if jobs are here: those of other nodes keep it running, too.
+        if self.newest is not None and self._remembers(self.newest):
             past = self._gone[job] = Follower(RowSet(NO_ROWS), self.newest, drives=False)
             past.use_marks(np.full(self.index.span, KNOWN))
 
@@ -308,12 +309,18 @@ class StreamGroup:
             newest = self._open(rows, reach, heard.generation)
             newest.hear(heard)
         # One that nobody drove for a while may be driven elsewhere now; who read it is forgotten.
-        forgotten = newest is not None and newest.number <= self._forgotten
-        if newest is None or forgotten or newest.over or not newest.driven:
+        if newest is None or not self._remembers(newest) or newest.over or not newest.driven:
             return self._open(rows, reach, self.latest + 1)
         if not any(known is rows for known in self._united):
             self._admit(newest, rows)
         return newest
+
+    def _remembers(self, generation: Generation) -> bool:
+        """Tell whether it is known here who has read a generation, so that a pass may begin in it.
+
+        Whether jobs are here now does not matter: as long as others drive it, it is not forgotten.
+        """
+        return generation.number > self._forgotten
 
     def _open(self, rows: RowSet, reach: int | None, number: int) -> Generation:
         """Shuffle the rows of all who are here, or were when the last generation ran.
