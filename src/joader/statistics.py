@@ -65,7 +65,7 @@ class TimeStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkStatistics:
-    """What workers spend on one sample of a job, of late; what others prepared counts in part."""
+    """What workers spend on a row that a job waits for, of late, whoever prepares it."""
 
     computing_s: float = 0.0
     storage_s: float = 0.0  # waiting for a storage

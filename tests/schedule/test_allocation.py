@@ -145,12 +145,14 @@ def test_what_a_sample_costs_workers_is_told_with_what_they_waited_for() -> None
     reads(floor, 1, 100.0, wait_s=1.0)
     expected = WorkStatistics(computing_s=0.003, storage_s=0.001, core_s=0.016, own_s=0.004)
     assert shares(floor)[1].work == approximately(expected)
-    # With half of its rows prepared by others a sample costs less; its own part is its own.
+    # Whoever prepares its rows: it waits as long for those that others prepare.
+    floor.join(2, "a", workers=2)
     for seconds in range(40):
-        read = ReadStatistics(delivered=1000 * seconds, prepared=500 * seconds)
-        floor.dispatch.look(floor.now + seconds / 2, {}, {1: read})
-    halved = WorkStatistics(computing_s=0.002, storage_s=0.0005, core_s=0.0095, own_s=0.004)
-    assert shares(floor)[1].work == approximately(halved)
+        prepares = ReadStatistics(delivered=1000 * seconds, prepared=1000 * seconds)
+        takes = ReadStatistics(delivered=1000 * seconds, prepared=0, hits=1000 * seconds)
+        floor.dispatch.look(floor.now + seconds / 2, {}, {1: takes, 2: prepares})
+    assert shares(floor)[1].work == approximately(expected)
+    assert shares(floor)[2].work.core_s == pytest.approx(0.013)
 
 
 def approximately(work: WorkStatistics) -> WorkStatistics:

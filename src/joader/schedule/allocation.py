@@ -251,7 +251,7 @@ class Allocation:
 
     def _of_job(self, job: int, demand: Demand, now: float) -> ShareStatistics:
         recipe, own = self.grants.get(self._code(job)), self.grants.get(job)
-        work = self._work(job, demand)
+        work = self._work(job)
         if recipe is None or not self._reads(job, now):
             reason = "it asks for nothing now"
             return ShareStatistics(weight=demand.weight, reason=reason, work=work)
@@ -279,11 +279,11 @@ class Allocation:
             work=work,
         )
 
-    def _work(self, job: int, demand: Demand) -> WorkStatistics:
-        """Return what workers spend on one sample of a job: rows that are missing, own parts."""
+    def _work(self, job: int) -> WorkStatistics:
+        """Return what workers spend on a row that a job waits for, its own part included."""
         paces = [crew.queue.shared.pace for crew in self._crews(self._code(job))]
         known = [pace.parts_s for pace in paces if pace.known]
-        rows = [demand.misses * sum(parts) / len(known) for parts in zip(*known, strict=True)]
+        rows = [sum(parts) / len(known) for parts in zip(*known, strict=True)]
         own = self._staff.crew_of[job].queue.own_pace.parts_s
         computing_s, storage_s, core_s = (
             row_s + own_s for row_s, own_s in zip(rows or [0.0] * 3, own, strict=True)

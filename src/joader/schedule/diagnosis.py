@@ -156,7 +156,7 @@ class Wait:
     job: JobStatistics
     node: Node
     group: list[JobStatistics]
-    work: WorkStatistics  # of its samples; of others' who read the same, if its own is not known
+    work: WorkStatistics  # on its rows; of who reads the same, if it brings no workers
 
     @property
     def share(self) -> ShareStatistics:
