@@ -96,7 +96,7 @@ def test_who_asks_for_nothing_holds_nothing(three: Floor) -> None:
         reads(three, job, 5000)
     found = shares(three)
     assert [one.share for one in found.values()] == pytest.approx([1.0, 1.0, 0.0])
-    assert found[3].reason == "it asks for nothing now"
+    assert found[3].reason == "nothing of it waits for a worker now"
 
 
 def test_jobs_that_share_rows_have_their_weights_together_and_need_each_row_once() -> None:

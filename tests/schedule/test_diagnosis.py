@@ -218,6 +218,8 @@ def test_what_is_not_known_is_not_said() -> None:
     idle = only(job(share=lends(work(2.0), used=0.1)))
     assert idle.kind == "starting"
     assert "joader cannot tell why" in idle.says
+    without = only(job(share=lends(work(2.0), used=0.0)), crews=(crew(1, workers=0),))
+    assert "joader cannot tell why" in without.says
     assert node().diagnosis.says == "No job reads now."
     assert diagnosed(NodeStatistics()).diagnosis == DiagnosisStatistics()
     assert node(begun).diagnosis.says == "Jobs have only begun to read."

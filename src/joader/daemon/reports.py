@@ -159,7 +159,7 @@ def _why_these_workers(crew: CrewStatistics | None, pool: PoolStatistics) -> str
     if not crew.workers:
         if crew.on_their_way:
             return f"{crew.on_their_way} on their way"
-        return "none now: its rows are there, or others prepare them"
+        return "none now"
     count = f"{len(crew.workers)} of {len(pool.processes)} workers"
     if not crew.queued and not crew.in_hand:
         return f"{count}, idle: nothing waits"

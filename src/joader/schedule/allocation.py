@@ -253,7 +253,7 @@ class Allocation:
         recipe, own = self.grants.get(self._code(job)), self.grants.get(job)
         work = self._work(job)
         if recipe is None or not self._reads(job, now):
-            reason = "it asks for nothing now"
+            reason = "nothing of it waits for a worker now"
             return ShareStatistics(weight=demand.weight, reason=reason, work=work)
         part = self._part(job, recipe)
         share = part * recipe.share + (own.share if own else 0.0)

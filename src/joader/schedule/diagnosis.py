@@ -328,10 +328,8 @@ def _computing(wait: Wait) -> Finding:
     limit = node.cores * schedule.cpu
     free = node.busy < _BUSY * min(limit, schedule.active or limit)
     at_work = used * wait.sample_s / max(work.computing_s, 1e-9)
-    if free and at_work < _IDLE * workers:
-        because = (
-            f"joader cannot tell why, because neither cores nor the {workers} workers are busy."
-        )
+    if free and at_work < _IDLE * max(1, workers):
+        because = "joader cannot tell why, because neither cores nor workers are busy."
         do = "If memory is full, give the daemon more (`joader up --memory`)."
         return Finding(STARTING, because, do)
     because = (
