@@ -73,7 +73,7 @@ def test_json_has_the_keys_that_scripts_rely_on() -> None:
         *("version", "pid", "memory", "jobs", "totals", "workers", "worker_processes"),
         *("started_by", "cgroup", "crews", "schedule", "time", "uptime_s", "cores"),
         *("delivered_per_s", "prepared_per_s", "cpu_cores", "flow", "raw", "cluster"),
-        *("queued", "tiers"),
+        *("queued", "tiers", "diagnosis"),
     ]
     assert list(shown["memory"]) == [
         *("used_bytes", "pinned_bytes", "budget_bytes"),
@@ -86,7 +86,7 @@ def test_json_has_the_keys_that_scripts_rely_on() -> None:
         *("id", "name", "table", "pid", "rank", "world_size", "epoch", "position"),
         *("delivered", "prepared", "hits", "shared", "schedule", "dataset", "rows"),
         *("done", "shares_with", "taken_from", "wait_s", "row_s", "computing_s", "storage_s"),
-        *("own_row_s", "saved_s", "saved_cpu_s", "saved"),
+        *("core_s", "own_row_s", "saved_s", "saved_cpu_s", "saved"),
         *(
             "wait_per_sample_s",
             "samples_per_s",
@@ -95,8 +95,11 @@ def test_json_has_the_keys_that_scripts_rely_on() -> None:
             "worker_share",
             "why",
             "flow",
+            "time",
+            "diagnosis",
         ),
     ]
+    assert list(shown["diagnosis"]) == ["kind", "says", "do"]
 
 
 def test_a_run_comes_back_from_json_as_it_was() -> None:

@@ -39,11 +39,46 @@ class ReadStatistics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DiagnosisStatistics:
+    """What limits a job, or the node, and what to do about it; `schedule/diagnosis.py` says so.
+
+    `kind`: "computing", "storage", "core" (other programs have the cores), "share" (other jobs have
+    the workers), "collate" (in the job), "training" (nothing to gain) or "starting" (not known).
+    """
+
+    kind: str = "starting"
+    says: str = ""  # one sentence
+    do: str = ""  # what helps; empty: nothing does
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeStatistics:
+    """What a job's process does with its time, of late: parts of it, 0 to 1."""
+
+    batches: int = 0  # measured
+    batch_s: float = 0.0  # what one takes, all parts together
+    waiting: float = 0.0  # for rows from others
+    reading: float = 0.0  # rows, by itself
+    collating: float = 0.0
+    cores: float = 0.0  # that the process keeps busy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkStatistics:
+    """What workers spend on a row that a job waits for, of late, whoever prepares it."""
+
+    computing_s: float = 0.0
+    storage_s: float = 0.0  # waiting for a storage
+    core_s: float = 0.0  # waiting for a core
+    own_s: float = 0.0  # of all that: for the job's own part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShareStatistics:
     """What a job needs of the workers' time, and gets; in worker-seconds per second."""
 
     weight: float = 1.0
-    needed: float | None = 0.0  # so that it never waits; None: all that there is
+    needed: float | None = 0.0  # what its rows compute if it never waits; None: all that there is
     share: float = 0.0  # what its policy gives it
     used: float = 0.0  # what workers computed for it, of late
     wanted_per_s: float | None = None  # samples, if it never waited; None: not known
@@ -51,6 +86,7 @@ class ShareStatistics:
     per_s: float = 0.0  # samples, as measured
     slowdown: float = 1.0  # how many times as long a batch takes as without waiting
     reason: str = ""  # why it gets what it gets
+    work: WorkStatistics = WorkStatistics()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +147,8 @@ class JobStatistics:
     wait_s: float = 0.0  # that its process has waited for batches, as it says
     row_s: float = 0.0  # what a row takes a worker, of late; 0: not known yet
     computing_s: float = 0.0  # of row_s, with a processor
-    storage_s: float = 0.0  # of row_s, waiting for a storage; the rest it waits for a processor
+    storage_s: float = 0.0  # of row_s, waiting for a storage
+    core_s: float = 0.0  # of row_s, waiting for a processor that others have
     own_row_s: float = 0.0  # what its own part of a row takes
     saved_s: float = 0.0  # worker time that its hits would have taken
     saved_cpu_s: float = 0.0  # of that, with a processor
@@ -123,6 +160,8 @@ class JobStatistics:
     worker_share: float = 0.0  # part of all work that was done for it, 0 to 1
     why: str = ""  # it has these workers, in words
     flow: FlowStatistics = FlowStatistics()
+    time: TimeStatistics = TimeStatistics()
+    diagnosis: DiagnosisStatistics = DiagnosisStatistics()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,11 +226,14 @@ class CrewStatistics:
     queued: int  # rows and own parts that no worker has yet
     in_hand: int  # those that a worker has
     on_their_way: int  # workers asked for that have not come yet
+    most: int = 0  # workers that it may have; 0: its share of the cores
+    reads_ahead: bool = False  # each of them has several rows under way to a storage
     computing: float = 0.0  # the part of its time that a worker computes; 0: not known
     row_ms: float = 0.0  # what a row computes
     row_s: float = 0.0  # what a row takes one of them, of late; 0: not known yet
     computing_s: float = 0.0  # of row_s, with a processor
     storage_s: float = 0.0  # of row_s, waiting for a storage
+    core_s: float = 0.0  # of row_s, waiting for a processor that others have
     own_row_s: float = 0.0  # what their job's own part of it takes
     in_flight: int = 0  # rows that may wait for a storage now
     in_flight_most: int = 0  # so many may at a time, for their storage; 0: there is no limit
@@ -287,6 +329,7 @@ class NodeStatistics:
     cluster: ClusterStatistics | None = None  # None: it is in none
     queued: int = 0  # rows and own parts that no worker has yet
     tiers: tuple[TierStatistics, ...] = ()
+    diagnosis: DiagnosisStatistics = DiagnosisStatistics()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,7 @@ def test_jobs_are_listed_and_one_is_shown_by_its_name(tmp_path: Path) -> None:
         text = jobs(node).stdout
         assert "left" in text
         assert "Squares of 40 rows, shares with" in text
-        assert len(text.splitlines()) == 5  # no line wraps
+        assert len(text.splitlines()) == 7  # no line wraps
         told = json.loads(jobs(node, "--json").stdout)
         assert [job["name"] for job in told] == ["left", "right"]
         (one,) = json.loads(jobs(node, "right", "--json").stdout)

@@ -48,7 +48,7 @@ def test_a_daemon_goes_up_says_how_it_is_and_goes_down(joader) -> None:  # type:
     assert set(shown) == {
         *("version", "running", "pid", "socket", "started_by", "cgroup", "time", "uptime_s"),
         *("cores", "delivered_per_s", "prepared_per_s", "cpu_cores", "flow", "raw", "cluster"),
-        *("queued", "tiers"),
+        *("queued", "tiers", "diagnosis"),
         *figures,
     }
     assert "32.0 MiB" in joader("status").stdout

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,13 @@ def test_who_gets_what_is_shown_and_changed_on_a_running_daemon(joader, tmp_path
         assert 200 < its["wanted_per_s"] < 1600  # less on a busy machine
         changed = joader("policy", "throughput")
         assert changed.stdout.startswith("policy throughput: 1 workers at a time on 2 cores")
+        # The same words on all screens, but for what has changed meanwhile.
+        limit = r"(The job (waits|spends) .*%|No job waits for data)"
+        assert re.search(rf"\n{limit}", changed.stdout)
+        for command in (["policy"], ["explain", "reader", "reader"], ["jobs", "reader"]):
+            assert re.search(r"(  |\nlimit +)It (waits|spends) .*%", joader(*command).stdout)
+        for command in (["status"], ["top", "--once"]):
+            assert re.search(rf"(limit    |\n){limit}", joader(*command).stdout)
         weighed = joader("jobs", "reader", "--weight", "2")
         assert weighed.returncode == 0, weighed.stderr
         assert "weight 2" in weighed.stdout

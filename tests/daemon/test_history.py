@@ -12,6 +12,7 @@ from joader.statistics import (
     JobStatistics,
     MomentStatistics,
     NodeStatistics,
+    TimeStatistics,
     TotalStatistics,
 )
 
@@ -63,6 +64,19 @@ def test_counts_become_samples_per_second_and_time_left() -> None:
     (job,) = seen.jobs
     assert (job.samples_per_s, job.time_left_s) == (50.0, (1000 - 150) / 50.0)
     assert job.done == 0.15
+
+
+def test_figures_as_they_are_seen_say_what_limits_each_job_and_the_node() -> None:
+    time = TimeStatistics(batches=50, batch_s=0.1, collating=0.6)
+    nodes = [replace(node(float(n), read(JOB, 50 * n, 20 * n, time=time)), pid=7) for n in range(4)]
+    history = after(*nodes)
+    seen = history.seen(3.0, nodes[-1])
+    assert seen.jobs[0].diagnosis.kind == seen.diagnosis.kind == "collate"
+    # What is shown with it counts: here it gets nothing now, and waits.
+    stuck = replace(nodes[-1].jobs[0], flow=FlowStatistics(preparing=8))
+    history = after(node(1.0, stuck), node(2.0, stuck))
+    said = history.seen(2.0, node(2.0, stuck)).jobs[0].diagnosis.says
+    assert said.startswith("It waits 100% of the time")
 
 
 def test_a_job_that_does_not_move_has_no_time_left() -> None:

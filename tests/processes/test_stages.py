@@ -76,4 +76,5 @@ def test_a_storage_that_thrashes_is_asked_for_less(node: Node, store: Thrashing)
     (crew,) = node.status()["crews"]
     assert 1 <= crew["in_flight_most"] <= 7
     (job,) = node.status()["jobs"]
-    assert "more gave no more" in job["schedule"]["reason"]
+    assert job["diagnosis"]["kind"] == "storage"
+    assert "rows at a time gave no more per second" in job["diagnosis"]["do"]

@@ -1,13 +1,14 @@
 """From measured jobs to shares and reasons."""
 
 import math
+from dataclasses import asdict
 
 import pytest
 
 from joader.errors import BadArgument
 from joader.messages import Prepared
 from joader.schedule.dispatch import Dispatch
-from joader.statistics import ReadStatistics, ShareStatistics
+from joader.statistics import ReadStatistics, ShareStatistics, WorkStatistics
 from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor
 
 
@@ -50,8 +51,8 @@ def test_fair_gives_all_to_who_wants_little_and_the_rest_to_the_others(three: Fl
         [2 - 8 / 9, 6 / 9, 2 / 9], rel=0.01
     )
     assert [one.needed for one in found.values()] == pytest.approx([2, 6 / 9, 2 / 9], rel=0.01)
-    assert "needs no more" in found[3].reason
-    assert "equally much" in found[1].reason
+    assert found[3].reason == "fair: as much as its rows compute"
+    assert found[1].reason == "fair: jobs that want more get equal shares, by weight"
     assert found[1].predicted_per_s == pytest.approx(500 * (1 - 4 / 9), rel=0.01)
     assert found[3].predicted_per_s == pytest.approx(500 / 9, rel=0.01)
 
@@ -95,7 +96,7 @@ def test_who_asks_for_nothing_holds_nothing(three: Floor) -> None:
         reads(three, job, 5000)
     found = shares(three)
     assert [one.share for one in found.values()] == pytest.approx([1.0, 1.0, 0.0])
-    assert found[3].reason == "it asks for nothing now"
+    assert found[3].reason == "nothing of it waits for a worker now"
 
 
 def test_jobs_that_share_rows_have_their_weights_together_and_need_each_row_once() -> None:
@@ -131,6 +132,33 @@ def test_a_jobs_weight_is_split_over_its_rows_and_its_own_parts() -> None:
     ratio = accounts.of_job(1).share / accounts.of_recipe("a").share
     assert ratio == pytest.approx(3.0, rel=0.02)
     assert found[1].predicted_per_s == pytest.approx(1 / 0.016, rel=0.02)
+
+
+def test_what_a_sample_costs_workers_is_told_with_what_they_waited_for() -> None:
+    floor = Floor(cores=2)
+    floor.join(1, "a", workers=2)
+    queue = floor.dispatch.staff.crew_of[1].queue
+    assert shares(floor)[1].work == WorkStatistics()
+    for _ in range(60):
+        queue.shared.pace.note(0.016, 1, computed_s=0.002, waited_s=0.001)
+        queue.own_pace.note(0.004, 1, computed_s=0.001, waited_s=0.0)
+    reads(floor, 1, 100.0, wait_s=1.0)
+    expected = WorkStatistics(computing_s=0.003, storage_s=0.001, core_s=0.016, own_s=0.004)
+    assert shares(floor)[1].work == approximately(expected)
+    # Whoever prepares its rows: it waits as long for those that others prepare.
+    floor.join(2, "a", workers=2)
+    for seconds in range(40):
+        prepares = ReadStatistics(delivered=1000 * seconds, prepared=1000 * seconds)
+        takes = ReadStatistics(delivered=1000 * seconds, prepared=0, hits=1000 * seconds)
+        floor.dispatch.look(floor.now + seconds / 2, {}, {1: takes, 2: prepares})
+    assert shares(floor)[1].work == approximately(expected)
+    assert shares(floor)[2].work.core_s == pytest.approx(0.013)
+
+
+def approximately(work: WorkStatistics) -> WorkStatistics:
+    """Return figures that equal others within five percent."""
+    near = {name: pytest.approx(value, rel=0.05) for name, value in asdict(work).items()}
+    return WorkStatistics(**near)
 
 
 def test_ranks_have_one_weight_together() -> None:

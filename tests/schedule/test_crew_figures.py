@@ -14,4 +14,5 @@ def test_figures_say_who_is_there_and_what_waits() -> None:
     assert crew.workers == (floor.workers[0].pid,)
     assert crew.queued + crew.in_hand == 4
     assert crew.in_flight == 1
-    assert (crew.row_s, crew.computing_s, crew.storage_s, crew.in_flight_most) == (0.0, 0.0, 0.0, 0)
+    assert (crew.row_s, crew.computing_s, crew.storage_s, crew.core_s) == (0.0, 0.0, 0.0, 0.0)
+    assert (crew.most, crew.in_flight_most, crew.reads_ahead) == (1, 0, False)

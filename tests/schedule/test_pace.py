@@ -56,7 +56,7 @@ def test_the_pace_of_a_job_does_not_depend_on_its_batches() -> None:
 
 def test_a_row_computes_waits_for_a_storage_and_wants_a_processor() -> None:
     pace = RowPace()
-    assert pace.parts_s == (0.0, 0.0)  # not known, rather than guessed
+    assert pace.parts_s == (0.0, 0.0, 0.0)  # not known, rather than guessed
     pace.note(1.0, 2, computed_s=0.2, waited_s=0.6)  # 0.2 s without a processor
-    assert pace.parts_s == pytest.approx((0.1, 0.3))
+    assert pace.parts_s == pytest.approx((0.1, 0.3, 0.1))
     assert pace.row_s == pytest.approx(0.5)

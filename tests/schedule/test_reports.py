@@ -126,8 +126,8 @@ def test_the_time_of_a_row_that_went_whole_is_told_apart_from_its_own_part() -> 
         told = Prepared((sample,), (SLOT_BYTES,), (LAYOUT,), 0.012, 0.008, 0.004, own_s=0.002)
         worker.say(told)
     # Of 12 ms it waited for 4; of the others own parts took a quarter.
-    assert claims.shared.pace.parts_s == (pytest.approx(0.006), pytest.approx(0.004))
-    assert claims.own_pace.parts_s == (pytest.approx(0.002), 0.0)
+    assert claims.shared.pace.parts_s == pytest.approx((0.006, 0.004, 0.0))
+    assert claims.own_pace.parts_s == pytest.approx((0.002, 0.0, 0.0))
     assert claims.own_of(1).account.used_s == pytest.approx(4 * 0.002)
 
 

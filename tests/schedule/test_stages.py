@@ -61,7 +61,7 @@ def test_rows_that_wait_no_longer_if_more_of_them_do_have_no_limit() -> None:
         floor.dispatch.wanted(1, 10, 1e-4, 0.1, floor.now)
     floor.look()
     its = floor.dispatch.allocation.statistics(floor.now)[1]
-    assert "one in each of 8 workers: lend more" in its.reason
+    assert its.work.storage_s > 100 * its.work.computing_s
     assert its.predicted_per_s == pytest.approx(8 / 0.02, rel=0.2)
 
 

@@ -9,11 +9,11 @@ from itertools import zip_longest
 from typing import Any
 
 from joader.cli.console import Console, write
-from joader.cli.words import counted
+from joader.cli.words import advice, counted
 from joader.client.watcher import Watcher
 from joader.errors import BadArgument
 from joader.recipe.fingerprint.shorthand import first_difference
-from joader.statistics import JobStatistics
+from joader.statistics import DiagnosisStatistics, JobStatistics
 
 
 def explain(first: str, second: str, as_json: bool) -> int:
@@ -23,8 +23,9 @@ def explain(first: str, second: str, as_json: bool) -> int:
         numbers = [job_number(name, jobs) for name in (first, second)]
         facts = json.loads(watcher.explained(*numbers))
     one, other = facts["jobs"]
+    known = {job.id: asdict(job) for job in jobs}
     for job, number in zip(facts["jobs"], numbers, strict=True):
-        job["schedule"] = next(asdict(one)["schedule"] for one in jobs if one.id == number)
+        job |= {name: known[number][name] for name in ("schedule", "diagnosis")}
     facts["why_not"] = why_not(one, other, facts["same_recipe"], facts["rows_in_common"])
     if as_json:
         for job in facts["jobs"]:
@@ -56,7 +57,7 @@ def job_number(name: str, jobs: Sequence[JobStatistics]) -> int:
 
 
 def _lines(one: dict[str, Any], other: dict[str, Any], facts: dict[str, Any]) -> list[str]:
-    lines = [_line(one), _line(other)]
+    lines = [line for job in (one, other) for line in (_line(job), _limit(job))]
     common = facts["rows_in_common"]
     lines += [_of_nodes(job) for job in (one, other) if job.get("over_nodes")]
     if one["team"] and one["team"] == other["team"]:
@@ -130,6 +131,10 @@ def _line(job: dict[str, Any]) -> str:
     )
     its = job.get("schedule")
     return f"{line}; {its['share']:.2f} workers ({its['reason']})" if its else line
+
+
+def _limit(job: dict[str, Any]) -> str:
+    return f"  {advice(DiagnosisStatistics(**job['diagnosis']))}"
 
 
 def why_not(

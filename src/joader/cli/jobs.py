@@ -10,7 +10,7 @@ from joader.cli.console import Console, write
 from joader.cli.explain import job_number
 from joader.cli.top.bars import glyphs_for
 from joader.cli.top.details import details
-from joader.cli.top.job_table import table
+from joader.cli.top.job_table import MOST_LINES, table
 from joader.client.watcher import Watcher
 from joader.errors import BadArgument
 from joader.schedule.weight import checked_weight
@@ -40,7 +40,7 @@ def jobs(name: str | None, weight: str | None, as_json: bool) -> int:
         console.print("No job reads now.")
     else:
         # As a group: printed by itself, a line would wrap, whatever it says of that.
-        console.print(Group(*table(shown, None, console.width, True, glyphs)))
+        console.print(Group(*table(shown, None, console.width, MOST_LINES, glyphs)))
     return 0
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from joader.cli.console import Console, write
 from joader.cli.other_daemon import OtherDaemon, other_daemon
-from joader.cli.words import counted, part, printable, size
+from joader.cli.words import advice, counted, part, printable, size
 from joader.client.watcher import Watcher
 from joader.config import socket_path
 from joader.errors import BadArgument, NoDaemon, Overdue, Refusal
@@ -98,6 +98,9 @@ def status(as_json: bool) -> int:
         console.print(_nodes(node.cluster))
     if node.jobs:
         console.print(_jobs(node.jobs))
+    if len(node.jobs) > 1:  # of one alone all was said above
+        for job in node.jobs:
+            console.print_plain(f"job {job.id}: {advice(job.diagnosis)}")
     return 0
 
 
@@ -123,6 +126,7 @@ def _summary(node: NodeStatistics, path: Path) -> str:
             f"{totals.delivered:,} samples delivered, {totals.prepared:,} prepared: "
             f"{saves:.0%} of the work was saved"
         )
+    lines.append(advice(node.diagnosis))
     return "\n".join(lines)
 
 

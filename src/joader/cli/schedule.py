@@ -8,6 +8,7 @@ from dataclasses import asdict
 from rich.table import Table
 
 from joader.cli.console import Console, write
+from joader.cli.words import advice
 from joader.client.watcher import Watcher
 from joader.schedule.policies import POLICIES, policy_of
 from joader.statistics import JobStatistics, NodeStatistics, ShareStatistics
@@ -25,11 +26,13 @@ def policy(name: str | None, as_json: bool) -> int:
         return 0
     console = Console()
     console.print_plain(in_words(node))
+    console.print_plain(advice(node.diagnosis))
     if node.jobs:
         console.print(_table(node.jobs))
     for job in node.jobs:
         if job.schedule is not None:
             console.print_plain(reason_of(job, job.schedule))
+            console.print_plain(f"  {advice(job.diagnosis)}")
     if name is None:
         console.print_plain(f"there are: {', '.join(POLICIES)}; joader policy NAME changes it")
     return 0

@@ -1,6 +1,6 @@
 """Figures and names as people read them; the same in every command."""
 
-from joader.statistics import FlowStatistics
+from joader.statistics import DiagnosisStatistics, FlowStatistics
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
@@ -45,6 +45,11 @@ def part(value: float | None) -> str:
 def printable(text: str) -> str:
     """Return text that is not ours so that it cannot control a terminal."""
     return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
+
+
+def advice(diagnosis: DiagnosisStatistics) -> str:
+    """Return what limits a job or the node, and what helps."""
+    return f"{diagnosis.says} {diagnosis.do}".strip()
 
 
 def flow_words(flow: FlowStatistics) -> list[str]:

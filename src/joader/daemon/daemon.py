@@ -227,7 +227,7 @@ class Daemon:
             case Want():
                 session.owed += 1
                 self.pool.wanted(job, message.count, message.step_s, message.wait_s)
-                session.note_wait(message.waited_s)
+                session.note_want(message)
                 # By our clock, whatever the client says: paces of jobs are compared.
                 session.tell(replace(message, job=job, now=asyncio.get_running_loop().time()))
             case Know() if message.number != session.number:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from joader.schedule.diagnosis import diagnosed
 from joader.statistics import (
     JobMomentStatistics,
     JobStatistics,
@@ -92,10 +93,13 @@ class History:
         self._past.append(told)
 
     def seen(self, now: float, node: NodeStatistics) -> NodeStatistics:
-        """Return figures as counted, with those that follow from what came before."""
+        """Return figures as counted, with those that follow from what came before.
+
+        The last that follows is what all this says of where time is lost.
+        """
         late = self._moments[-1] if self._moments else mean(())
         all_of_it = self._saved_in_all_s.rounded()
-        return replace(
+        told = replace(
             node,
             uptime_s=round(now - self._began, 3),
             jobs=tuple(self._seen(job, late.jobs.get(job.id)) for job in node.jobs),
@@ -109,6 +113,7 @@ class History:
             prepared_per_s=late.prepared_per_s,
             cpu_cores=late.cpu_cores,
         )
+        return diagnosed(told)
 
     def run(self, node: NodeStatistics, since: float = 0.0) -> RunStatistics:
         """Return all that is later than a time; minutes that are not over yet are left out."""

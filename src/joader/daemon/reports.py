@@ -125,9 +125,11 @@ def job(
         row_s=crew.row_s if crew else 0.0,
         computing_s=crew.computing_s if crew else 0.0,
         storage_s=crew.storage_s if crew else 0.0,
+        core_s=crew.core_s if crew else 0.0,
         own_row_s=crew.own_row_s if crew else 0.0,
         why=_why(pool.shares.get(number)) or _why_these_workers(crew, pool),
         flow=engine.flow.get(number, FlowStatistics()),
+        time=session.time.statistics(),
     )
 
 
@@ -157,7 +159,7 @@ def _why_these_workers(crew: CrewStatistics | None, pool: PoolStatistics) -> str
     if not crew.workers:
         if crew.on_their_way:
             return f"{crew.on_their_way} on their way"
-        return "none needed: its rows are there, or others prepare them"
+        return "none now"
     count = f"{len(crew.workers)} of {len(pool.processes)} workers"
     if not crew.queued and not crew.in_hand:
         return f"{count}, idle: nothing waits"

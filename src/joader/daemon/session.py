@@ -20,8 +20,9 @@ import msgspec
 from msgspec.structs import replace
 
 from joader.errors import BadMessage
-from joader.messages import Deliver, Event, FromClient, Refuse, Register
+from joader.messages import Deliver, Event, FromClient, Refuse, Register, Want
 from joader.messages.fields import NONE
+from joader.schedule.diagnosis import TimeUse
 from joader.wire import MOST_BYTES, Allowance, Mail, Stream
 
 # Messages of one client in one turn of the loop.
@@ -73,6 +74,7 @@ class Session(asyncio.Protocol):
         self.delivered = 0
         self.rows = 0  # of a pass
         self.wait_s = 0.0  # that it has waited for batches, as it says
+        self.time = TimeUse()
         self.dataset = ""  # as it calls it
         self.elsewhere = False  # it is another node, not a client
         self.remote = False  # a rank at the node that plans for it
@@ -149,10 +151,11 @@ class Session(asyncio.Protocol):
         """Whether its client is gone."""
         return self._ended
 
-    def note_wait(self, waited_s: float) -> None:
-        """Note how long its loader has waited so far; nonsense is not passed on."""
-        if self.wait_s <= waited_s < _MOST_WAIT_S:
-            self.wait_s = waited_s
+    def note_want(self, said: Want) -> None:
+        """Note how its job has spent its time, as it says; nonsense is not passed on."""
+        if self.wait_s <= said.waited_s < _MOST_WAIT_S:
+            self.wait_s = said.waited_s
+        self.time.note(said)
 
     def keep(self, count: int) -> None:
         """Count bytes of the client that are kept until it ends."""

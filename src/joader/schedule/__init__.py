@@ -13,6 +13,8 @@ and no more); memory: `shares`; who asks next: `turns`. How fast: `pace` (jobs a
 that compute), `knee` and `storage_knee` (where more gives no more), `climb` (found by trying). From
 before: `experience`, `learning`.
 
+What limits a job or the node, in words: `diagnosis`.
+
 Not used by the daemon: `rank_threads` (Lobster's, for comparison), `numa` (which memory node;
 decided here, but no worker is moved yet).
 

@@ -26,7 +26,7 @@ from joader.schedule.policies import FAIR, Need, Policy
 from joader.schedule.quota import Quota
 from joader.schedule.rate import Rate
 from joader.schedule.staff import Staff
-from joader.statistics import ReadStatistics, ShareStatistics
+from joader.statistics import ReadStatistics, ShareStatistics, WorkStatistics
 
 # Who is given all that it needs comes before others, as its need is only known so well.
 _HEADROOM = 1.5
@@ -49,7 +49,7 @@ class Grant:
 
     @property
     def enough(self) -> bool:
-        """Whether its jobs need never wait."""
+        """Whether that is as much as its rows compute if its jobs never wait."""
         return self.share >= _ENOUGH * self.need.demand
 
     @property
@@ -251,8 +251,10 @@ class Allocation:
 
     def _of_job(self, job: int, demand: Demand, now: float) -> ShareStatistics:
         recipe, own = self.grants.get(self._code(job)), self.grants.get(job)
+        work = self._work(job)
         if recipe is None or not self._reads(job, now):
-            return ShareStatistics(weight=demand.weight, reason="it asks for nothing now")
+            reason = "nothing of it waits for a worker now"
+            return ShareStatistics(weight=demand.weight, reason=reason, work=work)
         part = self._part(job, recipe)
         share = part * recipe.share + (own.share if own else 0.0)
         needed = part * recipe.need.demand + (own.need.demand if own else 0.0)
@@ -273,7 +275,21 @@ class Allocation:
             predicted_per_s=min(predicted),
             per_s=demand.per_s,
             slowdown=demand.slowdown,
-            reason=self._reason(recipe, own) + self._waiting(self._code(job)),
+            reason=self._reason(recipe, own),
+            work=work,
+        )
+
+    def _work(self, job: int) -> WorkStatistics:
+        """Return what workers spend on a row that a job waits for, its own part included."""
+        paces = [crew.queue.shared.pace for crew in self._crews(self._code(job))]
+        known = [pace.parts_s for pace in paces if pace.known]
+        rows = [sum(parts) / len(known) for parts in zip(*known, strict=True)]
+        own = self._staff.crew_of[job].queue.own_pace.parts_s
+        computing_s, storage_s, core_s = (
+            row_s + own_s for row_s, own_s in zip(rows or [0.0] * 3, own, strict=True)
+        )
+        return WorkStatistics(
+            computing_s=computing_s, storage_s=storage_s, core_s=core_s, own_s=sum(own)
         )
 
     def _used_per_s(self, claimant: Claimant) -> float:
@@ -292,27 +308,16 @@ class Allocation:
             return mine.wanted_per_s * mine.misses / needed
         return mine.weight / sum(one.weight for one in others)
 
-    def _waiting(self, code: str) -> str:
-        """Say how many rows of a recipe wait for their storage at a time, if that was found out."""
-        most = self._staff.most_in_flight(code)
-        lent = sum(crew.most for crew in self._crews(code) if not crew.reads_ahead)
-        knee = self._staff.storages.get(code)
-        if knee is None or not knee.per_s:
-            return ""
-        if most in (0, lent):  # no limit was needed, or none helped
-            return f"; its rows wait for storage, one in each of {lent} workers: lend more of them"
-        return f"; its rows wait for storage, {most} at a time: more gave no more per second"
-
     def _reason(self, recipe: Grant, own: Grant | None) -> str:
         short = [grant for grant in (recipe, own) if grant and not grant.enough]
         name = self.policy.name
         if self.policy.reserves:
             return f"{name}: so much is reserved, wanted or not"
         if not short:
-            return f"{name}: it needs no more, so it never has to wait"
+            return f"{name}: as much as its rows compute"
         dear = max(short, key=lambda grant: grant.need.row_s)
         if self.policy is FAIR:
-            return "fair: all that want more get equally much for their weights"
+            return "fair: jobs that want more get equal shares, by weight"
         return (
             f"{name}: most samples per second; a row costs {1000 * dear.need.row_s:.3g} ms, and "
             "cheaper rows come first"

@@ -55,11 +55,12 @@ class RowPace:
         return self.row_s if self._rows else 0.0
 
     @property
-    def parts_s(self) -> tuple[float, float]:
-        """What of that it computes, and what it waits for a storage."""
+    def parts_s(self) -> tuple[float, float, float]:
+        """What of that it computes, waits for a storage, and waits for a processor."""
         if not self._rows:
-            return 0.0, 0.0
-        return self.computing_s, max(0.0, self.worked_s - self.computing_s)
+            return 0.0, 0.0, 0.0
+        waited_s = max(0.0, self.worked_s - self.computing_s)
+        return self.computing_s, waited_s, max(0.0, self.row_s - self.worked_s)
 
     def recall(self, known: Pace) -> None:
         """Take over what was known of them before; a few reports replace it."""

@@ -3,6 +3,7 @@
 from joader.statistics import (
     CacheStatistics,
     ClusterStatistics,
+    DiagnosisStatistics,
     FlowStatistics,
     JobStatistics,
     NodeStatistics,
@@ -10,6 +11,7 @@ from joader.statistics import (
     TotalStatistics,
 )
 
+CROWDED = "other programs have the cores, so a sample that needs 2 ms takes workers 9 ms."
 HOSTILE = "\x1b[31m[red]resnet\x07 with a name that is longer than any column could ever be"
 
 
@@ -37,9 +39,11 @@ def job(number: int, name: str, **figures: object) -> JobStatistics:
 
 JOBS = (
     job(1, "vit", dataset="Photos of 1,000 rows", shares_with=(2,), samples_per_s=50.0,
-        time_left_s=15.0, waiting=0.1, why="1 of 2 workers", taken_from={2: 250}),
+        time_left_s=15.0, waiting=0.1, why="1 of 2 workers", taken_from={2: 250},
+        diagnosis=DiagnosisStatistics(kind="core", says=f"It waits 10% of the time: {CROWDED}")),
     job(2, HOSTILE, dataset="[bold]Photos\x1b[2J", shares_with=(1,), samples_per_s=20.0,
-        waiting=0.6, why="1 of 2 workers"),
+        waiting=0.6, why="1 of 2 workers",
+        diagnosis=DiagnosisStatistics(kind="core", says=f"It waits 60% of the time: {CROWDED}")),
     job(3, "字幕モデル", table="flowers@2", samples_per_s=500.0, rank=1, world_size=2),
 )  # fmt: skip
 NODE = NodeStatistics(
@@ -68,6 +72,11 @@ NODE = NodeStatistics(
     prepared_per_s=140.0,
     uptime_s=3700.0,
     flow=FlowStatistics(to_come=5000, planned=40, preparing=30, ready=20, held=10),
+    diagnosis=DiagnosisStatistics(
+        kind="core",
+        says=f"2 of 3 jobs wait up to 60% of the time: {CROWDED}",
+        do="End those programs, or run the job where cores are free; more workers do not help.",
+    ),
 )
 CLUSTER = ClusterStatistics(
     name="gpu2",

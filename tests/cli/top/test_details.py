@@ -27,6 +27,7 @@ def test_details_say_from_whom_samples_came_and_how_it_went() -> None:
     text = "\n".join(lines)
     assert "▂▃▄▅▅▆▇█" in text or "▂▃▄▅▆▇█" in text
     assert "up to 80" in text
+    assert JOBS[0].diagnosis.says in " ".join(text.split())
     assert "250 of 1,000 samples, 15s left" in text
     assert any(line.endswith("250") and "[red]resnet" in line for line in lines)
     assert max(map(cell_len, lines)) <= 80

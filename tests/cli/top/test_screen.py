@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 from joader.cli.top.bars import FINE, PLAIN, Glyphs
 from joader.cli.top.screen import overview
 from joader.cli.top.view import View
-from joader.statistics import NodeStatistics
+from joader.statistics import DiagnosisStatistics, NodeStatistics
 from tests.cli.top.node import CLUSTER, JOBS, NODE
 
 
@@ -38,7 +38,8 @@ def test_at_80_columns_all_that_matters_is_there() -> None:
     assert "1.5 of 2 cores, 140 prepared/s → 570 delivered/s" in text
     assert "96.0 MiB of 128.0 MiB" in text
     assert "5,000 to come → 40 planned → 30 preparing → 20 ready → 10 in use" in text
-    assert "Photos of 1,000 rows, shares with 2; 1 of 2 workers" in text
+    assert "Photos of 1,000 rows, shares with 2" in text
+    assert "It waits 60% of the time: other programs have the cores" in text
     assert "vit" in text and "字幕モデル, rank 1" in text and "flowers@2" in text  # noqa: PT018
     first = next(line for line in screen(80) if " vit " in line)
     assert first.split() == [
@@ -59,17 +60,33 @@ def test_at_80_columns_all_that_matters_is_there() -> None:
 def test_at_200_columns_a_job_has_one_line_with_counts() -> None:
     lines = screen(200)
     titles = next(line for line in lines if "JOB" in line)
-    assert all(word in titles for word in ("DATASET", "SHARES WITH", "PREPARED", "HITS", "WORKERS"))
+    assert all(word in titles for word in ("DATASET", "SHARES WITH", "PREPARED", "HITS", "LIMIT"))
     (line,) = [line for line in lines if " vit " in line]
     assert "Photos of 1,000 rows" in line
-    assert line.split()[-3:] == ["of", "2", "workers"]
+    assert "It waits 10% of the time" in line
 
 
-def test_who_has_a_short_name_leaves_room_for_those_who_say_why() -> None:
-    why = "0.25 workers: it needs no more, so it never has to wait"
-    jobs = tuple(replace(job, name=name, why=why) for job, name in zip(JOBS, "abc", strict=True))
+def test_who_has_a_short_name_leaves_room_for_what_limits_it() -> None:
+    says = "It waits 2% of the time: training is the limit."
+    limit = DiagnosisStatistics(kind="training", says=says)
+    named = zip(JOBS, "abc", strict=True)
+    jobs = tuple(replace(job, name=name, diagnosis=limit) for job, name in named)
     lines = screen(200, node=replace(NODE, jobs=jobs))
-    assert sum(line.endswith("it needs no more, so it never has to wait") for line in lines) == 3
+    assert sum(line.endswith(says) for line in lines) == 3
+
+
+def test_what_limits_the_node_is_said_in_full_at_any_width() -> None:
+    for width in (80, 200):
+        text = " ".join(" ".join(screen(width)).split())
+        assert f"limit {NODE.diagnosis.says} {NODE.diagnosis.do} JOB" in text
+
+
+def test_a_job_has_as_many_lines_as_there_is_room_for() -> None:
+    for height, reads, limits in ((40, 3, 2), (18, 0, 2), (16, 0, 0)):
+        text = "\n".join(screen(80, height))
+        assert len(text.splitlines()) <= height
+        assert text.count("shares with") == reads
+        assert text.count("It waits") == limits
 
 
 def test_columns_stand_below_their_titles() -> None:

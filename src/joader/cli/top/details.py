@@ -8,7 +8,7 @@ from rich.text import Text
 
 from joader.cli.top.bars import Glyphs, bar, curve
 from joader.cli.top.job_table import company, dataset, job_name
-from joader.cli.words import counted, duration, flow_words, part, rate
+from joader.cli.words import advice, counted, duration, flow_words, part, rate
 from joader.statistics import JobStatistics, MomentStatistics, NodeStatistics
 
 _BAR = 24
@@ -41,6 +41,7 @@ def _facts(job: JobStatistics, glyphs: Glyphs) -> Table:
     rows = {
         "reads": dataset(job) + (f" ({job.dataset})" if job.table and job.dataset else ""),
         "shares with": company(job),
+        "limit": advice(job.diagnosis),
         "epoch": f"{job.epoch}  {bar(job.done, _BAR, glyphs)} "
         f"{job.position:,} of {job.rows:,} samples{left}",
         "saved": f"{part(job.saved)}: {job.delivered:,} delivered, {job.prepared:,} prepared, "
@@ -59,8 +60,14 @@ def _facts(job: JobStatistics, glyphs: Glyphs) -> Table:
 def _costs(job: JobStatistics) -> str:
     if not job.row_s:
         return "not known yet"
-    own = f", and {_short(job.own_row_s)} for its own part" if job.own_row_s else ""
-    return f"{_short(job.row_s)} of a worker{own}"
+    parts = {
+        "computing": job.computing_s,
+        "storage": job.storage_s,
+        "waiting for a core": job.core_s,
+    }
+    told = ", ".join(f"{name} {_short(seconds)}" for name, seconds in parts.items())
+    own = f"; {_short(job.own_row_s)} for its own part" if job.own_row_s else ""
+    return f"{_short(job.row_s)} of a worker ({told}){own}"
 
 
 def _short(seconds: float) -> str:

@@ -13,8 +13,9 @@ from joader.cli.top.bars import Glyphs, bar
 from joader.cli.words import duration, part, printable, rate
 from joader.statistics import JobStatistics
 
-# From so many columns on a job has one line, with all that else is its second.
+# From so many columns on a job has one line, with all that else is in further ones.
 WIDE = 150
+MOST_LINES = 3  # of one job
 _MUCH = 0.3  # of the time waited: it is pointed out
 _LEAST_NAME = 8
 
@@ -74,7 +75,7 @@ def columns(wide: bool, glyphs: Glyphs) -> list[Column]:
         Column("DATASET", 0, dataset, left=True),
         Column("SHARES WITH", 11, company, left=True),
         *(*reading, *counts, *sharing),
-        Column("WORKERS", 0, lambda job: job.why, left=True),
+        Column("LIMIT", 0, lambda job: job.diagnosis.says, left=True),
     ]
 
 
@@ -82,10 +83,10 @@ def table(
     jobs: Sequence[JobStatistics],
     chosen: JobStatistics | None,
     width: int,
-    second_lines: bool,
+    lines_each: int,
     glyphs: Glyphs,
 ) -> list[Text]:
-    """Return a line of titles, and one line or two per job."""
+    """Return titles, and so many lines per job: its figures, what limits it, what it reads."""
     shown = _fitted(columns(width >= WIDE, glyphs), jobs, width)
     lines = [_line(["", *(column.title for column in shown)], shown, "bold")]
     for job in jobs:
@@ -96,9 +97,11 @@ def table(
         if here:
             line.stylize("bold")
         lines.append(line)
-        if second_lines:
-            words = f"      {dataset(job)}, shares with {company(job)}; {job.why}"
-            lines.append(Text(words, style="dim", no_wrap=True, overflow="ellipsis"))
+        more = [job.diagnosis.says, f"{dataset(job)}, shares with {company(job)}"]
+        lines += [
+            Text(f"      {words}", style="dim", no_wrap=True, overflow="ellipsis")
+            for words in more[: lines_each - 1]
+        ]
     return lines
 
 

@@ -4,20 +4,23 @@ Functions from figures to what rich prints; nothing is worked out here that anot
 have to work out, too. Names of jobs and datasets are not ours: none of them is taken as markup.
 """
 
+from textwrap import wrap
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from joader.cli.top import node_table
 from joader.cli.top.bars import Glyphs, bar, cuts
-from joader.cli.top.job_table import WIDE, table
+from joader.cli.top.job_table import MOST_LINES, WIDE, table
 from joader.cli.top.view import View
-from joader.cli.words import counted, duration, flow_words, rate, size
+from joader.cli.words import advice, counted, duration, flow_words, rate, size
 from joader.statistics import CacheStatistics, FlowStatistics, JobStatistics, NodeStatistics
 
 _BAR = 16
 _WIDE_BAR = 32
-# Seven of figures, one empty, one of titles.
-_HEADER_LINES = 9
+_LABEL = 9
+# Of what limits the node.
+_MOST_LINES = 4
 
 
 def overview(
@@ -26,13 +29,16 @@ def overview(
     """Return the screen with all jobs; without a view, as it is printed once."""
     chosen = view.chosen(node.jobs) if view else None
     wide = width >= WIDE
-    above = _HEADER_LINES + (node.cluster is not None)
-    lines_each = 1 if wide or above + 2 * len(node.jobs) > height else 2
+    header = _header(node, wide, glyphs)
+    header += _limit(node, width, height - len(header) - 2 - len(node.jobs))
+    above = len(header) + 2  # one is empty, one has titles
+    fits = (height - above) // max(1, len(node.jobs))
+    lines_each = 1 if wide else max(1, min(MOST_LINES, fits))
     room = max(1, (height - above) // lines_each)
     jobs = _in_sight((view or View()).ordered(node.jobs), chosen, room)
-    parts: list[RenderableType] = [*_header(node, wide, glyphs), Text()]
+    parts: list[RenderableType] = [*header, Text()]
     if jobs:
-        parts += table(jobs, chosen, width, lines_each == 2, glyphs)
+        parts += table(jobs, chosen, width, lines_each, glyphs)
         if len(jobs) < len(node.jobs):
             more = f"{len(node.jobs) - len(jobs)} more; {glyphs.keys} moves on"
             parts.append(Text(more, style="dim"))
@@ -80,8 +86,15 @@ def _header(node: NodeStatistics, wide: bool, glyphs: Glyphs) -> list[Text]:
     return lines
 
 
+def _limit(node: NodeStatistics, width: int, room: int) -> list[Text]:
+    """Return what limits the node, in full where there is room beside a line for each job."""
+    most = max(1, min(_MOST_LINES, room))
+    lines = wrap(advice(node.diagnosis), max(_BAR, width - _LABEL), max_lines=most)
+    return [_labeled("" if place else "limit", words) for place, words in enumerate(lines)]
+
+
 def _labeled(label: str, words: str, style: str = "") -> Text:
-    line = Text.assemble((f"{label:<9}", "dim"), (words, style))
+    line = Text.assemble((f"{label:<{_LABEL}}", "dim"), (words, style))
     line.no_wrap, line.overflow = True, "ellipsis"
     return line
 

@@ -52,7 +52,8 @@ class Delivery:
         self._losses = 0
         self._asked = 0  # batches, and not yielded
         self._noted_at = 0.0  # when a batch was yielded last; 0: none was
-        self._step_s = self._wait_s = 0.0  # of the batch before; step 0: was said, or is not known
+        self._cpu_s = 0.0  # of this process, until then
+        self._spent: dict[str, float] = {}  # on that batch, by what; empty: it was said
         self._patience = Patience()
         self._workers: InWorkers | None = None  # torch's, which read if there is no daemon
         self._read: dict[int, Any] = {}  # samples of the latest batch, from them
@@ -74,20 +75,28 @@ class Delivery:
         except ConnectionLost as error:
             self._note_loss(error)
 
-    def note(self, batch: Deliver, wait_s: float = 0.0) -> None:
+    def note(
+        self, batch: Deliver, wait_s: float = 0.0, read_s: float = 0.0, collate_s: float = 0.0
+    ) -> None:
         """Note that a batch was yielded that was waited for so long, and ask for another.
 
         Its slots are given back. The daemon is told how long the job took for it: whoever could
         read faster gets more of the workers' time.
         """
         now, before = time.monotonic(), self._noted_at
-        self._noted_at = now
-        step_s = max(0.0, now - before - wait_s) if before else 0.0
+        cpu_s, cpu_before_s = time.process_time(), self._cpu_s
+        self._noted_at, self._cpu_s = now, cpu_s
         # First: if the daemon is lost below, the next one must be told that this batch is done.
         self._source.note(batch)
         try:
             self.connection.send(Release(MY_JOB, batch.samples))
-            self._step_s, self._wait_s = step_s, wait_s
+            self._spent = {
+                "step_s": max(0.0, now - before - wait_s) if before else 0.0,
+                "wait_s": wait_s,
+                "read_s": read_s,
+                "collate_s": collate_s,
+                "cpu_s": cpu_s - cpu_before_s,
+            }
             self._asked -= 1
             if self._ahead:
                 self._ask()
@@ -176,10 +185,8 @@ class Delivery:
             if not self._ahead:
                 self._ask()
         else:
-            told = replace(request, waited_s=self._loader.waited_s)
-            if self._step_s:
-                told = replace(told, step_s=self._step_s, wait_s=self._wait_s)
-                self._step_s = 0.0
+            told = replace(request, waited_s=self._loader.waited_s, **self._spent)
+            self._spent = {}
             self._asked += 1
             self.connection.send(told)
 

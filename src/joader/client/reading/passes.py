@@ -41,6 +41,7 @@ class Pass:
         self._delivery = Delivery(loader, connection, source, ahead)
         self._assembly = Assembly(loader, source)
         self._unread: Deliver | None = None  # a batch that is being read here
+        self._transform_s = 0.0  # what `batch_transform` took for the batch before
         self._over = ""  # why it goes no further
         self._given_back = False
         # Reentrant: user code that runs while a batch is made may ask for another.
@@ -84,9 +85,12 @@ class Pass:
                 self._delivery.go_on_without_workers(why)
                 continue
             alone = isinstance(self.connection, Alone)
-            wait_s = time.perf_counter() - started
+            here = time.perf_counter()
+            wait_s, read_s = here - started, 0.0
             try:
                 made = self._assembled(batch)
+                if isinstance(made.whole, Samples):
+                    read_s, here = time.perf_counter() - here, time.perf_counter()
                 data = None if made.whole is None else self._collated(batch, made.whole)
             except BaseException as error:
                 if isinstance(error, Exception) and self.connection.ended:
@@ -102,13 +106,14 @@ class Pass:
             if self.connection.ended:
                 continue  # as above, but without an error to show for it
             # Before it is yielded: a state that is saved in the loop's body must hold it.
-            self._delivery.note(batch, wait_s)
+            collate_s = time.perf_counter() - here + self._transform_s
+            self._delivery.note(batch, wait_s, read_s, collate_s)
             if made.failure is not None:  # as with torch, the next batch is another
                 raise made.failure
             replaced = max(0, made.size - (len(batch.positions) - made.failed))
             self._loader.count(batch, wait_s, made.failed, replaced, alone)
             if made.whole is not None:
-                return self._loader.finished(data)
+                return self._finished(data)
 
     def _assembled(self, batch: Deliver) -> Assembled:
         """Return what to make a batch of."""
@@ -128,6 +133,13 @@ class Pass:
                 error.add_note(forms(rows, whole.layouts))
             self._unread = None  # it would fail again
             raise
+
+    def _finished(self, data: Any) -> Any:
+        """Apply the batch transform; what it takes is said with the next batch."""
+        begun, self._transform_s = time.perf_counter(), 0.0
+        finished = self._loader.finished(data)
+        self._transform_s = time.perf_counter() - begun
+        return finished
 
     def _check(self) -> None:
         """Raise if there is no next batch; begin the pass if it has not begun."""
