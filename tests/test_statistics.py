@@ -95,6 +95,9 @@ def test_json_has_the_keys_that_scripts_rely_on() -> None:
             "worker_share",
             "why",
             "flow",
+            "label",
+            "began",
+            "ended",
         ),
     ]
 

@@ -18,7 +18,7 @@ from joader.cli.words import counted, part, printable, size
 from joader.client.watcher import Watcher
 from joader.config import socket_path
 from joader.errors import BadArgument, NoDaemon, Overdue, Refusal
-from joader.statistics import ClusterStatistics, JobStatistics, NodeStatistics
+from joader.statistics import ClusterStatistics, JobStatistics, NodeStatistics, label_of
 from joader.wire import readable
 
 _DOWN_S = 20.0
@@ -33,7 +33,7 @@ def down(force: bool) -> int:
         return _end_other(other_daemon(refusal))
     jobs = watcher.status().jobs
     if jobs and not force:
-        names = ", ".join(f"{job.name} (process {job.pid})" for job in jobs)
+        names = ", ".join(f"{label_of(job)} (process {job.pid})" for job in jobs)
         watcher.close()
         read = f"{counted(len(jobs), 'job')} {'reads' if len(jobs) == 1 else 'read'}"
         raise BadArgument(f"{read}: {names}; end them first, or use --force")
@@ -169,7 +169,7 @@ def _jobs(jobs: Sequence[JobStatistics]) -> Table:
 
 
 def _cell(job: JobStatistics, column: str) -> str:
-    if column == "name" and job.world_size > 1:
-        return f"{printable(job.name)}, rank {job.rank}"
+    if column == "name":
+        return printable(label_of(job))
     value = getattr(job, column)
     return f"{value:,}" if column in _COUNTS else printable(str(value))

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from rich.table import Table
+from rich.text import Text
 
 from joader.cli.console import Console, write
+from joader.cli.words import printable
 from joader.client.watcher import Watcher
 from joader.schedule.policies import POLICIES, policy_of
-from joader.statistics import JobStatistics, NodeStatistics, ShareStatistics
+from joader.statistics import JobStatistics, NodeStatistics, ShareStatistics, label_of
 
 
 def policy(name: str | None, as_json: bool) -> int:
@@ -59,10 +61,10 @@ def _table(jobs: Sequence[JobStatistics]) -> Table:
     for job in jobs:
         its = job.schedule
         if its is None:
-            table.add_row(str(job.id), job.name, *["-"] * 8)
+            table.add_row(str(job.id), Text(printable(label_of(job))), *["-"] * 8)
             continue
         table.add_row(
-            *(str(job.id), job.name, f"{its.weight:g}"),
+            *(str(job.id), Text(printable(label_of(job))), f"{its.weight:g}"),
             *("all" if its.needed is None else f"{its.needed:.2f}", f"{its.share:.2f}"),
             f"{its.used:.2f}",
             "-" if its.wanted_per_s is None else f"{its.wanted_per_s:,.0f}",

@@ -128,6 +128,8 @@ def job(
         own_row_s=crew.own_row_s if crew else 0.0,
         why=_why(pool.shares.get(number)) or _why_these_workers(crew, pool),
         flow=engine.flow.get(number, FlowStatistics()),
+        label=session.label,
+        began=round(session.began, 3),
     )
 
 

@@ -40,7 +40,8 @@ JOBS = (
         time_left_s=15.0, waiting=0.1, why="1 of 2 workers", taken_from={2: 250}),
     job(2, HOSTILE, dataset="[bold]Photos\x1b[2J", shares_with=(1,), samples_per_s=20.0,
         waiting=0.6, why="1 of 2 workers"),
-    job(3, "字幕モデル", table="flowers@2", samples_per_s=500.0, rank=1, world_size=2),
+    job(3, "字幕モデル", label="字幕モデル, rank 1", table="flowers@2", samples_per_s=500.0, rank=1,
+        world_size=2),
 )  # fmt: skip
 NODE = NodeStatistics(
     pid=7,

@@ -67,7 +67,7 @@ def test_at_200_columns_a_job_has_one_line_with_counts() -> None:
 
 def test_who_has_a_short_name_leaves_room_for_those_who_say_why() -> None:
     why = "0.25 workers: it needs no more, so it never has to wait"
-    jobs = tuple(replace(job, name=name, why=why) for job, name in zip(JOBS, "abc", strict=True))
+    jobs = tuple(replace(job, label=name, why=why) for job, name in zip(JOBS, "abc", strict=True))
     lines = screen(200, node=replace(NODE, jobs=jobs))
     assert sum(line.endswith("it needs no more, so it never has to wait") for line in lines) == 3
 
@@ -85,7 +85,7 @@ def test_names_cannot_control_the_terminal_and_are_no_markup() -> None:
     text = "\n".join(screen(200))
     assert "\x1b" not in text
     assert "\x07" not in text
-    assert "[red]resnet" in text
+    assert "[31m[red]" in text
     assert "[bold]Photos" in text
 
 

@@ -6,17 +6,19 @@ Not rich's table: a job's second line is as long as the screen, whatever its col
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from joader.cli.top.bars import Glyphs, bar
 from joader.cli.words import duration, part, printable, rate
-from joader.statistics import JobStatistics
+from joader.daemon.names import shortened
+from joader.statistics import JobStatistics, label_of
 
 # From so many columns on a job has one line, with all that else is its second.
 WIDE = 150
 _MUCH = 0.3  # of the time waited: it is pointed out
 _LEAST_NAME = 8
+_MOST_NAME = 24  # beside other names; alone it takes what is left
 
 
 @dataclass(frozen=True)
@@ -27,13 +29,13 @@ class Column:
     width: int
     text: Callable[[JobStatistics], str]
     left: bool = False
+    is_name: bool = False  # it is cut in the middle, not at the end
     style: Callable[[JobStatistics], str] = lambda job: ""
 
 
 def job_name(job: JobStatistics) -> str:
-    """Return what a job is called, with its rank if it has one."""
-    rank = f", rank {job.rank}" if job.world_size > 1 else ""
-    return printable(job.name) + rank
+    """Return what a job is called."""
+    return printable(label_of(job))
 
 
 def dataset(job: JobStatistics) -> str:
@@ -57,10 +59,10 @@ def columns(wide: bool, glyphs: Glyphs) -> list[Column]:
     ]
     sharing = [
         Column("SAVED", 5, lambda job: part(job.saved), style=lambda job: "green"),
-        Column("WORK", 4, lambda job: part(job.worker_share)),
+        Column("WORK", 4, lambda job: "-" if job.ended else part(job.worker_share)),
     ]
     number = Column("JOB", 3, lambda job: str(job.id))
-    name = Column("NAME", 0, job_name, left=True)
+    name = Column("NAME", 0, job_name, left=True, is_name=True)
     if not wide:
         return [number, name, *reading, *sharing]
     counts = [
@@ -85,18 +87,19 @@ def table(
     second_lines: bool,
     glyphs: Glyphs,
 ) -> list[Text]:
-    """Return a line of titles, and one line or two per job."""
+    """Return a line of titles, and one line or two per job; a job that has ended has one."""
     shown = _fitted(columns(width >= WIDE, glyphs), jobs, width)
     lines = [_line(["", *(column.title for column in shown)], shown, "bold")]
     for job in jobs:
         here = chosen is not None and job.id == chosen.id
         cells = [glyphs.mark if here else " ", *(column.text(job) for column in shown)]
-        line = _line(cells, shown, "")
-        _color(line, job, shown)
+        line = _line(cells, shown, "dim" if job.ended else "")
+        if not job.ended:
+            _color(line, job, shown)
         if here:
             line.stylize("bold")
         lines.append(line)
-        if second_lines:
+        if second_lines and not job.ended:
             words = f"      {dataset(job)}, shares with {company(job)}; {job.why}"
             lines.append(Text(words, style="dim", no_wrap=True, overflow="ellipsis"))
     return lines
@@ -111,10 +114,15 @@ def _fitted(shown: list[Column], jobs: Sequence[JobStatistics], width: int) -> l
         if not column.width
     }
     fitted = list(shown)
-    for done, (at, need) in enumerate(sorted(needs.items(), key=lambda pair: pair[1])):
-        share = max(_LEAST_NAME, left // (len(needs) - done))
+    # Names first: without them the rest of a line is of no use.
+    order = sorted(needs.items(), key=lambda pair: (not shown[pair[0]].is_name, pair[1]))
+    for done, (at, need) in enumerate(order):
+        others = len(needs) - done - 1
+        share = max(_LEAST_NAME, left // (others + 1))
+        if shown[at].is_name:
+            share = max(share, min(_MOST_NAME, left - _LEAST_NAME * others))
         # The last takes all, so that figures stand at the right edge whatever the names are.
-        mine = share if done == len(needs) - 1 else min(need, share)
+        mine = min(need, share) if others else share
         fitted[at] = replace(shown[at], width=mine)
         left -= mine
     return fitted
@@ -123,11 +131,12 @@ def _fitted(shown: list[Column], jobs: Sequence[JobStatistics], width: int) -> l
 def _line(cells: Sequence[str], shown: Sequence[Column], style: str) -> Text:
     words = [cells[0] or " "]
     for cell, column in zip(cells[1:], shown, strict=True):
-        text = Text(cell)
-        text.truncate(column.width, overflow="ellipsis")
         # By cells, not letters: some letters are two cells wide.
-        space = " " * (column.width - text.cell_len)
-        words.append(f"{text.plain}{space}" if column.left else f"{space}{text.plain}")
+        text = shortened(cell, column.width, cell_len)
+        if not column.is_name:
+            text = set_cell_size(cell, column.width - 1) + "…" if text != cell else cell
+        space = " " * (column.width - cell_len(text))
+        words.append(f"{text}{space}" if column.left else f"{space}{text}")
     return Text(" ".join(words).rstrip(), style=style, no_wrap=True, overflow="crop")
 
 
@@ -140,6 +149,8 @@ def _color(line: Text, job: JobStatistics, shown: Sequence[Column]) -> None:
 
 
 def _left(job: JobStatistics) -> str:
+    if job.ended:
+        return "ended"
     return "-" if job.time_left_s is None else duration(job.time_left_s)
 
 
