@@ -21,22 +21,23 @@ def ended(as_json: bool) -> int:
     if as_json:
         write(json.dumps([asdict(job) for job in past]) + "\n", sys.stdout)
         return 0
-    console = Console()
-    console.print(_table(past, time.time()) if past else "No job has ended within a day.")
+    if not past:
+        write("No job has ended within a day.\n", sys.stdout)
+        return 0
+    names = [printable(label_of(job)) for job in past]
+    Console().print_fitted(names, lambda shown: _table(past, shown, time.time()))
     return 0
 
 
-def _table(jobs: Sequence[JobStatistics], now: float) -> Table:
+def _table(jobs: Sequence[JobStatistics], names: Sequence[str], now: float) -> Table:
     table = Table(box=None, pad_edge=False)
-    for title in ("id", "name", "ended", "after", "delivered", "prepared", "shared", "per s"):
-        table.add_column(title, justify="left" if title == "name" else "right")
-    for title in ("waited", "saved"):
-        table.add_column(title, justify="right")
-    for job in jobs:
+    for title in ("id", "name", "ended", "after", "delivered", "prepared", "per s", "waited"):
+        table.add_column(title, justify="left" if title == "name" else "right", no_wrap=True)
+    table.add_column("saved", justify="right")
+    for job, name in zip(jobs, names, strict=True):
         table.add_row(
-            *(str(job.id), Text(printable(label_of(job))), ago(job.ended, now)),
-            duration(job.ended - job.began),
-            *(f"{count:,}" for count in (job.delivered, job.prepared, job.shared)),
+            *(str(job.id), Text(name), ago(job.ended, now), duration(job.ended - job.began)),
+            *(f"{job.delivered:,}", f"{job.prepared:,}"),
             *(rate(job.samples_per_s), part(job.waiting), part(job.saved)),
         )
     return table

@@ -97,7 +97,8 @@ def status(as_json: bool) -> int:
         console.print(_cluster_summary(node.cluster), markup=False, highlight=False, soft_wrap=True)
         console.print(_nodes(node.cluster))
     if node.jobs:
-        console.print(_jobs(node.jobs))
+        names = [printable(label_of(job)) for job in node.jobs]
+        console.print_fitted(names, lambda shown: _jobs(node.jobs, shown))
     return 0
 
 
@@ -158,18 +159,12 @@ def _nodes(cluster: ClusterStatistics) -> Table:
     return table
 
 
-def _jobs(jobs: Sequence[JobStatistics]) -> Table:
+def _jobs(jobs: Sequence[JobStatistics], names: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False)
-    columns = ("id", "name", "pid", "epoch", *_COUNTS)
-    for column in (*columns, "saved"):
-        table.add_column(column, justify="left" if column == "name" else "right")
-    for job in jobs:
-        table.add_row(*(Text(_cell(job, column)) for column in columns), part(job.saved))
+    for column in ("id", "name", "pid", "epoch", *_COUNTS, "saved"):
+        table.add_column(column, justify="left" if column == "name" else "right", no_wrap=True)
+    for job, name in zip(jobs, names, strict=True):
+        counts = (f"{getattr(job, column):,}" for column in _COUNTS)
+        who = (str(job.id), Text(name), str(job.pid), str(job.epoch))
+        table.add_row(*who, *counts, part(job.saved))
     return table
-
-
-def _cell(job: JobStatistics, column: str) -> str:
-    if column == "name":
-        return printable(label_of(job))
-    value = getattr(job, column)
-    return f"{value:,}" if column in _COUNTS else printable(str(value))

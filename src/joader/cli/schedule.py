@@ -28,7 +28,8 @@ def policy(name: str | None, as_json: bool) -> int:
     console = Console()
     console.print_plain(in_words(node))
     if node.jobs:
-        console.print(_table(node.jobs))
+        names = [printable(label_of(job)) for job in node.jobs]
+        console.print_fitted(names, lambda shown: _table(node.jobs, shown))
     for job in node.jobs:
         if job.schedule is not None:
             console.print_plain(reason_of(job, job.schedule))
@@ -53,18 +54,18 @@ def reason_of(job: JobStatistics, its: ShareStatistics) -> str:
     return f"job {job.id} gets {its.share:.2f} workers and needs {needed}: {its.reason}"
 
 
-def _table(jobs: Sequence[JobStatistics]) -> Table:
+def _table(jobs: Sequence[JobStatistics], names: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False)
     columns = ("id", "name", "weight", "needs", "share", "used", "wants/s", "predicted/s", "gets/s")
     for column in (*columns, "slowdown"):
-        table.add_column(column, justify="left" if column == "name" else "right")
-    for job in jobs:
+        table.add_column(column, justify="left" if column == "name" else "right", no_wrap=True)
+    for job, name in zip(jobs, names, strict=True):
         its = job.schedule
         if its is None:
-            table.add_row(str(job.id), Text(printable(label_of(job))), *["-"] * 8)
+            table.add_row(str(job.id), Text(name), *["-"] * 8)
             continue
         table.add_row(
-            *(str(job.id), Text(printable(label_of(job))), f"{its.weight:g}"),
+            *(str(job.id), Text(name), f"{its.weight:g}"),
             *("all" if its.needed is None else f"{its.needed:.2f}", f"{its.share:.2f}"),
             f"{its.used:.2f}",
             "-" if its.wanted_per_s is None else f"{its.wanted_per_s:,.0f}",

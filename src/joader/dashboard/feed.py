@@ -20,7 +20,7 @@ from joader.statistics import RunStatistics, run_from_json
 EVERY_S = 1.0
 _ANSWER_S = 5.0
 # Events that wait for a page before it counts as one that does not keep up.
-_MOST_WAITING = 6
+_MOST_WAITING = 4
 _MACHINE_EVERY_S = 2.0
 
 Event = tuple[str, bytes]
