@@ -78,8 +78,11 @@ def shortened(text: str, most: int, width: Callable[[str], int] = len) -> str:
 
 def _differing(each: list[Options]) -> set[str]:
     """Return in which options these runs differ; one that a run does not have differs, too."""
-    runs = [dict(options) for options in each]
-    return {key for run in runs for key in run if len({other.get(key) for other in runs}) > 1}
+    texts: dict[str, list[str]] = {}
+    for options in each:
+        for key, text in dict(options).items():
+            texts.setdefault(key, []).append(text)
+    return {key for key, of in texts.items() if len(of) < len(each) or len(set(of)) > 1}
 
 
 def _label(run: Run, differing: set[str]) -> str:

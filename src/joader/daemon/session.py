@@ -145,7 +145,7 @@ class Session(asyncio.Protocol):
         self.elsewhere = join.elsewhere
         self.everywhere = message.everywhere if message.ticket else ""
         rows = msgspec.structs.replace(join, rows=NONE)  # what was said of it, without what is long
-        self.register = msgspec.structs.replace(message, join=rows, about=b"")
+        self.register = msgspec.structs.replace(message, join=rows, about=b"", options=())
 
     @property
     def has_ended(self) -> bool:

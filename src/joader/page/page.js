@@ -56,6 +56,8 @@ const PAST_ROWS = 6;
 const STRIPS = 16;
 // With so many jobs the matrix needs the whole width.
 const MATRIX_HALF = 6;
+// So many letters of a name are on two lines of a table's first column.
+const TWO_LINES = 42;
 const known = { node: null, moments: [], minutes: [], past: [], machine: null };
 const looks = new Map(); // by job: which of the looks is its
 const open = new Set();
@@ -70,7 +72,7 @@ const size = (value) => (value >= 2 ** 30 ? `${(value / 2 ** 30).toFixed(1)} GiB
 const look = (id) => (looks.has(id) ? lookOf(looks.get(id)) : PLAIN_LOOK);
 const label = (job) => job.label || job.name;
 const narrow = () => matchMedia("(max-width: 820px)").matches;
-const short = (job, letters = 20) => `#${job.id} ${cut(label(job), letters)}`;
+const short = (job, letters = 26) => `#${job.id} ${cut(label(job), letters)}`;
 
 // Its spaces do not break: a number stays beside its unit.
 function duration(seconds) {
@@ -211,7 +213,7 @@ function showMachine(node) {
   const parts = [];
   const add = (words, part, text) => parts.push(element("span", { class: "part" }, element("b", {}, words), ...(part === null ? [] : [element("span", { class: "meter", "aria-hidden": "true" }, filled(part, part > 0.9 ? "var(--warn)" : "var(--c0)"))]), text));
   const usable = machine.usable_cores < machine.cores ? ` (${machine.usable_cores} usable here)` : "";
-  if (machine.busy_cores !== null) add("Cores", machine.busy_cores / machine.cores, `${machine.busy_cores.toFixed(1)} of ${machine.cores} busy${usable}, ${Math.min(node.cpu_cores, machine.busy_cores).toFixed(1)} with preparing`);
+  if (machine.busy_cores !== null) add("Cores", machine.busy_cores / machine.cores, `${machine.busy_cores.toFixed(1)} of ${machine.cores} busy${usable}, ${Math.min(node.cpu_cores, machine.busy_cores).toFixed(1)} of them preparing`);
   if (machine.used_bytes !== null) add("Memory", machine.used_bytes / machine.memory_bytes, `${size(machine.used_bytes)} of ${size(machine.memory_bytes)}`);
   if (machine.read_bytes_per_s !== null) add("Disks", machine.disk_busy, `${size(machine.read_bytes_per_s)}/s read, ${size(machine.written_bytes_per_s)}/s written`);
   machine.gpus.forEach((gpu, at) => add(machine.gpus.length > 1 ? `GPU ${at}` : "GPU", gpu.busy, `${gpu.name}, ${percent(gpu.busy)}, ${size(gpu.used_bytes)} of ${size(gpu.memory_bytes)}`));
@@ -239,7 +241,7 @@ function showJobs(node) {
 
 function row(job) {
   const name = label(job);
-  const toggle = element("button", { type: "button", class: "name", title: name, "aria-expanded": String(open.has(job.id)), "data-job": job.id, onclick: () => { if (!open.delete(job.id)) open.add(job.id); show(); } }, cut(name, 22));
+  const toggle = element("button", { type: "button", class: "name", title: name, "aria-expanded": String(open.has(job.id)), "data-job": job.id, onclick: () => { if (!open.delete(job.id)) open.add(job.id); show(); } }, cut(name, TWO_LINES));
   const saves = job.saved || 0;
   const others = job.shares_with.map((id) => `#${id}`);
   const cells = [
@@ -307,7 +309,7 @@ function pastRow(job, now) {
     ["Saved", percent(job.saved || 0), job.saved > 0 ? "good" : ""],
   ];
   const mark = looks.has(job.id) ? [swatch(look(job.id))] : [swatch("transparent")];
-  return element("tr", {}, element("th", { scope: "row", class: "l", title: name }, ...mark, element("span", { class: "id" }, `#${job.id}`), cut(name, 22)), ...cells.map(([title, text, kind]) => element("td", { "data-label": title, class: kind, ...(kind.includes("words") ? { title: text } : {}) }, text)));
+  return element("tr", {}, element("th", { scope: "row", class: "l", title: name }, ...mark, element("span", { class: "id" }, `#${job.id}`), element("span", { class: "called" }, cut(name, TWO_LINES))), ...cells.map(([title, text, kind]) => element("td", { "data-label": title, class: kind, ...(kind.includes("words") ? { title: text } : {}) }, text)));
 }
 
 function showCharts(node) {
@@ -411,7 +413,7 @@ function showMatrix(jobs) {
   if (rest.some(Boolean)) columns.push(["others", "jobs that ended before", (from) => rest[jobs.indexOf(from)]]);
   const highest = Math.max(1, ...jobs.flatMap((job) => columns.map(([, , of]) => of(job) || 0)));
   const head = element("tr", {}, element("td", {}, ""), ...columns.map(([text, title]) => element("th", { scope: "col", title }, text)));
-  const rows = jobs.map((job) => element("tr", {}, element("th", { scope: "row", class: "l", title: label(job) }, swatch(look(job.id)), short(job, narrow() ? 9 : 20)), ...columns.map(([, , of]) => {
+  const rows = jobs.map((job) => element("tr", {}, element("th", { scope: "row", class: "l", title: label(job) }, swatch(look(job.id)), short(job, narrow() ? 9 : wide ? 26 : 20)), ...columns.map(([, , of]) => {
     const count = of(job);
     if (count === null) return element("td", {}, "·");
     const cell = element("td", { class: count ? "heat" : "heat none" }, number(count));
@@ -463,7 +465,7 @@ function listen(token) {
   events.addEventListener("run", (event) => { say("live", "live"); take(JSON.parse(event.data)); });
   events.addEventListener("machine", (event) => { known.machine = JSON.parse(event.data); if (known.node && !document.hidden) showMachine(known.node); });
   events.addEventListener("gone", (event) => { showStart(); say(`${JSON.parse(event.data).error} Waiting for the next daemon.`, "gone"); });
-  events.onerror = () => say("The dashboard does not answer; trying again.", "gone");
+  events.onerror = () => { showStart(); say("The dashboard does not answer; trying again.", "gone"); };
 }
 
 document.body.append(patterns());
