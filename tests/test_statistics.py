@@ -97,6 +97,9 @@ def test_json_has_the_keys_that_scripts_rely_on() -> None:
             "flow",
             "time",
             "diagnosis",
+            "label",
+            "began",
+            "ended",
         ),
     ]
     assert list(shown["diagnosis"]) == ["kind", "says", "do"]

@@ -162,6 +162,9 @@ class JobStatistics:
     flow: FlowStatistics = FlowStatistics()
     time: TimeStatistics = TimeStatistics()
     diagnosis: DiagnosisStatistics = DiagnosisStatistics()
+    label: str = ""  # what it is called on every screen: its name, options, rank
+    began: float = 0.0  # in seconds since 1970, as the next
+    ended: float = 0.0  # 0: it reads now. If it has ended, what is of late is of all its time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,8 +362,8 @@ class MomentStatistics:
 class RunStatistics:
     """A node as it is and as it was: what the dashboard and a summary show.
 
-    `moments` are the last minutes, second by second; `minutes` the last day. `past` are jobs that
-    have left, with their last figures, the latest last.
+    `moments` are the last minutes, second by second; `minutes` the last day. `past` are the last
+    hundred jobs that have left within a day, with their final figures, the latest last.
     """
 
     node: NodeStatistics = NodeStatistics()
@@ -382,6 +385,11 @@ def from_json(body: bytes) -> NodeStatistics:
 def run_from_json(body: bytes) -> RunStatistics:
     """Return a node's figures and their history again."""
     return msgspec.json.decode(body, type=RunStatistics)
+
+
+def label_of(job: JobStatistics) -> str:
+    """Return what a job is called; figures that an older joader has written have names only."""
+    return job.label or job.name
 
 
 def saved(figures: ReadStatistics | JobStatistics | TotalStatistics) -> float | None:

@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 import msgspec
+import pytest
 
 from tests.browser.tab import NEEDS_A_BROWSER, Tab
 from tests.cli.top.node import CLUSTER
@@ -190,19 +191,155 @@ def test_names_of_jobs_stay_text(chromium: Any, served: Served) -> None:
     wait_until(lambda: served.node.status()["totals"]["delivered"] > 50)
     tab = Tab(chromium, served.url)
     tab.until("document.querySelector('#jobs button.name')")
-    assert tab.text("#jobs button.name").startswith(evil)
+    assert tab.text("#jobs button.name").startswith("<img src=x")
+    assert tab.page.get_attribute("#jobs button.name", "title") == evil
     assert tab.page.query_selector("main img, main b b") is None
     assert "evil" not in tab.page.title()
     kept = served.get("/summary.html", served.token)[2].decode()
     (served.node.folder / "kept.html").write_text(kept)
     tab.page.goto(f"file://{served.node.folder}/kept.html")
     tab.until("document.querySelector('#jobs button.name')")
-    assert tab.text("#jobs button.name").startswith(evil)
+    assert tab.text("#jobs button.name").startswith("<img src=x")
+    assert tab.page.get_attribute("#jobs button.name", "title") == evil
     assert tab.text("#state").startswith("as it was at")
     assert "evil" not in tab.page.title()
     tab.picture("kept")
     assert tab.said == []
     tab.close()
+
+
+# Sixteen jobs of a sweep, of which four have ended; what the page is told from now on is left.
+MANY = """() => {
+  const { node } = known, [one] = node.jobs;
+  const job = (id) => ({ ...one, id, name: 'train.py', world_size: 1, row_s: 0.015,
+    label: `train.py --arch convnext_tiny --data /data/imagenet --seed ${id}`,
+    computing_s: 0.002, storage_s: 0.001, began: node.time - 60, shares_with: [1 + id % 12],
+    taken_from: id === 12 ? { 13: 500, 11: 250 } : {} });
+  const all = Array.from({ length: 16 }, (_, at) => job(at + 1));
+  const moment = (at) => ({ ...known.moments[0], time: node.time - 60 + at,
+    jobs: Object.fromEntries(all.filter(({ id }) => id <= 12 || at < 30).map(({ id }) =>
+      [id, { samples_per_s: id, waiting: id / 16, worker_share: 1 / 16 }])) });
+  take = () => {};
+  known.moments = Array.from({ length: 60 }, (_, at) => moment(at));
+  known.node = { ...node, jobs: all.slice(0, 12) };
+  known.past = all.slice(12).map((job) => ({ ...job, ended: node.time - 30 }));
+  show();
+}"""
+
+
+def test_sixteen_jobs_can_be_told_apart(tab: Tab) -> None:
+    tab.page.evaluate(MANY)
+    # Colors, and beyond eight patterns, too.
+    looks = tab.page.eval_on_selector_all(
+        "#waits .swatch", "all => all.map(e => e.className + e.style.backgroundColor)"
+    )
+    assert (len(looks), len(set(looks))) == (16, 16)
+    fills = tab.page.eval_on_selector_all(
+        "#rates polygon", "all => all.map(e => e.getAttribute('fill'))"
+    )
+    assert len(set(fills)) == 16
+    # Names are cut in the middle, and whole in the title.
+    names = tab.page.eval_on_selector_all("#jobs button.name", "all => all.map(e => e.textContent)")
+    assert len(set(names)) == 12
+    assert all(name.startswith("train.py") and "…" in name for name in names)
+    assert names[11].endswith("--seed 12")
+    cut = tab.page.eval_on_selector_all(
+        "#jobs button.name", "all => all.filter(e => e.scrollWidth > e.clientWidth).length"
+    )
+    assert cut == 0
+    numbers = tab.page.eval_on_selector_all("#jobs .id", "all => all.map(e => e.textContent)")
+    assert numbers == [f"#{number}" for number in range(1, 13)]
+    tab.picture("sixteen")
+
+
+def test_jobs_that_have_ended_stay_in_a_table_and_their_curves_stop(tab: Tab) -> None:
+    tab.page.evaluate(MANY)
+    assert len(tab.page.query_selector_all("#past tbody tr")) == 4
+    assert "30\u00a0s ago" in tab.text("#past tbody tr")
+    # Legends are of those that read.
+    for chart in ("rates", "shares"):
+        assert len(tab.page.query_selector_all(f"#{chart} .legend li")) == 12
+    ends = tab.page.eval_on_selector_all(
+        "#waits polygon",
+        "all => all.map(e => Math.max(...e.getAttribute('points').split(' ').map(parseFloat)))",
+    )
+    assert ends[0] == 600.0
+    assert max(ends[12:]) < 310.0
+    rows = tab.page.eval_on_selector_all("#waits li b", "all => all.map(e => e.textContent)")
+    assert rows[12:] == ["ended"] * 4
+    # What was taken from those that ended is in one column.
+    heads = tab.page.eval_on_selector_all("#matrix thead th", "all => all.map(e => e.textContent)")
+    assert heads[-1] == "others"
+    last = tab.page.eval_on_selector_all(
+        "#matrix tbody tr:last-child td", "a => a.map(e => e.textContent)"
+    )
+    assert (last[10], last[-1]) == ("250", "500")
+    tab.page.evaluate("known.node = { ...known.node, jobs: [] }, show()")
+    assert "No job reads now" in tab.text("#jobs")
+    assert len(tab.page.query_selector_all("#matrix tbody tr")) == 4
+    assert tab.text("#waits li b") == "ended"
+    tab.picture("after-the-end")
+
+
+def test_waiting_for_a_core_is_what_a_worker_takes_beyond_computing_and_storage(tab: Tab) -> None:
+    tab.page.evaluate(MANY)
+    cell = "#stages tbody td[data-label='waiting for a core']"
+    assert tab.text(cell) == "12.00"
+    widths = tab.page.eval_on_selector_all(
+        "#stages tbody tr:first-child .track i", "all => all.map(e => parseFloat(e.style.width))"
+    )
+    assert sum(widths) == pytest.approx(100, abs=0.1)
+    assert len(tab.page.query_selector_all("#stages thead .swatch")) == 3
+
+
+def test_what_is_too_wide_scrolls_and_is_reached_by_keyboard(tab: Tab) -> None:
+    tab.page.set_viewport_size({"width": 700, "height": 800})
+    tab.page.evaluate(MANY)
+    wide = "document.getElementById('matrix')"
+    assert tab.page.evaluate(f"{wide}.scrollWidth > {wide}.clientWidth")
+    assert tab.page.evaluate(f"[{wide}.tabIndex, {wide}.getAttribute('role')]") == [0, "region"]
+    tab.page.focus("#matrix")
+    tab.page.keyboard.press("ArrowRight")
+    tab.until(f"{wide}.scrollLeft > 0")
+    # Not what has room: one more stop on the way through the page.
+    assert tab.page.get_attribute("#tiers", "tabindex") is None
+
+
+def test_before_the_first_job_it_says_how_to_begin(chromium: Any, served: Served) -> None:
+    tab = Tab(chromium, served.url)
+    tab.until("document.getElementById('state').textContent === 'live'")
+    shown = tab.page.eval_on_selector_all(
+        "main > *", "all => all.filter(e => e.getClientRects().length).map(e => e.id)"
+    )
+    assert shown == ["start"]
+    assert "from joader import DataLoader" in tab.text("#start")
+    assert "joader demo" in tab.text("#start")
+    tab.picture("empty")
+    served.node.job(READ, "first", "0.02")
+    tab.until("document.getElementById('start').hidden && document.querySelector('#jobs button')")
+    assert tab.said == []
+    tab.close()
+
+
+def test_a_line_of_the_machine_and_a_sentence_of_diagnosis(tab: Tab) -> None:
+    tab.until("!document.getElementById('machine').hidden")
+    tab.until("document.getElementById('machine').textContent.includes(' busy')")
+    assert "GiB of " in tab.text("#machine")
+    assert tab.page.is_hidden("#verdict")
+    tab.page.evaluate(
+        """() => {
+          const says = 'Jobs wait for a core.', does = 'End what else runs here.';
+          const diagnosis = { kind: 'core', says, do: does };
+          const jobs = known.node.jobs.map((job) => ({ ...job, diagnosis }));
+          take = () => {};
+          known.node = { ...known.node, jobs, diagnosis };
+          show();
+        }"""
+    )
+    assert tab.text("#verdict") == "Jobs wait for a core. End what else runs here."
+    assert tab.page.evaluate("document.querySelector('main > :not([hidden])').id") == "verdict"
+    tab.page.click("#jobs button.name")
+    assert "Jobs wait for a core. End what else runs here." in tab.text("#jobs tr.more")
 
 
 def test_nodes_of_a_cluster_have_a_table_and_their_names_stay_text(tab: Tab) -> None:

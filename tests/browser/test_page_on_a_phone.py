@@ -79,7 +79,8 @@ def test_every_figure_of_a_table_has_its_name_beside_it(phone: Tab) -> None:
           .map((row) => [...row.querySelectorAll('td[data-label]')].map((e) => e.dataset.label))"""
     )
     assert first == [
-        *("A worker takes", "computing", "waiting for storage", "Own part takes", "Job waits")
+        *("A worker takes", "computing", "waiting for storage", "waiting for a core"),
+        *("Own part takes", "Job waits"),
     ]
 
 

@@ -95,7 +95,7 @@ def test_hits_save_what_a_row_took_at_that_time() -> None:
     assert seen.jobs[0].saved_s == pytest.approx(10 * 0.1 + 10 * 0.3)
     assert seen.jobs[0].saved_cpu_s == pytest.approx(10 * 0.2)
     assert seen.jobs[0].saved == seen.jobs[0].hits / 20 == 1.0
-    history.left(read(JOB, 30, 0, row_s=0.3))
+    history.left(read(JOB, 30, 0, row_s=0.3), 4.0)
     assert history.seen(4.0, node(4.0)).totals.saved_s == pytest.approx(7.0)
     assert history.seen(4.0, node(4.0)).totals.saved_cpu_s == pytest.approx(2.0)
     (gone,) = history.run(node(4.0)).past
@@ -143,10 +143,36 @@ def test_days_take_no_more_than_ten_minutes_and_a_day() -> None:
         job = replace(JOB, id=second // 1000)
         history.note(float(second), node(float(second), job), {})
         if second % 1000 == 999:
-            history.left(job)
-    run = history.run(node(0.0))
-    assert (len(run.moments), len(run.minutes), len(run.past)) == (600, 24 * 60, 64)
+            history.left(job, float(second))
+    run = history.run(node(25 * 3600.0))
+    assert (len(run.moments), len(run.minutes), len(run.past)) == (600, 24 * 60, 87)
     assert len(history._saved_s) <= 1  # of jobs that are here
+
+
+def test_of_jobs_that_have_ended_the_last_hundred_are_kept_for_a_day() -> None:
+    history = History(0.0)
+    for number in range(130):
+        history.left(replace(JOB, id=number), 1000.0 + number)
+    assert [job.id for job in history.past(2000.0)] == list(range(30, 130))
+    assert [job.id for job in history.past(1000.0 + 24 * 3600 + 120)] == list(range(120, 130))
+    assert history.past(1e9) == ()
+
+
+def test_final_figures_are_of_all_the_time_that_a_job_ran() -> None:
+    history = after(node(100.0, JOB), node(101.0, read(JOB, 10, 0)))
+    last = read(JOB, 100, 25, began=100.0, wait_s=5.0, flow=FlowStatistics(preparing=3))
+    history.left(last, 120.0)
+    (job,) = history.past(121.0)
+    assert (job.samples_per_s, job.waiting, job.saved, job.done) == (5.0, 0.25, 0.75, 0.1)
+    assert (job.ended, job.time_left_s, job.flow) == (120.0, None, FlowStatistics())
+
+
+def test_jobs_that_have_ended_are_called_as_later_runs_have_it() -> None:
+    history = History(0.0)
+    for number in (1, 2):
+        history.left(replace(JOB, id=number, label="train.py"), 100.0)
+    run = history.run(node(101.0), labels={1: "train.py --lr 0.1"})
+    assert [job.label for job in run.past] == ["train.py --lr 0.1", "train.py"]
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 10), st.floats(0, 1e4)), min_size=1, max_size=8))

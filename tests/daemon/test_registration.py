@@ -9,7 +9,7 @@ from joader.daemon.registration import Registration
 from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.errors import BadArgument, BadMessage
-from joader.messages import Begin, Compare, Event, Inspect, Join, Leave, Prepare, Register
+from joader.messages import Begin, Compare, Event, Inspect, Join, Leave, Named, Prepare, Register
 from joader.schedule.actions import Lent
 from joader.wire import Allowance
 
@@ -79,6 +79,20 @@ def test_jobs_get_numbers_that_none_had_before(node: Node) -> None:
     assert node.register().job == 3
     assert sorted(node.registration.sessions) == [2, 3]
     assert [event.job for event in node.told(Join)] == [1, 2, 3]
+
+
+def test_runs_of_a_script_are_told_what_they_are_called_when_another_comes(node: Node) -> None:
+    first = node.register(options=(("--lr", "--lr 0.1"),))
+    assert first.label == "train.py"
+    said: list[Any] = []
+    first.send = lambda *messages: said.extend(messages)  # type: ignore[method-assign]
+    node.register(options=(("--lr", "--lr 0.2"),))
+    assert [session.label for session in node.registration.sessions.values()] == [
+        *("train.py --lr 0.1", "train.py --lr 0.2")
+    ]
+    assert said == [Named(1, "train.py --lr 0.1")]
+    node.register(options=(("--lr", "--lr 0.1"),))
+    assert len(said) == 1  # nothing changed for it
 
 
 def test_a_connection_serves_one_job_and_goes_on_serving_it(node: Node) -> None:

@@ -158,4 +158,7 @@ def test_jobs_by_number_name_and_process_and_who_is_not_there(node: Node) -> Non
     assert wrong.returncode == 2
     assert "no job 'nobody'; the daemon serves 1 (left, process" in wrong.stderr
     done(one, other)
-    assert "none now" in explained(node, "left", "right").stderr
+    assert "none now" in explained(node, "left", "nobody").stderr
+    ended = explained(node, "left", "right")
+    assert ended.returncode == 0
+    assert ended.stdout.count("; ended ") == 2

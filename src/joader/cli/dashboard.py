@@ -80,16 +80,17 @@ def save(path: str) -> int:
     if not path.endswith((".html", ".json")):
         raise BadArgument(f"{path!r} is neither .html nor .json; give a file name with one of them")
     check_writable(path)
-    run = _run()
+    run = run_now_or_last()
     write_text(path, summary(run) if path.endswith(".html") else to_json(run).decode() + "\n")
     write(f"joader: {path}\n", sys.stdout)
     return 0
 
 
-def _run() -> RunStatistics:
+def run_now_or_last(since: float = 0.0) -> RunStatistics:
+    """Return the figures of the daemon, or those that the last one has left."""
     try:
         with Watcher() as watcher:
-            return watcher.run()
+            return watcher.run(since)
     except NoDaemon:
         last = runtime_folder() / "summary.json"
         if not last.exists():

@@ -3,57 +3,114 @@
 import json
 import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from itertools import zip_longest
 from typing import Any
 
 from joader.cli.console import Console, write
-from joader.cli.words import advice, counted
+from joader.cli.words import advice, ago, counted
 from joader.client.watcher import Watcher
 from joader.errors import BadArgument
 from joader.recipe.fingerprint.shorthand import first_difference
-from joader.statistics import DiagnosisStatistics, JobStatistics
+from joader.statistics import DiagnosisStatistics, JobStatistics, label_of
 
 
 def explain(first: str, second: str, as_json: bool) -> int:
     """Ask the daemon about two jobs and put the answer into words."""
     with Watcher() as watcher:
-        jobs = watcher.status().jobs
-        numbers = [job_number(name, jobs) for name in (first, second)]
-        facts = json.loads(watcher.explained(*numbers))
+        run = watcher.run(time.time())
+        jobs = {job.id: job for job in (*run.past, *run.node.jobs)}
+        pair = [jobs[job_number(name, run.node.jobs, run.past)] for name in (first, second)]
+        if any(job.ended for job in pair):
+            return _explain_ended(pair[0], pair[1], run.node.time, as_json)
+        facts = json.loads(watcher.explained(pair[0].id, pair[1].id))
     one, other = facts["jobs"]
-    known = {job.id: asdict(job) for job in jobs}
-    for job, number in zip(facts["jobs"], numbers, strict=True):
-        job |= {name: known[number][name] for name in ("schedule", "diagnosis")}
+    for told, job in zip(facts["jobs"], pair, strict=True):
+        figures = asdict(job)
+        told |= {name: figures[name] for name in ("schedule", "diagnosis")}
+        told["label"] = label_of(job)
     facts["why_not"] = why_not(one, other, facts["same_recipe"], facts["rows_in_common"])
     if as_json:
-        for job in facts["jobs"]:
-            del job["outline"]
+        for told in facts["jobs"]:
+            del told["outline"]
         write(json.dumps(facts, indent=2) + "\n", sys.stdout)
-        return 0
-    console = Console()
-    for line in _lines(one, other, facts):
-        console.print_plain(line)
+    else:
+        _print(_lines(one, other, facts))
     return 0
 
 
-def job_number(name: str, jobs: Sequence[JobStatistics]) -> int:
-    """Return the number of a job given by number, process or name."""
-    for key in ("id", "pid", "name"):
-        found = [job.id for job in jobs if str(getattr(job, key)) == name]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            numbers = ", ".join(map(str, found))
-            raise BadArgument(
-                f"{counted(len(found), 'job')} are called {name!r}; use a number: {numbers}"
-            )
-    known = ", ".join(f"{job.id} ({job.name}, process {job.pid})" for job in jobs)
+def job_number(name: str, jobs: Sequence[JobStatistics], past: Sequence[JobStatistics] = ()) -> int:
+    """Return the number of a job given by number, process or name; `past`: jobs that have ended."""
+    for among in (jobs, past):
+        for called in _WAYS_TO_NAME:
+            found = [job.id for job in among if called(job) == name]
+            if len(found) == 1:
+                return found[0]
+            if found:
+                numbers = ", ".join(map(str, found))
+                raise BadArgument(
+                    f"{counted(len(found), 'job')} are called {name!r}; use a number: {numbers}"
+                )
+    known = ", ".join(f"{job.id} ({label_of(job)}, process {job.pid})" for job in jobs)
     raise BadArgument(
         f"there is no job {name!r}; the daemon serves {known or 'none now'}. `joader status` shows "
-        "them"
+        "them, and `joader status --ended` those that have ended"
     )
+
+
+# Most of them are unique; a name need not be.
+_WAYS_TO_NAME: tuple[Callable[[JobStatistics], str], ...] = (
+    lambda job: str(job.id),
+    lambda job: f"#{job.id}",
+    lambda job: str(job.pid),
+    label_of,
+    lambda job: job.name,
+)
+
+
+def _explain_ended(one: JobStatistics, other: JobStatistics, now: float, as_json: bool) -> int:
+    """Say what two jobs took from each other: of one that has ended, only figures are left."""
+    alike = one.id in other.shares_with or other.id in one.shares_with
+    taken = [(a, b, a.taken_from.get(b.id, 0)) for a, b in ((one, other), (other, one))]
+    if as_json:
+        told = {
+            "same_recipe": alike or None,  # None: they never read at the same time
+            "jobs": [asdict(job) for job in (one, other)],
+            "taken": {str(a.id): count for a, _, count in taken},
+        }
+        write(json.dumps(told, indent=2) + "\n", sys.stdout)
+        return 0
+    lines = [_line_of_figures(job, now) for job in (one, other)]
+    lines += [
+        f"job {a.id} took {count:,} samples that job {b.id} prepared" for a, b, count in taken
+    ]
+    if not any(count for *_, count in taken) and not alike:
+        lines.append(
+            "whether they could have shared is not known any more: ask while both are reading"
+        )
+    _print(lines)
+    return 0
+
+
+def _print(lines: Sequence[str]) -> None:
+    console = Console()
+    for line in lines:
+        console.print_plain(line)
+
+
+def _line_of_figures(job: JobStatistics, now: float) -> str:
+    ended = f"; ended {ago(job.ended, now)}" if job.ended else ""
+    told = {
+        "id": job.id,
+        "label": label_of(job),
+        "pid": job.pid,
+        "dataset": job.table or job.dataset or "a dataset",
+        "delivered": job.delivered,
+        "taken_from_others": job.shared,
+    }
+    return f"{_line(told)}{ended}"
 
 
 def _lines(one: dict[str, Any], other: dict[str, Any], facts: dict[str, Any]) -> list[str]:
@@ -126,7 +183,7 @@ def _line(job: dict[str, Any]) -> str:
     delivered, shared = job["delivered"], job["taken_from_others"]
     part = f", {shared / delivered:.0%} of them prepared for another job" if delivered else ""
     line = (
-        f"job {job['id']}: {job['name']} (process {job['pid']}), {job['dataset']}; "
+        f"job {job['id']}: {job['label']} (process {job['pid']}), {job['dataset']}; "
         f"{delivered:,} samples delivered{part}"
     )
     its = job.get("schedule")

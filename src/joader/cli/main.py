@@ -111,6 +111,7 @@ def _add_node(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     down.add_argument("--force", action="store_true", help="even if jobs are reading")
     down.set_defaults(run=_down)
     status = commands.add_parser("status", help="what runs, and how much is shared")
+    status.add_argument("--ended", action="store_true", help="the jobs that ended within a day")
     status.add_argument("--json", action="store_true", help="as JSON")
     status.set_defaults(run=_status)
     explain = commands.add_parser("explain", help="what two jobs share, or why they do not")
@@ -272,6 +273,10 @@ def _down(options: argparse.Namespace) -> int:
 
 
 def _status(options: argparse.Namespace) -> int:
+    if options.ended:
+        from joader.cli.ended import ended
+
+        return ended(options.json)
     from joader.cli.node import status
 
     return status(options.json)

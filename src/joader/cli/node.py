@@ -18,7 +18,7 @@ from joader.cli.words import advice, counted, part, printable, size
 from joader.client.watcher import Watcher
 from joader.config import socket_path
 from joader.errors import BadArgument, NoDaemon, Overdue, Refusal
-from joader.statistics import ClusterStatistics, JobStatistics, NodeStatistics
+from joader.statistics import ClusterStatistics, JobStatistics, NodeStatistics, label_of
 from joader.wire import readable
 
 _DOWN_S = 20.0
@@ -33,7 +33,7 @@ def down(force: bool) -> int:
         return _end_other(other_daemon(refusal))
     jobs = watcher.status().jobs
     if jobs and not force:
-        names = ", ".join(f"{job.name} (process {job.pid})" for job in jobs)
+        names = ", ".join(f"{label_of(job)} (process {job.pid})" for job in jobs)
         watcher.close()
         read = f"{counted(len(jobs), 'job')} {'reads' if len(jobs) == 1 else 'read'}"
         raise BadArgument(f"{read}: {names}; end them first, or use --force")
@@ -97,7 +97,8 @@ def status(as_json: bool) -> int:
         console.print(_cluster_summary(node.cluster), markup=False, highlight=False, soft_wrap=True)
         console.print(_nodes(node.cluster))
     if node.jobs:
-        console.print(_jobs(node.jobs))
+        names = [printable(label_of(job)) for job in node.jobs]
+        console.print_fitted(names, lambda shown: _jobs(node.jobs, shown))
     if len(node.jobs) > 1:  # of one alone all was said above
         for job in node.jobs:
             console.print_plain(f"job {job.id}: {advice(job.diagnosis)}")
@@ -162,18 +163,12 @@ def _nodes(cluster: ClusterStatistics) -> Table:
     return table
 
 
-def _jobs(jobs: Sequence[JobStatistics]) -> Table:
+def _jobs(jobs: Sequence[JobStatistics], names: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False)
-    columns = ("id", "name", "pid", "epoch", *_COUNTS)
-    for column in (*columns, "saved"):
-        table.add_column(column, justify="left" if column == "name" else "right")
-    for job in jobs:
-        table.add_row(*(Text(_cell(job, column)) for column in columns), part(job.saved))
+    for column in ("id", "name", "pid", "epoch", *_COUNTS, "saved"):
+        table.add_column(column, justify="left" if column == "name" else "right", no_wrap=True)
+    for job, name in zip(jobs, names, strict=True):
+        counts = (f"{getattr(job, column):,}" for column in _COUNTS)
+        who = (str(job.id), Text(name), str(job.pid), str(job.epoch))
+        table.add_row(*who, *counts, part(job.saved))
     return table
-
-
-def _cell(job: JobStatistics, column: str) -> str:
-    if column == "name" and job.world_size > 1:
-        return f"{printable(job.name)}, rank {job.rank}"
-    value = getattr(job, column)
-    return f"{value:,}" if column in _COUNTS else printable(str(value))

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from rich.table import Table
+from rich.text import Text
 
 from joader.cli.console import Console, write
-from joader.cli.words import advice
+from joader.cli.words import advice, printable
 from joader.client.watcher import Watcher
 from joader.schedule.policies import POLICIES, policy_of
-from joader.statistics import JobStatistics, NodeStatistics, ShareStatistics
+from joader.statistics import JobStatistics, NodeStatistics, ShareStatistics, label_of
 
 
 def policy(name: str | None, as_json: bool) -> int:
@@ -28,7 +29,8 @@ def policy(name: str | None, as_json: bool) -> int:
     console.print_plain(in_words(node))
     console.print_plain(advice(node.diagnosis))
     if node.jobs:
-        console.print(_table(node.jobs))
+        names = [printable(label_of(job)) for job in node.jobs]
+        console.print_fitted(names, lambda shown: _table(node.jobs, shown))
     for job in node.jobs:
         if job.schedule is not None:
             console.print_plain(reason_of(job, job.schedule))
@@ -54,18 +56,18 @@ def reason_of(job: JobStatistics, its: ShareStatistics) -> str:
     return f"job {job.id} gets {its.share:.2f} workers and needs {needed}: {its.reason}"
 
 
-def _table(jobs: Sequence[JobStatistics]) -> Table:
+def _table(jobs: Sequence[JobStatistics], names: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False)
     columns = ("id", "name", "weight", "needs", "share", "used", "wants/s", "predicted/s", "gets/s")
     for column in (*columns, "slowdown"):
-        table.add_column(column, justify="left" if column == "name" else "right")
-    for job in jobs:
+        table.add_column(column, justify="left" if column == "name" else "right", no_wrap=True)
+    for job, name in zip(jobs, names, strict=True):
         its = job.schedule
         if its is None:
-            table.add_row(str(job.id), job.name, *["-"] * 8)
+            table.add_row(str(job.id), Text(name), *["-"] * 8)
             continue
         table.add_row(
-            *(str(job.id), job.name, f"{its.weight:g}"),
+            *(str(job.id), Text(name), f"{its.weight:g}"),
             *("all" if its.needed is None else f"{its.needed:.2f}", f"{its.share:.2f}"),
             f"{its.used:.2f}",
             "-" if its.wanted_per_s is None else f"{its.wanted_per_s:,.0f}",

@@ -32,6 +32,11 @@ def duration(seconds: float) -> str:
     return f"{whole // 86400}d{whole % 86400 // 3600}h"
 
 
+def ago(time: float, now: float) -> str:
+    """Return how long ago something was."""
+    return f"{duration(max(0.0, now - time))} ago"
+
+
 def rate(per_s: float) -> str:
     """Return a rate in at most five characters as far as it goes."""
     return f"{per_s:,.0f}" if per_s >= 10 or not per_s else f"{per_s:.1f}"

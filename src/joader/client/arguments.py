@@ -4,13 +4,12 @@ Not here: what a loader shows of them (loader.py), whether its dataset can be sh
 (dataset/obstacle.py).
 """
 
-import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+from joader.client.script import script
 from joader.errors import BadArgument
 from joader.images import Step, Steps
 from joader.sampling.sampler import checked_seed
@@ -77,7 +76,7 @@ class Arguments:
     @property
     def name(self) -> str:
         """What the job is called: as the user says, or as its script."""
-        return self.job or os.path.basename(sys.argv[0] or "python")
+        return self.job or script()
 
     def check(self) -> None:
         """Say what is wrong with them, one by one and then together."""

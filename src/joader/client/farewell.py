@@ -9,9 +9,13 @@ import atexit
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from joader.messages import Deliver
+
+# A process that makes a loader for each epoch has many jobs: the last ones are named.
+_MOST_NUMBERS = 3
+_MOST_LABELS = 100
 
 
 @dataclass
@@ -23,6 +27,14 @@ class Tally:
     shared: int = 0
     wait_s: float = 0.0
     pid: int = 0  # of the process that counts; 0: nothing was counted yet
+    jobs: list[int] = field(default_factory=list)  # the last that got something, by number
+    labels: dict[int, str] = field(default_factory=dict)
+
+    def call(self, job: int, label: str) -> None:
+        """Note what the daemon calls a job of this process."""
+        self.labels[job] = label
+        if len(self.labels) > _MOST_LABELS:
+            del self.labels[next(iter(self.labels))]
 
     def note(self, batch: Deliver, wait_s: float) -> None:
         """Count a batch that a daemon has delivered."""
@@ -30,9 +42,12 @@ class Tally:
             # A forked child begins anew: its parent speaks of what was read before.
             inherited, self.pid = self.pid, os.getpid()
             self.delivered = self.hits = self.shared = 0
-            self.wait_s = 0.0
+            self.wait_s, self.jobs = 0.0, []
             if not inherited:
                 atexit.register(self.say)
+        if not self.jobs or self.jobs[-1] != batch.job:
+            others = [job for job in self.jobs if job != batch.job]
+            self.jobs = [*others[-_MOST_NUMBERS:], batch.job]  # one more than are named
         count = len(batch.positions) - len(batch.failed)
         self.delivered += count
         self.hits += max(0, count - batch.prepared)
@@ -46,9 +61,20 @@ class Tally:
         part = self.hits / self.delivered
         whose = f", {self.shared:,} from other jobs" if self.shared else ", from passes before"
         return (
-            f"joader: {part:.0%} of the work saved: {self.hits:,} of {self.delivered:,} samples "
-            f"were prepared already{whose}; waited {self.wait_s:.1f} s for data\n"
+            f"joader: {self._who()}{part:.0%} of the work saved: {self.hits:,} of "
+            f"{self.delivered:,} samples were prepared already{whose}; waited {self.wait_s:.1f} s "
+            "for data\n"
         )
+
+    def _who(self) -> str:
+        """Return numbers and name as screens show them."""
+        latest = self.jobs[-_MOST_NUMBERS:]
+        called: dict[str, list[str]] = {}
+        for job in latest:
+            called.setdefault(self.labels.get(job, ""), []).append(f"#{job}")
+        before = ["..."] if len(latest) < len(self.jobs) else []
+        each = [f"{', '.join(numbers)} {label}".rstrip() for label, numbers in called.items()]
+        return f"{', '.join([*before, *each])}: " if each else ""
 
     def say(self) -> None:
         """Write the line to standard error, unless nobody wants it."""

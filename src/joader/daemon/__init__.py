@@ -2,8 +2,8 @@
 
 Reading order: `daemon` (messages to events, instructions to messages), `session` (one client),
 `registration` (which jobs are here), `layouts` (how samples lie in their slots). Who is let in:
-`reception`, with `door` and `handshake`. What people see: `reports` (figures and answers),
-`history` (second by second), `summary` (what is left at the end).
+`reception`, with `door` and `handshake`. What people see: `reports` (figures and answers), `names`
+(what jobs are called), `history` (second by second), `summary` (what is left at the end).
 
 The process: `lifecycle` (find it, start it), with `start_lock` and `detach`; `main` (its start),
 with `machine` (memory and cores), `touching` (memory ahead of time), `pacing` (the event loop),

@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import os
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -68,7 +69,13 @@ from joader.messages import (
     Stop,
     Want,
 )
-from joader.statistics import NodeStatistics, PoolStatistics, to_json
+from joader.statistics import (
+    EngineStatistics,
+    NodeStatistics,
+    PoolStatistics,
+    RunStatistics,
+    to_json,
+)
 from joader.wire import Allowance
 from joader.workers.pool import Pool
 
@@ -176,7 +183,7 @@ class Daemon:
                 case Meet():
                     self._meeting = asyncio.ensure_future(self._meet(session, message))
                 case AskRun():
-                    run = self.history.run(self.statistics(), message.since)
+                    run = self.run_so_far(message.since)
                     session.send(Run(to_json(run)))
                 case AskExplain():
                     pair = map(self.registration.session_of, (message.one, message.other))
@@ -247,9 +254,16 @@ class Daemon:
             return  # the engine may believe anything: it is not told any more
         counted = self.engine.statistics() if session.job in self.sessions else None
         if counted is not None and session.job in counted.jobs:  # not one that is being refused
-            self.history.left(reports.job(session, (), counted, self.pool.statistics()))
+            self._keep_figures(session, counted)
         self.registration.leave(session, ending=self.draining.begun or self.stop.is_set())
         self.draining.stop_if_empty()
+
+    def _keep_figures(self, session: Session, counted: EngineStatistics) -> None:
+        others = [one for one in self.sessions.values() if not one.elsewhere]
+        now = time.time()
+        self.history.left(reports.job(session, others, counted, self.pool.statistics()), now)
+        past = (job.id for job in self.history.past(now))
+        self.registration.names.keep({*self.sessions, *past})
 
     def _from_pool(self, event: Event) -> None:
         try:
@@ -376,6 +390,10 @@ class Daemon:
         """Return what `joader status --json` prints."""
         now = asyncio.get_running_loop().time()
         return self.history.seen(now, self._counted(self.pool.statistics()))
+
+    def run_so_far(self, since: float = 0.0) -> RunStatistics:
+        """Return the figures with their history, as far as that is later than a time of the day."""
+        return self.history.run(self.statistics(), since, self.registration.names.labels)
 
     def _counted(self, pool: PoolStatistics) -> NodeStatistics:
         counted = self.engine.statistics()

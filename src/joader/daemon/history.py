@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from joader.schedule.diagnosis import diagnosed
 from joader.statistics import (
+    FlowStatistics,
     JobMomentStatistics,
     JobStatistics,
     MomentStatistics,
@@ -25,10 +26,14 @@ STEP_S = 1.0
 _MOMENTS = 600
 _MINUTES = 24 * 60
 _OF_A_MINUTE = 60
-_PAST = 64
+# Of jobs that have left: so many, and for so long. Values only: nothing of a job is kept alive.
+_PAST = 100
+_PAST_S = 24 * 3600.0
 # A moment looks back so many steps: a job reads a batch and then none for a while, so what is done
 # in one second alone says little.
 _BACK = 5
+
+_NO_LABELS: Mapping[int, str] = {}
 
 
 @dataclass(frozen=True)
@@ -85,12 +90,23 @@ class History:
             self._minutes.append(mean(self._minute))
             self._minute = []
 
-    def left(self, job: JobStatistics) -> None:
-        """Keep the last figures of a job that leaves."""
+    def left(self, job: JobStatistics, time: float) -> None:
+        """Keep the final figures of a job that leaves at this time of the day."""
         self._note_saved(job, self._before[-1].jobs.get(job.id) if self._before else None)
-        its = self._saved_s.pop(job.id, _Saved()).rounded()
-        told = replace(job, saved_s=its.saved_s, saved_cpu_s=its.saved_cpu_s, saved=saved(job))
-        self._past.append(told)
+        seconds = max(1e-3, time - job.began)
+        of_all_its_time = JobMomentStatistics(
+            samples_per_s=round(job.delivered / seconds, 2),
+            waiting=round(min(1.0, job.wait_s / seconds), 3),
+        )
+        final = replace(self._seen(job, of_all_its_time), time_left_s=None, ended=round(time, 3))
+        self._saved_s.pop(job.id, None)
+        self._past.append(replace(final, flow=FlowStatistics()))
+
+    def past(self, now: float) -> tuple[JobStatistics, ...]:
+        """Return jobs that have left within a day before this time of the day, the latest last."""
+        while self._past and self._past[0].ended < now - _PAST_S:
+            self._past.popleft()
+        return tuple(self._past)
 
     def seen(self, now: float, node: NodeStatistics) -> NodeStatistics:
         """Return figures as counted, with those that follow from what came before.
@@ -115,13 +131,23 @@ class History:
         )
         return diagnosed(told)
 
-    def run(self, node: NodeStatistics, since: float = 0.0) -> RunStatistics:
-        """Return all that is later than a time; minutes that are not over yet are left out."""
+    def run(
+        self, node: NodeStatistics, since: float = 0.0, labels: Mapping[int, str] = _NO_LABELS
+    ) -> RunStatistics:
+        """Return all that is later than a time; minutes that are not over yet are left out.
+
+        `labels`: of jobs that have left, since runs that came later may differ in more.
+        """
         return RunStatistics(
             node=node,
             moments=tuple(one for one in self._moments if one.time > since),
             minutes=tuple(one for one in self._minutes if one.time > since),
-            past=tuple(self._past),
+            past=tuple(
+                job
+                if (label := labels.get(job.id, job.label)) == job.label
+                else replace(job, label=label)
+                for job in self.past(node.time)
+            ),
         )
 
     def _note_saved(self, job: JobStatistics, before: JobStatistics | None) -> None:

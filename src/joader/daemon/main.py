@@ -154,7 +154,7 @@ async def serve(path: Path, config: DaemonConfig, cluster: Address | None = None
     await run(door, daemon)
     if joining is not None:
         joining.cancel()
-    write_summary(daemon.history.run(daemon.statistics()), path.parent)
+    write_summary(daemon.run_so_far(), path.parent)
     log.info("daemon %d ends", os.getpid(), extra=event("daemon_ended", pid=os.getpid()))
 
 

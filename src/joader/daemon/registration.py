@@ -15,6 +15,7 @@ from dataclasses import asdict
 from msgspec.structs import replace
 
 from joader.daemon.log_format import event as log_event
+from joader.daemon.names import Names, Run
 from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.engine.pieces import Pieces
@@ -28,6 +29,7 @@ from joader.messages import (
     Inspect,
     Join,
     Leave,
+    Named,
     Prepare,
     Register,
     Registered,
@@ -52,6 +54,7 @@ class Registration:
         self.sessions: dict[int, Session] = {}  # by job
         self.pieces = Pieces()
         self.past = ReadStatistics()  # of jobs that have left
+        self.names = Names()
         # The latest recipes of which other nodes may take what is here, as they are called there.
         self.hosted: dict[str, Register] = {}
         self._engine = engine
@@ -94,10 +97,11 @@ class Registration:
             self._note_hosted(session)
         if session.everywhere or session.relay is not None:
             self.on_join(session.everywhere)
-        session.send(Registered(job, self._engine.life))
+        self._name(session, message)
+        session.send(Registered(job, self._engine.life, session.label))
         log.info(
             "job %d joins: %s, process %d",
-            *(job, session.name, session.pid),
+            *(job, session.label, session.pid),
             extra=log_event(
                 "job_joined",
                 job=job,
@@ -107,6 +111,20 @@ class Registration:
                 rows=session.rows,
             ),
         )
+
+    def _name(self, session: Session, message: Register) -> None:
+        """Give a job its label, and others theirs where this one differs from them anew."""
+        session.label = session.name
+        if session.elsewhere:
+            return  # no screen shows it
+        rank = session.rank if session.world_size > 1 else None
+        changed = self.names.join(session.job or 0, Run(session.name, message.options, rank))
+        for job, label in changed.items():
+            other = self.sessions.get(job)
+            if other is not None:
+                other.label = label
+                if other is not session:
+                    other.send(Named(job, label))
 
     def enter(self, session: Session, join: Join) -> None:
         """Take in a rank that is planned for here and reads elsewhere: it brings nothing."""

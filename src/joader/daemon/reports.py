@@ -130,6 +130,8 @@ def job(
         why=_why(pool.shares.get(number)) or _why_these_workers(crew, pool),
         flow=engine.flow.get(number, FlowStatistics()),
         time=session.time.statistics(),
+        label=session.label,
+        began=round(session.began, 3),
     )
 
 

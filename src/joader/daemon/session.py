@@ -12,6 +12,7 @@ import asyncio
 import errno
 import json
 import os
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -62,6 +63,8 @@ class Session(asyncio.Protocol):
         self.pid, self.watches = pid, watches
         self.job: int | None = None
         self.name = self.recipe = self.table = self.team = ""
+        self.label = ""  # what it is called on every screen
+        self.began = 0.0  # when it registered, in seconds since 1970
         self.common = ""  # the recipe that it shares pieces in, if any
         self.about, self.fresh = b"", True
         self.order = ""
@@ -133,7 +136,7 @@ class Session(asyncio.Protocol):
     def registered(self, message: Register) -> None:
         """Take note of what its job says about itself."""
         join = message.join
-        self.name, self.recipe = message.name, join.recipe
+        self.name, self.recipe, self.began = message.name, join.recipe, time.time()
         self.table, self.team = message.table, join.team
         self.rank, self.world_size = join.rank, join.world_size
         self.timeout_s = message.timeout_s
@@ -144,7 +147,7 @@ class Session(asyncio.Protocol):
         self.elsewhere = join.elsewhere
         self.everywhere = message.everywhere if message.ticket else ""
         rows = msgspec.structs.replace(join, rows=NONE)  # what was said of it, without what is long
-        self.register = msgspec.structs.replace(message, join=rows, about=b"")
+        self.register = msgspec.structs.replace(message, join=rows, about=b"", options=())
 
     @property
     def has_ended(self) -> bool:

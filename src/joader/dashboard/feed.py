@@ -1,16 +1,19 @@
 """Asks the daemon once a second, for all pages together, and hands each page what is new.
 
-Nobody is asked while nobody looks. A page that does not keep up loses what it has not taken: it
-gets everything anew, and never holds up another, let alone the daemon. A daemon that goes away is
-told as such, and the next one is found by itself.
+With it goes how busy the machine is, which the daemon does not know. Nobody is asked while nobody
+looks. A page that does not keep up loses what it has not taken: it gets everything anew, and never
+holds up another, let alone the daemon. A daemon that goes away is told as such, and the next one is
+found by itself.
 """
 
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from pathlib import Path
 
 from joader.client.watcher import Watcher
+from joader.dashboard.machine import Machine
 from joader.errors import JoaderError
 from joader.statistics import RunStatistics, run_from_json
 
@@ -18,6 +21,7 @@ EVERY_S = 1.0
 _ANSWER_S = 5.0
 # Events that wait for a page before it counts as one that does not keep up.
 _MOST_WAITING = 4
+_MACHINE_EVERY_S = 2.0
 
 Event = tuple[str, bytes]
 
@@ -30,6 +34,8 @@ class Feed:
         self._path = path
         self._pages: set[asyncio.Queue[Event | None]] = set()
         self._asking: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self._machine = Machine()
         self.daemon_seen = False  # when it was asked last
 
     @property
@@ -43,6 +49,8 @@ class Feed:
         self._pages.add(queue)
         if self._asking is None:
             self._asking = asyncio.ensure_future(self._ask_on())
+        if self._looking is None:
+            self._looking = asyncio.ensure_future(self._look_on())
         try:
             yield await self._everything()
             while True:
@@ -93,6 +101,16 @@ class Feed:
             if watcher is not None:
                 watcher.close()
             self._asking = None
+
+    async def _look_on(self) -> None:
+        """Look at the machine again and again while somebody looks at a page."""
+        try:
+            while self._pages:
+                figures = await asyncio.to_thread(self._machine.look)
+                self._tell(("machine", json.dumps(asdict(figures)).encode()))
+                await asyncio.sleep(_MACHINE_EVERY_S)
+        finally:
+            self._looking = None
 
     def _tell(self, event: Event) -> None:
         for queue in self._pages:

@@ -4,6 +4,7 @@
     daemon  → client   Welcome          with a descriptor of the arena
     client  → daemon   Register         Join, and which nursery the job brings
     daemon  → client   Registered
+    daemon  → client   Named            another run of its script has come: what tells them apart
     nursery → client   Born             it is ready, and what the recipe is called there
     client  → nursery  Attend           serve this daemon
     nursery → daemon   Hello            by the ticket that the job has registered
@@ -91,6 +92,7 @@ from joader.messages.reading import (
     Join,
     Know,
     Leave,
+    Named,
     Reassign,
     Refuse,
     Register,
@@ -121,7 +123,7 @@ from joader.messages.work import (
 Asks = AskStatus | AskRun | AskExplain | Change | Meet
 Answers = Status | Run | Explained
 FromClient = Register | Begin | Know | Want | Release | AskWhy | Asks | Stop
-ToClient = Registered | Announce | Deliver | Differs | Refuse | Why | Answers
+ToClient = Registered | Named | Announce | Deliver | Differs | Refuse | Why | Answers
 ToWorker = Prepare | Finish | Compare | Place | Drop | HandBack | Stop
 FromWorker = Prepared | Sized | Failed | Compared | NotBegun
 ToNursery = Bear | Slay | Stop
@@ -215,6 +217,7 @@ __all__ = [
     "Meet",
     "Message",
     "Moved",
+    "Named",
     "Natural",
     "NotBegun",
     "Place",

@@ -75,13 +75,23 @@ class Register(Message, frozen=True):
     pieces: tuple[tuple[Text, Natural], ...] = ()  # of the dataset, with their rows
     about: bytes = b""  # what `joader explain` says of it, as JSON
     everywhere: Text = ""  # what its recipe is called on any machine; empty: it is of this one
+    # That its script was started with: what each is, and how it reads.
+    options: tuple[tuple[Text, Text], ...] = ()
 
 
 class Registered(Message, frozen=True):
-    """Say that the job is known, by which number, and to which life of the daemon."""
+    """Say that the job is known, by which number and name, and to which life of the daemon."""
 
     job: Job
     life: Word = 0
+    label: Text = ""  # what it is called on every screen
+
+
+class Named(Message, frozen=True):
+    """Tell a job what it is called from now on: a run has come that differs in something new."""
+
+    job: Job
+    label: Text
 
 
 class Begin(Message, frozen=True):

@@ -26,25 +26,53 @@ const COLUMNS = [
   ["Waits", "", "part of the time in which it has no batch"],
   ["Delivered", "", "samples that it got"],
   ["Prepared", "", "samples that workers prepared for it"],
-  ["Saved", "", "part of its samples that were there already"],
+  ["Saved", "", "part of its samples that it reused"],
   ["Work", "", "part of what workers do now that is for it"],
 ];
-const NEEDS = [
-  ["pinned_bytes", "in use now", "var(--c0)"],
-  ["needed_by_many_bytes", "several jobs need it", "var(--c2)"],
-  ["needed_by_one_bytes", "one job needs it", "var(--c1)"],
-  ["needed_by_none_bytes", "no job needs it", "var(--c6)"],
+const PAST_COLUMNS = [
+  ["Job", "l", ""],
+  ["Reads", "l", "its dataset, as it says"],
+  ["Ended", "", ""],
+  ["After", "", "from its start to its end"],
+  ["Samples/s", "", "of all its time"],
+  ["Waited", "", "part of its time in which it had no batch"],
+  ["Delivered", "", "samples that it got"],
+  ["Prepared", "", "samples that workers prepared for it"],
+  ["Saved", "", "part of its samples that it reused"],
 ];
-const STAGES = [["computing_s", "computing", "var(--c1)"], ["storage_s", "waiting for storage", "var(--c0)"]];
-const known = { node: null, moments: [], minutes: [], past: [] };
+const NEEDS = [
+  ["pinned_bytes", "in use now", lookOf(0)],
+  ["needed_by_many_bytes", "several jobs need it", lookOf(2)],
+  ["needed_by_one_bytes", "one job needs it", lookOf(1)],
+  ["needed_by_none_bytes", "no job needs it", lookOf(6)],
+];
+const STAGES = [
+  ["computing", "var(--c1)", (job) => job.computing_s],
+  ["waiting for storage", "var(--c0)", (job) => job.storage_s],
+  ["waiting for a core", "var(--c3)", (job) => (job.row_s ? Math.max(0, job.row_s - job.computing_s - job.storage_s) : 0)],
+];
+// Of jobs that have ended: rows of their table at first, and strips beside those of jobs that read.
+const PAST_ROWS = 6;
+const STRIPS = 16;
+// With so many jobs the matrix needs the whole width.
+const MATRIX_HALF = 6;
+// So many letters of a name are on two lines of a table's first column.
+const TWO_LINES = 42;
+const known = { node: null, moments: [], minutes: [], past: [], machine: null };
+const looks = new Map(); // by job: which of the looks is its
 const open = new Set();
 let range = "moments";
+let allPast = false;
+const pastToggle = element("button", { type: "button", id: "past-all", onclick: () => { allPast = !allPast; show(); } });
 const $ = (id) => document.getElementById(id);
 const number = (value) => Math.round(value).toLocaleString("en-US");
 const rate = (value) => (value >= 10 || !value ? number(value) : value.toFixed(1));
 const percent = (value) => `${Math.round(value * 100)}%`;
 const size = (value) => (value >= 2 ** 30 ? `${(value / 2 ** 30).toFixed(1)} GiB` : `${rate(value / 2 ** 20)} MiB`);
-const color = (id) => `var(--c${(id - 1) % 8})`;
+const look = (id) => (looks.has(id) ? lookOf(looks.get(id)) : PLAIN_LOOK);
+const label = (job) => job.label || job.name;
+const narrow = () => matchMedia("(max-width: 820px)").matches;
+const short = (job, letters = 26) => `#${job.id} ${cut(label(job), letters)}`;
 
 // Its spaces do not break: a number stays beside its unit.
 function duration(seconds) {
@@ -56,7 +84,7 @@ function duration(seconds) {
 }
 
 function take(run) {
-  if (!known.node || run.node.pid !== known.node.pid) known.moments = [], known.minutes = [];
+  if (!known.node || run.node.pid !== known.node.pid) known.moments = [], known.minutes = [], looks.clear();
   for (const kind of ["moments", "minutes"]) {
     const last = known[kind].length ? known[kind][known[kind].length - 1].time : 0;
     known[kind] = known[kind].concat(run[kind].filter((one) => one.time > last)).slice(-MOST[kind]);
@@ -69,17 +97,75 @@ function take(run) {
 
 function show() {
   const { node } = known;
+  showStart();
   if (!node) return;
+  dress(node.jobs);
   $("who").textContent = `version ${node.version}, daemon ${node.pid}, up ${duration(node.uptime_s)}`;
+  showVerdict(node.diagnosis);
   showSaved(node);
   showTiles(node);
+  showMachine(node);
   showJobs(node);
+  showPast(node);
   showNodes(node.cluster);
-  showCharts();
+  showCharts(node);
   showFlow(node);
   showTiers(node.tiers);
-  showMatrix(node.jobs);
-  showStages(node.jobs);
+  showMatrix(inView(node));
+  showStages(inView(node));
+  letScroll();
+}
+
+// Before anything was done there is nothing to see but how to begin.
+function showStart() {
+  const { node, past } = known;
+  const nothing = !node || !(node.jobs.length || past.length || node.totals.delivered);
+  $("start").hidden = !nothing;
+  $("main").classList.toggle("empty", nothing);
+}
+
+function showVerdict(diagnosis) {
+  $("verdict").hidden = !(diagnosis && diagnosis.says);
+  if ($("verdict").hidden) return;
+  $("verdict").dataset.kind = diagnosis.kind || "";
+  $("verdict-says").textContent = diagnosis.says;
+  $("verdict-do").textContent = diagnosis.do || "";
+}
+
+// The jobs that charts and tables are of: those that read, or else those that did.
+function inView({ jobs }) {
+  if (jobs.length) return jobs;
+  const seen = inWindow();
+  return known.past.filter((job) => seen.has(job.id)).slice(-STRIPS).sort((a, b) => a.id - b.id);
+}
+
+function inWindow() {
+  return new Set(known[range].flatMap((one) => Object.keys(one.jobs)).map(Number));
+}
+
+// Each job in sight has a look of its own, and keeps it; one that is out of sight leaves it to others.
+function dress(jobs) {
+  const ids = new Set([...jobs.map((job) => job.id), ...inWindow()]);
+  for (const id of [...looks.keys()]) if (!ids.has(id)) looks.delete(id);
+  const taken = new Set(looks.values());
+  for (const id of ids) {
+    if (looks.has(id)) continue;
+    let slot = 0;
+    while (taken.has(slot)) slot++;
+    looks.set(id, slot);
+    taken.add(slot);
+  }
+}
+
+// What is wider than its place can be reached by keyboard.
+function letScroll() {
+  for (const place of document.querySelectorAll(".scroll:not(#jobs)")) {
+    if (place.scrollWidth > place.clientWidth) {
+      place.tabIndex = 0;
+      place.setAttribute("role", "region");
+      place.setAttribute("aria-label", `${place.closest("section").querySelector("h2").textContent}: wide table`);
+    } else for (const name of ["tabindex", "role", "aria-label"]) place.removeAttribute(name);
+  }
 }
 
 function showSaved({ totals: own, cluster }) {
@@ -91,7 +177,7 @@ function showSaved({ totals: own, cluster }) {
   document.title = totals.saved === null ? "joader" : `${percent(totals.saved)} saved – joader`;
   if (totals.saved === null) return;
   $("saved").textContent = percent(totals.saved);
-  const pieces = [["prepared", totals.prepared, "prepared"], ["there already", totals.hits, "hits"]].filter(([, count]) => count);
+  const pieces = [["prepared", totals.prepared, "prepared"], ["reused", totals.hits, "hits"]].filter(([, count]) => count);
   const letters = $("saved-bar").clientWidth / 9;
   $("saved-bar").append(...pieces.map(([words, count, kind]) => {
     const room = (letters * count) / totals.delivered;
@@ -120,12 +206,22 @@ function showTiles(node) {
   $("tiles").replaceChildren(...tiles.map(([value, words]) => element("div", { class: "tile" }, element("b", {}, value), element("span", {}, words))));
 }
 
-function names() {
-  return new Map([...known.past, ...(known.node ? known.node.jobs : [])].map((job) => [job.id, label(job)]));
+function showMachine(node) {
+  const { machine } = known;
+  $("machine").hidden = !machine;
+  if (!machine) return;
+  const parts = [];
+  const add = (words, part, text) => parts.push(element("span", { class: "part" }, element("b", {}, words), ...(part === null ? [] : [element("span", { class: "meter", "aria-hidden": "true" }, filled(part, part > 0.9 ? "var(--warn)" : "var(--c0)"))]), text));
+  const usable = machine.usable_cores < machine.cores ? ` (${machine.usable_cores} usable here)` : "";
+  if (machine.busy_cores !== null) add("Cores", machine.busy_cores / machine.cores, `${machine.busy_cores.toFixed(1)} of ${machine.cores} busy${usable}, ${Math.min(node.cpu_cores, machine.busy_cores).toFixed(1)} of them preparing`);
+  if (machine.used_bytes !== null) add("Memory", machine.used_bytes / machine.memory_bytes, `${size(machine.used_bytes)} of ${size(machine.memory_bytes)}`);
+  if (machine.read_bytes_per_s !== null) add("Disks", machine.disk_busy, `${size(machine.read_bytes_per_s)}/s read, ${size(machine.written_bytes_per_s)}/s written`);
+  machine.gpus.forEach((gpu, at) => add(machine.gpus.length > 1 ? `GPU ${at}` : "GPU", gpu.busy, `${gpu.name}, ${percent(gpu.busy)}, ${size(gpu.used_bytes)} of ${size(gpu.memory_bytes)}`));
+  $("machine").replaceChildren(...parts);
 }
 
-function label(job) {
-  return job.world_size > 1 ? `${job.name}, rank ${job.rank}` : job.name;
+function jobsById() {
+  return new Map([...known.past, ...(known.node ? known.node.jobs : [])].map((job) => [job.id, job]));
 }
 
 function showJobs(node) {
@@ -144,13 +240,13 @@ function showJobs(node) {
 }
 
 function row(job) {
-  const toggle = element("button", { type: "button", class: "name", "aria-expanded": String(open.has(job.id)), "data-job": job.id, onclick: () => { if (!open.delete(job.id)) open.add(job.id); show(); } }, label(job));
+  const name = label(job);
+  const toggle = element("button", { type: "button", class: "name", title: name, "aria-expanded": String(open.has(job.id)), "data-job": job.id, onclick: () => { if (!open.delete(job.id)) open.add(job.id); show(); } }, cut(name, TWO_LINES));
   const saves = job.saved || 0;
-  const called = names();
-  const others = job.shares_with.map((id) => called.get(id) || `job ${id}`);
+  const others = job.shares_with.map((id) => `#${id}`);
   const cells = [
     ["Reads", job.table || job.dataset || "–", "l line words"],
-    ["Shares with", others.length > 2 ? `${others.length} jobs` : others.join(", ") || "nobody", "l line words", others.join(", ")],
+    ["Shares with", others.length > 3 ? `${others.length} jobs` : others.join(", ") || "nobody", "l line words", others.join(", ")],
     ["Epoch", String(job.epoch), ""],
     ["Done", null, "l line"],
     ["Left", job.time_left_s === null ? "–" : duration(job.time_left_s), ""],
@@ -161,51 +257,96 @@ function row(job) {
     ["Saved", percent(saves), saves > 0 ? "good" : ""],
     ["Work", percent(job.worker_share), ""],
   ];
-  return element("tr", {}, element("th", { scope: "row", class: "l" }, swatch(color(job.id)), toggle), ...cells.map(([name, text, kind, title]) => {
-    const cell = element("td", { "data-label": name, class: kind }, ...(text === null ? [] : [text]));
-    if (text === null) cell.append(metered(job.done, color(job.id), percent(job.done)));
-    if (kind.includes("words")) cell.title = title || text;
+  return element("tr", {}, element("th", { scope: "row", class: "l" }, swatch(look(job.id)), element("span", { class: "id" }, `#${job.id}`), toggle), ...cells.map(([title, text, kind, whole]) => {
+    const cell = element("td", { "data-label": title, class: kind }, ...(text === null ? [] : [text]));
+    if (text === null) cell.append(metered(job.done, look(job.id), percent(job.done)));
+    if (kind.includes("words")) cell.title = whole || text;
     return cell;
   }));
 }
 
 function more(job) {
-  const called = names();
-  const taken = Object.entries(job.taken_from).map(([id, count]) => `${number(count)} from ${called.get(Number(id)) || `job ${id}`}`);
-  const others = job.shares_with.map((id) => called.get(id) || `job ${id}`);
+  const taken = Object.entries(job.taken_from).sort((a, b) => b[1] - a[1]).map(([id, count]) => `${number(count)} from #${id}`);
+  const says = job.diagnosis && job.diagnosis.says ? [job.diagnosis.says, job.diagnosis.do].filter(Boolean).join(" ") : "";
   const facts = [
-    `Process ${job.pid}, reads ${job.table || job.dataset || "a dataset"}.`,
-    others.length ? `Shares with ${others.join(", ")}.` : "Shares with nobody.",
-    `${number(job.position)} of ${number(job.rows)} samples of this pass.`,
-    `${number(job.delivered)} delivered, ${number(job.prepared)} prepared for it, ${number(job.hits)} hits: ${duration(job.saved_s)} of worker time saved, ${duration(job.saved_cpu_s)} of it CPU time.`,
-    `Waited ${duration(job.wait_s)} in all.`,
-    taken.length ? `Took ${taken.join(", ")}.` : "Took nothing from other jobs.",
-    job.why ? `Workers: ${job.why}.` : "",
+    ["Name", label(job)],
+    ["Diagnosis", says],
+    ["Process", `${job.pid}, reads ${job.table || job.dataset || "a dataset"}`],
+    ["Shares with", job.shares_with.map((id) => `#${id}`).join(", ") || "nobody"],
+    ["This pass", `${number(job.position)} of ${number(job.rows)} samples`],
+    ["All passes", `${number(job.delivered)} delivered, ${number(job.prepared)} prepared for it, ${number(job.hits)} reused`],
+    ["Time saved", `${duration(job.saved_cpu_s)} of CPU, ${duration(job.saved_s)} of workers`],
+    ["Waited", `${duration(job.wait_s)} in all`],
+    ["Reused", taken.join(", ") || "nothing of other jobs"],
+    ["Workers", job.why],
   ];
-  return element("tr", { class: "more" }, element("td", { colspan: COLUMNS.length }, facts.join(" ")));
+  const list = element("dl", {}, ...facts.filter(([, words]) => words).map(([title, words]) => element("div", {}, element("dt", {}, title), element("dd", {}, words))));
+  return element("tr", { class: "more" }, element("td", { colspan: COLUMNS.length }, list));
 }
 
-function showCharts() {
+function showPast(node) {
+  const past = known.past.slice().reverse();
+  const shown = allPast ? past : past.slice(0, PAST_ROWS);
+  $("past-part").hidden = !past.length;
+  const head = element("tr", {}, ...PAST_COLUMNS.map(([name, kind, words]) => element("th", { scope: "col", class: kind, title: words }, name)));
+  $("past").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...shown.map((job) => pastRow(job, node.time)))));
+  if (past.length <= PAST_ROWS) pastToggle.remove();
+  else if (!pastToggle.isConnected) $("past-part").append(pastToggle);
+  pastToggle.textContent = allPast ? "show fewer" : `show all ${past.length} that ended`;
+  pastToggle.setAttribute("aria-expanded", String(allPast));
+}
+
+function pastRow(job, now) {
+  const name = label(job);
+  const cells = [
+    ["Reads", job.table || job.dataset || "–", "l line words"],
+    ["Ended", job.ended ? `${duration(Math.max(0, now - job.ended))} ago` : "–", "line"],
+    ["After", job.ended ? duration(job.ended - job.began) : "–", ""],
+    ["Samples/s", rate(job.samples_per_s), ""],
+    ["Waited", percent(job.waiting), ""],
+    ["Delivered", number(job.delivered), ""],
+    ["Prepared", number(job.prepared), ""],
+    ["Saved", percent(job.saved || 0), job.saved > 0 ? "good" : ""],
+  ];
+  const mark = looks.has(job.id) ? [swatch(look(job.id))] : [swatch("transparent")];
+  return element("tr", {}, element("th", { scope: "row", class: "l", title: name }, ...mark, element("span", { class: "id" }, `#${job.id}`), element("span", { class: "called" }, cut(name, TWO_LINES))), ...cells.map(([title, text, kind]) => element("td", { "data-label": title, class: kind, ...(kind.includes("words") ? { title: text } : {}) }, text)));
+}
+
+function showCharts(node) {
   const moments = known[range];
   const times = moments.map((one) => one.time);
-  const called = names();
-  const ids = [...new Set(moments.flatMap((one) => Object.keys(one.jobs)))].map(Number).sort((a, b) => a - b);
   const last = moments[moments.length - 1];
   chart($("work"), times, [
-    { name: "delivered/s", color: "var(--c0)", fill: 0.18, values: moments.map((m) => m.delivered_per_s), latest: last && rate(last.delivered_per_s) },
-    { name: "prepared/s", color: "var(--c1)", fill: 0.3, values: moments.map((m) => m.prepared_per_s), latest: last && rate(last.prepared_per_s) },
+    { name: "delivered/s", look: lookOf(0), fill: 0.18, values: moments.map((m) => m.delivered_per_s), latest: last && rate(last.delivered_per_s) },
+    { name: "prepared/s", look: lookOf(1), fill: 0.3, values: moments.map((m) => m.prepared_per_s), latest: last && rate(last.prepared_per_s) },
   ], { format: rate, label: last ? `Now ${rate(last.delivered_per_s)} delivered and ${rate(last.prepared_per_s)} prepared per second` : "No figures yet" });
-  const jobs = (field, words, options) => {
-    const series = ids.map((id) => ({ name: called.get(id) || `job ${id}`, color: color(id), values: moments.map((m) => (m.jobs[id] || {})[field] || 0), latest: last && last.jobs[id] ? words(last.jobs[id][field]) : undefined }));
-    return [series, { format: words, ...options, label: series.map(({ name, latest }) => `${name} ${latest || "ended"}`).join(", ") || "No jobs yet" }];
-  };
-  chart($("rates"), times, ...jobs("samples_per_s", rate, { stacked: true }));
-  chart($("waits"), times, ...jobs("waiting", percent, { top: 1, nested: true }));
-  chart($("shares"), times, ...jobs("worker_share", percent, { stacked: true, top: 1 }));
-  const budget = known.node.memory.budget_bytes;
-  $("memory-note").textContent = `${size(known.node.memory.used_bytes)} of ${size(budget)} hold prepared samples. What several jobs need stays longest.`;
-  chart($("memory"), times, NEEDS.map(([field, name, hue]) => ({ name, color: hue, values: moments.map((m) => m.memory[field]), latest: last && size(last.memory[field]) })),
+  showJobCharts(node, moments, times);
+  const budget = node.memory.budget_bytes;
+  $("memory-note").textContent = `${size(node.memory.used_bytes)} of ${size(budget)} hold prepared samples. What several jobs need stays longest.`;
+  chart($("memory"), times, NEEDS.map(([field, name, its]) => ({ name, look: its, values: moments.map((m) => m.memory[field]), latest: last ? size(last.memory[field]) : "" })),
     { stacked: true, top: budget, format: size, label: NEEDS.map(([field, name]) => `${name} ${last ? size(last.memory[field]) : "not known"}`).join(", ") });
+}
+
+function showJobCharts(node, moments, times) {
+  const jobs = jobsById();
+  const shown = new Set(inView(node).map((job) => job.id));
+  const ids = [...inWindow()].sort((a, b) => a - b);
+  const reads = new Set(node.jobs.map((job) => job.id));
+  const series = (field, words) => ids.map((id) => {
+    const job = jobs.get(id) || { id, name: "ended" };
+    const now = node.jobs.find((one) => one.id === id);
+    const values = moments.map((m) => (m.jobs[id] ? m.jobs[id][field] : null));
+    const latest = now ? words(now[field]) : "";
+    return { id, name: short(job), title: label(job), look: look(id), values, latest: shown.has(id) ? latest : undefined };
+  });
+  const named = (all) => all.filter((one) => one.latest !== undefined).map(({ name, latest }) => `${name} ${latest || "ended"}`).join(", ") || "No jobs yet";
+  for (const [place, field, words, top] of [["rates", "samples_per_s", rate, 0], ["shares", "worker_share", percent, 1]]) {
+    const all = series(field, words);
+    chart($(place), times, all, { stacked: true, top, format: words, label: named(all) });
+  }
+  const waits = series("waiting", percent);
+  const past = waits.filter((one) => !reads.has(one.id)).slice(-Math.max(0, STRIPS - reads.size));
+  strips($("waits"), times, [...waits.filter((one) => reads.has(one.id)), ...past.reverse().map((one) => ({ ...one, latest: "ended" }))]);
 }
 
 // Changed in place, not drawn anew, so that bars move to where they are now.
@@ -260,18 +401,24 @@ function showNodes(cluster) {
 }
 
 function showMatrix(jobs) {
+  const wide = jobs.length > MATRIX_HALF;
+  for (const name of ["matrix", "memory"]) $(`${name}-section`).classList.toggle("wide", wide);
   if (jobs.length < 2) {
-    $("matrix").replaceChildren(element("p", { class: "note" }, "One job alone shares with nobody. Start a second one that reads the same data."));
+    $("matrix").replaceChildren(element("p", { class: "note" }, jobs.length ? "One job alone shares with nobody. Start a second one that reads the same data." : "No job reads now."));
     return;
   }
-  const most = Math.max(1, ...jobs.flatMap((job) => Object.values(job.taken_from)));
-  const head = element("tr", {}, element("td", {}, ""), ...jobs.map((job) => element("th", { scope: "col", title: label(job) }, `${job.id}`)));
-  const rows = jobs.map((job) => element("tr", {}, element("th", { scope: "row", class: "l" }, `${job.id}  ${label(job)}`), ...jobs.map((other) => {
-    if (other.id === job.id) return element("td", {}, "·");
-    const count = job.taken_from[other.id] || 0;
-    const cell = element("td", { class: "heat" }, number(count));
+  const here = new Set(jobs.map((job) => String(job.id)));
+  const rest = jobs.map((job) => Object.entries(job.taken_from).filter(([id]) => !here.has(id)).reduce((sum, [, count]) => sum + count, 0));
+  const columns = [...jobs.map((job) => [`#${job.id}`, label(job), (from) => (from.id === job.id ? null : from.taken_from[job.id] || 0)])];
+  if (rest.some(Boolean)) columns.push(["others", "jobs that ended before", (from) => rest[jobs.indexOf(from)]]);
+  const highest = Math.max(1, ...jobs.flatMap((job) => columns.map(([, , of]) => of(job) || 0)));
+  const head = element("tr", {}, element("td", {}, ""), ...columns.map(([text, title]) => element("th", { scope: "col", title }, text)));
+  const rows = jobs.map((job) => element("tr", {}, element("th", { scope: "row", class: "l", title: label(job) }, swatch(look(job.id)), short(job, narrow() ? 9 : wide ? 26 : 20)), ...columns.map(([, , of]) => {
+    const count = of(job);
+    if (count === null) return element("td", {}, "·");
+    const cell = element("td", { class: count ? "heat" : "heat none" }, number(count));
     const heat = document.createElement("i");
-    heat.style.opacity = String((count / most) * 0.4);
+    heat.style.opacity = String((count / highest) * 0.4);
     cell.append(heat);
     return cell;
   })));
@@ -279,17 +426,17 @@ function showMatrix(jobs) {
 }
 
 function showStages(jobs) {
-  if (!jobs.length) { $("stages").replaceChildren(); return; }
+  if (!jobs.length) { $("stages").replaceChildren(element("p", { class: "note" }, "No job reads now.")); return; }
   const ms = (seconds) => (seconds ? (seconds * 1000).toFixed(seconds < 0.1 ? 2 : 0) : "–");
-  const most = Math.max(1e-9, ...jobs.map((job) => job.row_s));
+  const longest = Math.max(1e-9, ...jobs.map((job) => job.row_s));
   const title = (words, kind, ...before) => element("th", { scope: "col", class: kind }, ...before, words);
-  const head = element("tr", {}, title("Job", "l"), element("td", {}), title("A worker takes", ""), ...STAGES.map(([, words, hue]) => title(words, "", swatch(hue))), title("Own part takes", ""), title("Job waits", ""));
+  const head = element("tr", {}, title("Job", "l"), element("td", {}), title("A worker takes", ""), ...STAGES.map(([words, hue]) => title(words, "", swatch(hue))), title("Own part takes", ""), title("Job waits", ""));
   const rows = jobs.map((job) => {
     const track = element("span", { class: "track", "aria-hidden": "true" });
-    track.style.width = `${(job.row_s / most) * 100}%`;
-    track.append(...STAGES.map(([field, , hue]) => filled(job[field] / (job.row_s || 1), hue)));
-    const figures = [["A worker takes", job.row_s], ...STAGES.map(([field, words]) => [words, job[field]]), ["Own part takes", job.own_row_s], ["Job waits", job.wait_per_sample_s]];
-    return element("tr", {}, element("th", { scope: "row", class: "l" }, label(job)), element("td", { class: "l stack" }, track), ...figures.map(([name, value]) => element("td", { "data-label": name }, ms(value))));
+    track.style.width = `${(job.row_s / longest) * 100}%`;
+    track.append(...STAGES.map(([, hue, of]) => filled(of(job) / (job.row_s || 1), hue)));
+    const figures = [["A worker takes", job.row_s], ...STAGES.map(([words, , of]) => [words, of(job)]), ["Own part takes", job.own_row_s], ["Job waits", job.wait_per_sample_s]];
+    return element("tr", {}, element("th", { scope: "row", class: "l", title: label(job) }, short(job)), element("td", { class: "l stack" }, track), ...figures.map(([name, value]) => element("td", { "data-label": name }, ms(value))));
   });
   $("stages").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
 }
@@ -316,10 +463,12 @@ function listen(token) {
   say("connecting", "");
   const events = new EventSource(`events${query}`);
   events.addEventListener("run", (event) => { say("live", "live"); take(JSON.parse(event.data)); });
-  events.addEventListener("gone", (event) => say(`${JSON.parse(event.data).error} Waiting for the next daemon.`, "gone"));
-  events.onerror = () => say("The dashboard does not answer; trying again.", "gone");
+  events.addEventListener("machine", (event) => { known.machine = JSON.parse(event.data); if (known.node && !document.hidden) showMachine(known.node); });
+  events.addEventListener("gone", (event) => { showStart(); say(`${JSON.parse(event.data).error} Waiting for the next daemon.`, "gone"); });
+  events.onerror = () => { showStart(); say("The dashboard does not answer; trying again.", "gone"); };
 }
 
+document.body.append(patterns());
 const kept = $("run");
 if (kept) {
   take(JSON.parse(kept.textContent));

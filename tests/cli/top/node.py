@@ -44,7 +44,8 @@ JOBS = (
     job(2, HOSTILE, dataset="[bold]Photos\x1b[2J", shares_with=(1,), samples_per_s=20.0,
         waiting=0.6, why="1 of 2 workers",
         diagnosis=DiagnosisStatistics(kind="core", says=f"It waits 60% of the time: {CROWDED}")),
-    job(3, "字幕モデル", table="flowers@2", samples_per_s=500.0, rank=1, world_size=2),
+    job(3, "字幕モデル", label="字幕モデル, rank 1", table="flowers@2", samples_per_s=500.0, rank=1,
+        world_size=2),
 )  # fmt: skip
 NODE = NodeStatistics(
     pid=7,

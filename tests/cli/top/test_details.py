@@ -41,3 +41,16 @@ def test_samples_of_jobs_that_left_are_one_line_and_what_is_not_known_is_said() 
     assert " left" not in text.split("samples taken from", maxsplit=1)[0].split("samples")[0]
     alone = "\n".join(shown(details(replace(job, taken_from={}), NODE, [], PLAIN), 100))
     assert "samples taken from" not in alone
+
+
+def test_a_job_that_has_ended_shows_when_and_how_fast_it_was_in_all() -> None:
+    job = replace(JOBS[0], ended=3600.0, began=3000.0, time_left_s=None, waiting=0.25)
+    past = replace(JOBS[0], id=9, label="train.py --lr 0.1", ended=10.0)
+    node = replace(NODE, time=3660.0)
+    text = "\n".join(
+        shown(details(replace(job, taken_from={9: 40}), node, [], FINE, (past, job)), 100)
+    )
+    assert "1:00 ago, after 10:00, in which it got 50 samples/s" in text
+    assert "25% of its time" in text
+    assert "#9  train.py --lr 0.1" in text
+    assert "workers" not in text.split("time saved")[1].split("samples/s")[1]

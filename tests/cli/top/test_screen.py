@@ -70,7 +70,7 @@ def test_who_has_a_short_name_leaves_room_for_what_limits_it() -> None:
     says = "It waits 2% of the time: training is the limit."
     limit = DiagnosisStatistics(kind="training", says=says)
     named = zip(JOBS, "abc", strict=True)
-    jobs = tuple(replace(job, name=name, diagnosis=limit) for job, name in named)
+    jobs = tuple(replace(job, label=name, diagnosis=limit) for job, name in named)
     lines = screen(200, node=replace(NODE, jobs=jobs))
     assert sum(line.endswith(says) for line in lines) == 3
 
@@ -102,7 +102,7 @@ def test_names_cannot_control_the_terminal_and_are_no_markup() -> None:
     text = "\n".join(screen(200))
     assert "\x1b" not in text
     assert "\x07" not in text
-    assert "[red]resnet" in text
+    assert "[31m[red]" in text
     assert "[bold]Photos" in text
 
 
@@ -141,3 +141,38 @@ def test_without_jobs_and_samples_it_says_so() -> None:
     text = "\n".join(screen(80, node=NodeStatistics()))
     assert "No samples delivered yet" in text
     assert "No job reads now" in text
+
+
+ENDED = tuple(
+    replace(JOBS[0], id=n, label=f"train.py --lr 0.{n}", ended=100.0 + n, began=40.0, waiting=0.9)
+    for n in range(11, 16)
+)
+
+
+def test_jobs_that_have_ended_are_below_the_others_as_far_as_there_is_room() -> None:
+    lines = shown(overview(NODE, View(), 80, 40, FINE, ENDED), 80)
+    numbers = [line.split()[0] for line in lines if "ended" in line]
+    assert numbers == ["15", "14", "13", "12", "11"]
+    assert all(line.split()[-1] == "-" for line in lines if "ended" in line)
+    for height in range(12, 24):
+        low = shown(overview(NODE, View(), 80, height, FINE, ENDED), 80)
+        assert sum(" vit " in line for line in low) == 1
+        assert len(low) <= height
+    alone = shown(overview(replace(NODE, jobs=()), View(), 80, 40, FINE, ENDED), 80)
+    assert any("No job reads now" in line for line in alone)
+    assert sum("ended" in line for line in alone) == 5
+
+
+def test_a_job_that_has_ended_can_be_selected_on_a_low_screen() -> None:
+    view = View(selected=11)
+    lines = shown(overview(NODE, view, 80, 14, FINE, ENDED), 80)
+    (line,) = [line for line in lines if line.startswith("▸")]
+    assert line.split()[1:5] == ["11", "train.py", "--lr", "0.11"]
+
+
+def test_long_names_are_cut_in_the_middle() -> None:
+    jobs = tuple(replace(JOBS[0], id=n, label=f"sweep-{'x' * 60}-seed{n}") for n in (1, 2))
+    for width in (80, 160):
+        text = "\n".join(screen(width, node=replace(NODE, jobs=jobs)))
+        assert "seed1 " in text
+        assert "seed2 " in text

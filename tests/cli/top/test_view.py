@@ -65,3 +65,12 @@ def test_s_goes_through_all_orders_and_r_turns_them_around() -> None:
 def test_jobs_that_are_equal_keep_the_order_of_their_numbers() -> None:
     equal = tuple(replace(job, samples_per_s=1.0) for job in reversed(JOBS))
     assert [job.id for job in View(sort="rate").ordered(equal)] == [1, 2, 3]
+
+
+def test_jobs_that_have_ended_come_last_however_jobs_are_sorted_and_can_be_selected() -> None:
+    past = tuple(replace(JOBS[0], id=n, name="a", ended=float(n)) for n in (11, 12))
+    for sort in SORTS:
+        for backwards in (False, True):
+            view = View(sort=sort, backwards=backwards)
+            assert [job.id for job in view.ordered((*past, *JOBS))][-2:] == [12, 11]
+    assert View().after("end", (*JOBS, *past)).selected == 11

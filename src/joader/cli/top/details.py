@@ -8,7 +8,7 @@ from rich.text import Text
 
 from joader.cli.top.bars import Glyphs, bar, curve
 from joader.cli.top.job_table import company, dataset, job_name
-from joader.cli.words import advice, counted, duration, flow_words, part, rate
+from joader.cli.words import advice, ago, counted, duration, flow_words, part, rate
 from joader.statistics import JobStatistics, MomentStatistics, NodeStatistics
 
 _BAR = 24
@@ -16,28 +16,37 @@ _CURVE = 48
 
 
 def details(
-    job: JobStatistics, node: NodeStatistics, moments: Sequence[MomentStatistics], glyphs: Glyphs
+    job: JobStatistics,
+    node: NodeStatistics,
+    moments: Sequence[MomentStatistics],
+    glyphs: Glyphs,
+    past: Sequence[JobStatistics] = (),
 ) -> Group:
-    """Return the screen of one job; `moments` are the last minutes."""
+    """Return the screen of one job; `moments` are the last minutes, `past` jobs that have ended."""
     parts: list[RenderableType] = [
         Text.assemble(
-            (f"job {job.id}  ", "dim"), (job_name(job), "bold"), (f"  process {job.pid}", "dim")
+            (f"#{job.id}  ", "dim"), (job_name(job), "bold"), (f"  process {job.pid}", "dim")
         ),
         Text(),
-        _facts(job, glyphs),
+        _facts(job, node, glyphs),
         Text(),
         _curves(job, moments, glyphs),
     ]
     if job.taken_from:
-        parts += [Text(), Text("samples taken from", style="bold"), _sources(job, node, glyphs)]
+        parts += [
+            Text(),
+            Text("samples taken from", style="bold"),
+            _sources(job, (*node.jobs, *past), glyphs),
+        ]
     return Group(*parts)
 
 
-def _facts(job: JobStatistics, glyphs: Glyphs) -> Table:
+def _facts(job: JobStatistics, node: NodeStatistics, glyphs: Glyphs) -> Table:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column()
     left = "" if job.time_left_s is None else f", {duration(job.time_left_s)} left"
+    of_what = "of its time" if job.ended else "of the last seconds"
     rows = {
         "reads": dataset(job) + (f" ({job.dataset})" if job.table and job.dataset else ""),
         "shares with": company(job),
@@ -47,14 +56,23 @@ def _facts(job: JobStatistics, glyphs: Glyphs) -> Table:
         "saved": f"{part(job.saved)}: {job.delivered:,} delivered, {job.prepared:,} prepared, "
         f"{job.hits:,} hits",
         "time saved": f"{duration(job.saved_cpu_s)} of CPU, {duration(job.saved_s)} of workers",
-        "waited": f"{duration(job.wait_s)} in all, {part(job.waiting)} of the last seconds",
+        "waited": f"{duration(job.wait_s)} in all, {part(job.waiting)} {of_what}",
         "a row takes": _costs(job),
         "workers": f"{part(job.worker_share)} of all work is for it; {job.why}",
         "samples": f" {glyphs.arrow} ".join(flow_words(job.flow)),
     }
+    if job.ended:
+        now = {"ended": _life(job, node)}
+        rows = now | {name: rows[name] for name in rows if name not in ("workers", "samples")}
     for name, text in rows.items():
         grid.add_row(name, Text(text))
     return grid
+
+
+def _life(job: JobStatistics, node: NodeStatistics) -> str:
+    pace = f"{rate(job.samples_per_s)} samples/s"
+    ran = f"after {duration(job.ended - job.began)}, in which it got {pace}"
+    return f"{ago(job.ended, node.time)}, {ran}"
 
 
 def _costs(job: JobStatistics) -> str:
@@ -87,15 +105,15 @@ def _curves(job: JobStatistics, moments: Sequence[MomentStatistics], glyphs: Gly
     return grid
 
 
-def _sources(job: JobStatistics, node: NodeStatistics, glyphs: Glyphs) -> Table:
+def _sources(job: JobStatistics, others: Sequence[JobStatistics], glyphs: Glyphs) -> Table:
     grid = Table.grid(padding=(0, 2))
-    names = {other.id: job_name(other) for other in node.jobs}
+    names = {other.id: job_name(other) for other in others}
     most = max(job.taken_from.values())
     gone = sum(count for number, count in job.taken_from.items() if number not in names)
     here = {number: count for number, count in job.taken_from.items() if number in names}
     for number, count in sorted(here.items(), key=lambda pair: -pair[1]):
         mine = bar(count / most, _BAR, glyphs)
-        grid.add_row(Text(f"{number}  {names[number]}"), mine, f"{count:,}")
+        grid.add_row(Text(f"#{number}  {names[number]}"), mine, f"{count:,}")
     if gone:
         words = counted(len(job.taken_from) - len(here), "job")
         grid.add_row(Text(f"{words} that left"), bar(gone / most, _BAR, glyphs), f"{gone:,}")

@@ -6,18 +6,20 @@ Not rich's table: a job's second line is as long as the screen, whatever its col
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from joader.cli.top.bars import Glyphs, bar
 from joader.cli.words import duration, part, printable, rate
-from joader.statistics import JobStatistics
+from joader.daemon.names import shortened
+from joader.statistics import JobStatistics, label_of
 
 # From so many columns on a job has one line, with all that else is in further ones.
 WIDE = 150
 MOST_LINES = 3  # of one job
 _MUCH = 0.3  # of the time waited: it is pointed out
 _LEAST_NAME = 8
+_MOST_NAME = 24  # beside other names; alone it takes what is left
 
 
 @dataclass(frozen=True)
@@ -28,13 +30,13 @@ class Column:
     width: int
     text: Callable[[JobStatistics], str]
     left: bool = False
+    is_name: bool = False  # it is cut in the middle, not at the end
     style: Callable[[JobStatistics], str] = lambda job: ""
 
 
 def job_name(job: JobStatistics) -> str:
-    """Return what a job is called, with its rank if it has one."""
-    rank = f", rank {job.rank}" if job.world_size > 1 else ""
-    return printable(job.name) + rank
+    """Return what a job is called."""
+    return printable(label_of(job))
 
 
 def dataset(job: JobStatistics) -> str:
@@ -58,10 +60,10 @@ def columns(wide: bool, glyphs: Glyphs) -> list[Column]:
     ]
     sharing = [
         Column("SAVED", 5, lambda job: part(job.saved), style=lambda job: "green"),
-        Column("WORK", 4, lambda job: part(job.worker_share)),
+        Column("WORK", 4, lambda job: "-" if job.ended else part(job.worker_share)),
     ]
     number = Column("JOB", 3, lambda job: str(job.id))
-    name = Column("NAME", 0, job_name, left=True)
+    name = Column("NAME", 0, job_name, left=True, is_name=True)
     if not wide:
         return [number, name, *reading, *sharing]
     counts = [
@@ -86,22 +88,27 @@ def table(
     lines_each: int,
     glyphs: Glyphs,
 ) -> list[Text]:
-    """Return titles, and so many lines per job: its figures, what limits it, what it reads."""
+    """Return titles, and lines per job: its figures, what limits it, what it reads.
+
+    A job that has ended has one.
+    """
     shown = _fitted(columns(width >= WIDE, glyphs), jobs, width)
     lines = [_line(["", *(column.title for column in shown)], shown, "bold")]
     for job in jobs:
         here = chosen is not None and job.id == chosen.id
         cells = [glyphs.mark if here else " ", *(column.text(job) for column in shown)]
-        line = _line(cells, shown, "")
-        _color(line, job, shown)
+        line = _line(cells, shown, "dim" if job.ended else "")
+        if not job.ended:
+            _color(line, job, shown)
         if here:
             line.stylize("bold")
         lines.append(line)
-        more = [job.diagnosis.says, f"{dataset(job)}, shares with {company(job)}"]
-        lines += [
-            Text(f"      {words}", style="dim", no_wrap=True, overflow="ellipsis")
-            for words in more[: lines_each - 1]
-        ]
+        if not job.ended:
+            more = [job.diagnosis.says, f"{dataset(job)}, shares with {company(job)}"]
+            lines += [
+                Text(f"      {words}", style="dim", no_wrap=True, overflow="ellipsis")
+                for words in more[: lines_each - 1]
+            ]
     return lines
 
 
@@ -114,10 +121,15 @@ def _fitted(shown: list[Column], jobs: Sequence[JobStatistics], width: int) -> l
         if not column.width
     }
     fitted = list(shown)
-    for done, (at, need) in enumerate(sorted(needs.items(), key=lambda pair: pair[1])):
-        share = max(_LEAST_NAME, left // (len(needs) - done))
+    # Names first: without them the rest of a line is of no use.
+    order = sorted(needs.items(), key=lambda pair: (not shown[pair[0]].is_name, pair[1]))
+    for done, (at, need) in enumerate(order):
+        others = len(needs) - done - 1
+        share = max(_LEAST_NAME, left // (others + 1))
+        if shown[at].is_name:
+            share = max(share, min(_MOST_NAME, left - _LEAST_NAME * others))
         # The last takes all, so that figures stand at the right edge whatever the names are.
-        mine = share if done == len(needs) - 1 else min(need, share)
+        mine = min(need, share) if others else share
         fitted[at] = replace(shown[at], width=mine)
         left -= mine
     return fitted
@@ -126,11 +138,12 @@ def _fitted(shown: list[Column], jobs: Sequence[JobStatistics], width: int) -> l
 def _line(cells: Sequence[str], shown: Sequence[Column], style: str) -> Text:
     words = [cells[0] or " "]
     for cell, column in zip(cells[1:], shown, strict=True):
-        text = Text(cell)
-        text.truncate(column.width, overflow="ellipsis")
         # By cells, not letters: some letters are two cells wide.
-        space = " " * (column.width - text.cell_len)
-        words.append(f"{text.plain}{space}" if column.left else f"{space}{text.plain}")
+        text = shortened(cell, column.width, cell_len)
+        if not column.is_name:
+            text = set_cell_size(cell, column.width - 1) + "…" if text != cell else cell
+        space = " " * (column.width - cell_len(text))
+        words.append(f"{text}{space}" if column.left else f"{space}{text}")
     return Text(" ".join(words).rstrip(), style=style, no_wrap=True, overflow="crop")
 
 
@@ -143,6 +156,8 @@ def _color(line: Text, job: JobStatistics, shown: Sequence[Column]) -> None:
 
 
 def _left(job: JobStatistics) -> str:
+    if job.ended:
+        return "ended"
     return "-" if job.time_left_s is None else duration(job.time_left_s)
 
 

@@ -4,6 +4,7 @@ Functions from figures to what rich prints; nothing is worked out here that anot
 have to work out, too. Names of jobs and datasets are not ours: none of them is taken as markup.
 """
 
+from collections.abc import Sequence
 from textwrap import wrap
 
 from rich.console import Group, RenderableType
@@ -24,29 +25,41 @@ _MOST_LINES = 4
 
 
 def overview(
-    node: NodeStatistics, view: View | None, width: int, height: int, glyphs: Glyphs
+    node: NodeStatistics,
+    view: View | None,
+    width: int,
+    height: int,
+    glyphs: Glyphs,
+    past: Sequence[JobStatistics] = (),
 ) -> Group:
-    """Return the screen with all jobs; without a view, as it is printed once."""
-    chosen = view.chosen(node.jobs) if view else None
+    """Return the screen with all jobs; without a view, as it is printed once.
+
+    `past`: jobs that have ended, in the lines that the others leave.
+    """
+    order = view or View()
+    chosen = view.chosen((*node.jobs, *past)) if view else None
     wide = width >= WIDE
     header = _header(node, wide, glyphs)
     header += _limit(node, width, height - len(header) - 2 - len(node.jobs))
     above = len(header) + 2  # one is empty, one has titles
-    fits = (height - above) // max(1, len(node.jobs))
-    lines_each = 1 if wide else max(1, min(MOST_LINES, fits))
-    room = max(1, (height - above) // lines_each)
-    jobs = _in_sight((view or View()).ordered(node.jobs), chosen, room)
+    of_an_ended = int(chosen is not None and chosen.ended > 0)
+    free = height - above - of_an_ended
+    lines_each = 1 if wide else max(1, min(MOST_LINES, free // max(1, len(node.jobs))))
+    jobs = _in_sight(order.ordered(node.jobs), chosen, max(1, free // lines_each))
+    left = height - above - lines_each * len(jobs)
+    ended = _in_sight(order.ordered(tuple(past)), chosen, max(of_an_ended, left))
     parts: list[RenderableType] = [*header, Text()]
-    if jobs:
-        parts += table(jobs, chosen, width, lines_each, glyphs)
+    if not jobs:
+        parts.append(Text("No job reads now. Jobs appear here as soon as they iterate.", "dim"))
+    if shown := [*jobs, *ended]:
+        parts += table(shown, chosen, width, lines_each, glyphs)
         if len(jobs) < len(node.jobs):
             more = f"{len(node.jobs) - len(jobs)} more; {glyphs.keys} moves on"
             parts.append(Text(more, style="dim"))
-    else:
-        parts.append(Text("No job reads now. Jobs appear here as soon as they iterate.", "dim"))
     if node.cluster is not None:
         lines = [Text(), *node_table.table(node.cluster, width, glyphs)]
-        if above + lines_each * max(1, len(jobs)) + len(lines) <= height:
+        taken = above + lines_each * max(1, len(jobs)) + len(ended)
+        if taken + len(lines) <= height:
             parts += lines
     return Group(*parts)
 
@@ -151,6 +164,8 @@ def _in_sight(
     """Return as many as there is room for, the selected among them."""
     if len(jobs) <= room:
         return jobs
+    if room < 1:
+        return []
     at = jobs.index(chosen) if chosen in jobs else 0
     first = min(max(0, at - room // 2), len(jobs) - room)
     return jobs[first : first + room]

@@ -25,13 +25,15 @@ from joader.cli.top.screen import footer, overview
 from joader.cli.top.view import View
 from joader.client.watcher import Watcher
 from joader.errors import ConnectionLost, NoDaemon, Overdue
-from joader.statistics import MomentStatistics, NodeStatistics
+from joader.statistics import JobStatistics, MomentStatistics, NodeStatistics
 
 _EVERY_S = 1.0
 _LOOK_S = 0.1  # for keys, and for another size of the window
 _MOMENTS = 120
 # So many lines if nobody says how many there are: all jobs then.
 _ALL = 10_000
+# Of jobs that have ended; `joader status --ended` prints all.
+_ENDED_ONCE = 10
 
 
 class Picture:
@@ -40,9 +42,15 @@ class Picture:
     def __init__(self) -> None:
         """Know nothing yet."""
         self.node = NodeStatistics()
+        self.past: tuple[JobStatistics, ...] = ()  # that have ended
         self.moments: deque[MomentStatistics] = deque(maxlen=_MOMENTS)
         self.trouble = ""
         self._watcher: Watcher | None = None
+
+    @property
+    def jobs(self) -> tuple[JobStatistics, ...]:
+        """All that can be selected."""
+        return (*self.node.jobs, *self.past)
 
     def renew(self) -> None:
         """Ask the daemon; what is wrong with it is noted, not raised."""
@@ -55,7 +63,7 @@ class Picture:
             self.trouble = str(error)
             self.close()
             return
-        self.node, self.trouble = run.node, ""
+        self.node, self.past, self.trouble = run.node, run.past, ""
         self.moments.extend(run.moments)
 
     def close(self) -> None:
@@ -75,8 +83,9 @@ def top(once: bool) -> int:
     picture = Picture()
     if once or not console.is_terminal or console.is_dumb_terminal:
         with Watcher() as watcher:
-            node = watcher.run().node
-        console.print(overview(node, None, console.width, _ALL, glyphs))
+            run = watcher.run(time.time())
+        past = run.past[-_ENDED_ONCE:]
+        console.print(overview(run.node, None, console.width, _ALL, glyphs, past))
         return 0
     try:
         _live(console, picture, glyphs)
@@ -97,7 +106,7 @@ def _live(console: Console, picture: Picture, glyphs: Glyphs) -> None:
                 picture.renew()
                 due, changed = now + _EVERY_S, True
             for key in keyboard.pressed(0.0 if changed else _LOOK_S):
-                view = view.after(key, picture.node.jobs)
+                view = view.after(key, picture.jobs)
                 changed = True
             if changed:
                 size = console.size
@@ -111,19 +120,20 @@ def _screen(
     """Return what is shown, and the view as far as there was something to scroll to."""
     width, height = console.size
     room = max(1, height - 1)
-    job = view.chosen(picture.node.jobs) if view.details else None
+    job = view.chosen(picture.jobs) if view.details else None
     count = 0
     if picture.trouble:
         body: RenderableType = Group(*_trouble(picture))
     elif job is not None:
         lines = console.render_lines(
-            details(job, picture.node, picture.moments, glyphs), console.options.update(height=None)
+            details(job, picture.node, picture.moments, glyphs, picture.past),
+            console.options.update(height=None),
         )
         count = len(lines)
         view = view.within(count, room)
         body = SegmentLines(lines[view.scrolled : view.scrolled + room], new_lines=True)
     else:
-        body = overview(picture.node, view, width, room, glyphs)
+        body = overview(picture.node, view, width, room, glyphs, picture.past)
     layout = Layout()
     last = footer(view, glyphs, count, room)
     layout.split_column(Layout(body, name="body"), Layout(last, name="keys", size=1))

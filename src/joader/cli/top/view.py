@@ -32,9 +32,10 @@ class View:
     ended: bool = False
 
     def ordered(self, jobs: tuple[JobStatistics, ...]) -> list[JobStatistics]:
-        """Return jobs in the order they are shown in."""
-        by_number = sorted(jobs, key=SORTS["number"])
-        return sorted(by_number, key=SORTS[self.sort], reverse=self.backwards)
+        """Return jobs in the order they are shown in: below those that read, those that ended."""
+        by_number = sorted((job for job in jobs if not job.ended), key=SORTS["number"])
+        past = sorted((job for job in jobs if job.ended), key=lambda job: -job.ended)
+        return [*sorted(by_number, key=SORTS[self.sort], reverse=self.backwards), *past]
 
     def chosen(self, jobs: tuple[JobStatistics, ...]) -> JobStatistics | None:
         """Return the selected job; the first, if that has left."""

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from joader.client.farewell import tally
 from joader.client.order.progress import NOBODY, DrawnBy
 from joader.client.reading.births import Nursery, descriptors_to_close
 from joader.config import socket_path
@@ -29,6 +30,7 @@ from joader.messages import (
     Deliver,
     Differs,
     Hello,
+    Named,
     Refuse,
     Register,
     Registered,
@@ -138,6 +140,7 @@ class Connection:
             ) from error
         assert isinstance(answer, Registered)
         self.draws_as = DrawnBy(answer.life, spec.join.reads_for)
+        tally.call(answer.job, answer.label)
         return answer.job
 
     def send(self, *messages: msgspec.Struct) -> None:
@@ -214,7 +217,8 @@ class Connection:
             self.close()
             raise Refusal(self._refusal)
         watched = self.nursery.pidfd if self.nursery is not None else None
-        message = self._channel.receive(timeout_s, watched)
+        while isinstance(message := self._channel.receive(timeout_s, watched), Named):
+            tally.call(message.job, message.label)
         if isinstance(message, Refuse):
             self.close()
             raise Refusal(message.reason)

@@ -14,6 +14,7 @@ from joader.client.reading.connection import Connection
 from joader.client.reading.in_job import InJob
 from joader.client.reading.no_daemon import Alone
 from joader.client.reading.process_name import process_name
+from joader.client.script import options
 from joader.daemon.machine import cores, home
 from joader.errors import ConnectionLost
 from joader.messages import MY_JOB, Join, Register
@@ -162,6 +163,7 @@ class Job:
             pieces=tuple(self.ground.pieces),
             about=self.about,
             everywhere=self._everywhere(recipe),
+            options=options(),
         )
 
     def _everywhere(self, recipe: str) -> str:
