@@ -90,13 +90,14 @@ class Page:
         self.answer = self.connection.getresponse()
         assert self.answer.getheader("content-type", "").startswith("text/event-stream")
 
-    def event(self) -> tuple[str, dict]:  # type: ignore[type-arg]
+    def event(self, but: str = "machine") -> tuple[str, dict]:  # type: ignore[type-arg]
+        """Return the next event, those of one name left out."""
         name = ""
         while True:
             line = self.answer.readline().decode().rstrip("\n")
             if line.startswith("event: "):
                 name = line.removeprefix("event: ")
-            elif line.startswith("data: "):
+            elif line.startswith("data: ") and name != but:
                 return name, json.loads(line.removeprefix("data: "))
 
     def close(self) -> None:
@@ -116,6 +117,16 @@ def test_a_page_gets_everything_and_then_what_is_new(busy: Served) -> None:
     later = [moment["time"] for moment in run["moments"]]
     assert len(later) <= 3
     assert later[-1] > seen[-1]
+    page.close()
+
+
+def test_a_page_is_told_how_busy_the_machine_is(served: Served) -> None:
+    page = Page(served)
+    while (event := page.event(but=""))[0] != "machine":
+        pass
+    told = event[1]
+    assert 0 < told["usable_cores"] <= told["cores"]
+    assert 0 < told["used_bytes"] < told["memory_bytes"]
     page.close()
 
 
