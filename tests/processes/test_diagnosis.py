@@ -35,10 +35,10 @@ class Rows(Squares):
 
 def collate(samples):
     time.sleep(collate_s)
-    return len(samples)
+    return samples
 
-if collate_s:
-    options["collate_fn"] = collate
+if collate_s:  # half of it before a batch is yielded as collated, half as transformed
+    options |= {"collate_fn": collate, "batch_transform": collate}
 for batch in joader.DataLoader(
     Rows(1_000_000), shuffle=True, batch_size=4, deterministic=True, **options
 ):
@@ -84,13 +84,15 @@ def test_a_slow_storage_step_and_collate_and_rows_read_in_the_job_are_told_apart
     node.up()
     start(node, "storage", storage_s=0.02)
     start(node, "training", step_s=0.1)
-    start(node, "collate", collate_s=0.1)
+    start(node, "collate", collate_s=0.05, step_s=0.03)
     start(node, "reads", row_s=0.004, num_workers=0)
     names = {"storage", "training", "collate"}
     found = kinds_until(node, {**{name: {name} for name in names}, "reads": {"computing"}})
     assert "Lend more workers (num_workers=2)" in found["storage"]["do"]
     assert found["training"]["do"] == ""
     assert "collate_fn" in found["collate"]["says"]
+    (its,) = [job for job in node.status()["jobs"] if job["name"] == "collate"]
+    assert its["time"]["collating"] > 0.6  # both
     assert "reading rows in its own process" in found["reads"]["says"]
 
 
