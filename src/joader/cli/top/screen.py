@@ -45,8 +45,10 @@ def overview(
     of_an_ended = int(chosen is not None and chosen.ended > 0)
     free = height - above - of_an_ended
     lines_each = 1 if wide else max(1, min(MOST_LINES, free // max(1, len(node.jobs))))
-    jobs = _in_sight(order.ordered(node.jobs), chosen, max(1, free // lines_each))
-    left = height - above - lines_each * len(jobs)
+    room = free // lines_each
+    room -= room < len(node.jobs)  # a line says how many more there are
+    jobs = _in_sight(order.ordered(node.jobs), chosen, max(1, room))
+    left = height - above - lines_each * len(jobs) - (len(jobs) < len(node.jobs))
     ended = _in_sight(order.ordered(tuple(past)), chosen, max(of_an_ended, left))
     parts: list[RenderableType] = [*header, Text()]
     if not jobs:
