@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from joader.config import cache_folder, runtime_folder, size_in_bytes, socket_path
+from joader.config import (
+    cache_folder,
+    runtime_folder,
+    size_in_bytes,
+    socket_path,
+)
 from joader.errors import BadArgument
 
 

@@ -34,6 +34,8 @@ to do next. Leaves also derive from the built-in error a Python user would expec
 ValueError` keeps working.
 """
 
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
 
 class JoaderError(Exception):
     """The root of everything joader raises on purpose."""
@@ -149,3 +151,23 @@ class Overdue(WorldError, TimeoutError):
 
 class BadMessage(OurError, ValueError):
     """Say that a message is unexpected."""
+
+
+# What messages say to do next.
+
+
+def size_in_words(count: int) -> str:
+    """Return a number of bytes in words."""
+    value, unit = float(count), _UNITS[0]
+    for unit in _UNITS:
+        if value < 1024 or unit == _UNITS[-1]:
+            break
+        value /= 1024
+    return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
+
+
+def more_memory(least_bytes: int) -> str:
+    """Say what gives a daemon at least so much memory, as a command: rounded up, never down."""
+    power = 2 if least_bytes >= 2**20 else 1 if least_bytes >= 2**10 else 0
+    amount, unit = -(-least_bytes // 2 ** (10 * power)), _UNITS[power] if power else ""
+    return f"restart the daemon with `joader up --memory {amount}{unit}`"
