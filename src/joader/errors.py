@@ -4,6 +4,7 @@
     ├── UserError              the caller asked for something impossible
     │   ├── BadRows            (ValueError)  rows that are not distinct integers in [0, 2**32)
     │   ├── BadArgument        (ValueError)  any other value out of its range
+    │   ├── UnknownArgument    (TypeError)   an argument that a loader does not have
     │   ├── UnknownJob         (KeyError)    a job that never joined, or has left
     │   ├── JobExists          (ValueError)  a job that joined twice without finishing its pass
     │   ├── NotEnoughRows      (ValueError)  a draw larger than what the job has left
@@ -63,6 +64,10 @@ class BadRows(UserError, ValueError):
 
 class BadArgument(UserError, ValueError):
     """Say that a value is out of its range."""
+
+
+class UnknownArgument(UserError, TypeError):
+    """Say that a loader has no such argument, and which was meant."""
 
 
 class UnknownJob(UserError, KeyError):
