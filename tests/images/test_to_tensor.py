@@ -109,6 +109,12 @@ def test_steps_are_values() -> None:
         assert each.dtype == "float32"
 
 
+def test_one_number_is_for_each_channel() -> None:
+    assert Normalize(0.5, 1) == Normalize((0.5, 0.5, 0.5), (1, 1, 1))
+    with pytest.raises(BadArgument, match=r"mean is \(0.5,\); give one value for each of 3"):
+        Normalize((0.5,), (0.5,))
+
+
 @pytest.mark.parametrize(
     "arguments", [((0, 0), (1, 1, 1)), ((0, 0, 0), (1, 1)), ((0, 0, 0), (1, 0, 1))]
 )
