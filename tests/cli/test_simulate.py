@@ -57,7 +57,8 @@ def test_json_alone_goes_to_standard_output(
     [
         ([], "give a workload file or --random"),
         (["x.toml", "--random"], "give a workload file or --random"),
-        (["/nowhere.toml"], "cannot read the workload /nowhere.toml"),
+        (["/nowhere.toml"], "there is no workload '/nowhere.toml' in /"),
+        (["/etc"], "cannot read the workload '/etc': Is a directory"),
         (["--random", "99"], "draw from 1 to 64"),
         (["--random", "--policy", "mine"], "no policy 'mine'"),
         (["--random", "--plot", "a.gif"], ".png or .svg"),

@@ -1,6 +1,7 @@
 """`joader simulate WORKLOAD`: who would get what when, by the code that runs in the daemon."""
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -58,10 +59,13 @@ def simulate(
 
 
 def _read(path: str) -> Workload:
+    if not Path(path).exists():
+        raise BadArgument(f"there is no workload {path!r} in {os.getcwd()}; check the path")
     try:
         text = Path(path).read_text()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadArgument(f"cannot read the workload {path}: {error}") from error
+        what = getattr(error, "strerror", None) or error
+        raise BadArgument(f"cannot read the workload {path!r}: {what}") from error
     return parsed(text, path)
 
 
