@@ -14,7 +14,7 @@ from urllib.parse import quote
 from joader.cli.console import write
 from joader.cli.files import check_writable, write_text
 from joader.client.watcher import Watcher
-from joader.config import runtime_folder, socket_path
+from joader.config import runtime_folder, socket_path, write_private
 from joader.daemon.lifecycle import detached
 from joader.dashboard import place
 from joader.errors import BadArgument, MissingExtra, NoDaemon, Overdue
@@ -105,9 +105,9 @@ def _can_show() -> bool:
 def _open(address: place.Address) -> None:
     """Open the page without its token in the command line of a browser, which all users see."""
     path = runtime_folder() / "dashboard.html"
-    place.write_private(
+    write_private(
         path,
-        '<!doctype html><meta charset="utf-8"><title>joader</title>'
-        f'<meta http-equiv="refresh" content="0; url={address.url}">',
+        b'<!doctype html><meta charset="utf-8"><title>joader</title>'
+        + f'<meta http-equiv="refresh" content="0; url={address.url}">'.encode(),
     )
     webbrowser.open(f"file://{quote(str(Path(path)))}")
