@@ -176,3 +176,11 @@ def more_memory(least_bytes: int) -> str:
     power = 2 if least_bytes >= 2**20 else 1 if least_bytes >= 2**10 else 0
     amount, unit = -(-least_bytes // 2 ** (10 * power)), _UNITS[power] if power else ""
     return f"restart the daemon with `joader up --memory {amount}{unit}`"
+
+
+def to_install(*extras: str) -> str:
+    """Say how to get what is optional.
+
+    From a clone: on package indexes there is no joader of ours, so whose it would be nobody knows.
+    """
+    return f"pip install '.[{','.join(extras)}]' in a clone of joader"

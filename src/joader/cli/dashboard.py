@@ -17,7 +17,7 @@ from joader.client.watcher import Watcher
 from joader.config import runtime_folder, socket_path, write_private
 from joader.daemon.lifecycle import detached
 from joader.dashboard import place
-from joader.errors import BadArgument, MissingExtra, NoDaemon, Overdue
+from joader.errors import BadArgument, MissingExtra, NoDaemon, Overdue, to_install
 from joader.page import summary
 from joader.statistics import RunStatistics, run_from_json, to_json
 
@@ -53,7 +53,7 @@ def started(port: int = 0, more: Sequence[str] = ()) -> place.Address:
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
         raise MissingExtra(
-            f"the dashboard needs {', '.join(missing)}: pip install 'joader[dashboard]'; "
+            f"the dashboard needs {', '.join(missing)}: {to_install('dashboard')}; "
             "`joader top` shows the same in a terminal"
         )
     log = runtime_folder() / "dashboard.log"

@@ -22,7 +22,7 @@ from typing import Any
 from joader.cluster.leader import Leader
 from joader.cluster.listener import Listener, listening
 from joader.config import socket_path
-from joader.errors import MissingExtra, NoDaemon, Overdue, Refusal
+from joader.errors import MissingExtra, NoDaemon, Overdue, Refusal, to_install
 from joader.messages import PROTOCOL, Hello, Meet, Refuse, Status
 from joader.statistics import from_json
 from joader.wire import Channel, connected_to, welcomed
@@ -132,7 +132,7 @@ def _ray() -> Any:
         import ray
     except ImportError as error:
         raise MissingExtra(
-            "a cluster on Ray needs Ray, which is not installed; run: pip install 'joader[ray]', "
+            f"a cluster on Ray needs Ray, which is not installed; run: {to_install('ray')}, "
             "or use --cluster HOST:PORT, which needs nothing"
         ) from error
     return ray
