@@ -32,7 +32,7 @@ def test_levels_become_floats_from_0_to_1_with_channels_first() -> None:
 @pytest.mark.usefixtures("without_torch")
 def test_without_torch_the_result_is_an_array() -> None:
     assert isinstance(ToTensor()(noise(4, 5)), np.ndarray)
-    with pytest.raises(MissingExtra, match=r"joader\[torch\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[torch\]"):
         ToTensor("torch")(noise(4, 5))
 
 
