@@ -5,7 +5,10 @@ BIN   := $(VENV)/bin
 # Ray is large, and brings packages that others do not need; examples on it need torch, too.
 CLUSTER := .venv-cluster
 # The name holds this folder's path: a checkout that was moved or copied makes its own environment again.
-STAMP := $(VENV)/.ready-$(shell pwd | cksum | cut -d ' ' -f 1)
+READY := .ready-$(shell pwd | cksum | cut -d ' ' -f 1)
+STAMP := $(VENV)/$(READY)
+# The demo needs torch and image libraries, none of the developers' tools; where those are, it takes them.
+DEMO := $(if $(wildcard $(STAMP)),$(VENV),.venv-demo)
 
 # The first suitable Python; looked for only when the environment is made. `make setup PYTHON=...` overrides it.
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
@@ -32,8 +35,8 @@ help: ## Show this list
 
 setup: $(STAMP) ## Make the environment in .venv/ (every other command does this by itself)
 
-demo: $(STAMP) ## Train in four processes, with torch's loader and with joader: about a minute
-	@$(BIN)/joader demo $(ARGS)
+demo: $(DEMO)/$(READY) ## Train in four processes, with torch's loader and with joader: about a minute
+	@$(DEMO)/bin/joader demo $(ARGS)
 
 test: $(STAMP) ## Run the tests, without the slow ones
 	@$(PYTEST) -m "not slow and not frameworks and not browser" $(ARGS)
@@ -81,7 +84,7 @@ bench: $(STAMP) ## Run every benchmarks/bench_*.py
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
 
 clean: ## Remove the environment, caches and build results
-	rm -rf $(VENV) $(CLUSTER) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-demo $(CLUSTER) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(CLUSTER)/.ready: pyproject.toml
@@ -94,7 +97,8 @@ $(CLUSTER)/.with-torch: $(CLUSTER)/.ready
 	@$(CLUSTER)/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH) 'ray[train,tune]' -e '.[images]'
 	@touch $@
 
-$(STAMP): pyproject.toml
+# An empty environment in the folder of the target; what is installed there, and the stamp, follow.
+define EMPTY
 	@command -v $(PYTHON) >/dev/null || { \
 		echo "joader needs Python 3.11 or newer; '$(PYTHON)' was not found." >&2; \
 		echo "Install it (Debian, Ubuntu: apt install python3 python3-venv) or name it: make setup PYTHON=/path/to/python3.11" >&2; \
@@ -103,19 +107,32 @@ $(STAMP): pyproject.toml
 		echo "joader needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1)." >&2; \
 		echo "Install a newer one or name it: make setup PYTHON=/path/to/python3.11" >&2; \
 		exit 1; }
-	@if ls $(VENV)/.ready-* >/dev/null 2>&1 && [ ! -e $(STAMP) ]; then rm -rf $(VENV); fi
-	@if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
-		echo "Making the environment in $(VENV)/ (once; a minute or two)"; \
+	@if ls $(@D)/.ready-* >/dev/null 2>&1 && [ ! -e $@ ]; then rm -rf $(@D); fi
+	@if ! $(@D)/bin/python -m pip --version >/dev/null 2>&1; then \
+		echo "Making the environment in $(@D)/ (once)"; \
 		if $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null; then \
-			$(PYTHON) -m venv --clear $(VENV); \
+			$(PYTHON) -m venv --clear $(@D); \
 		elif $(PYTHON) -m virtualenv --version >/dev/null 2>&1; then \
-			$(PYTHON) -m virtualenv --clear $(VENV); \
+			$(PYTHON) -m virtualenv --clear $(@D); \
 		else \
 			echo "'$(PYTHON)' cannot make virtual environments: its venv module is a package of its own." >&2; \
 			echo "Debian, Ubuntu: apt install $$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])') (or python3-venv); elsewhere: pip install --user virtualenv" >&2; \
 			exit 1; \
 		fi; \
 	fi
+endef
+
+$(STAMP): pyproject.toml
+	$(EMPTY)
+	@echo "Installing $(TORCH) and the developers' tools (a minute or two)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+.venv-demo/$(READY): pyproject.toml
+	$(EMPTY)
+	@echo "Installing $(TORCH), the largest part"
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	@echo "Installing joader and what reads images"
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[images]'
 	@touch $@

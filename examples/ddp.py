@@ -4,6 +4,7 @@
 
 Each picture goes to one rank an epoch, and all ranks take equally many steps. A torch
 DistributedSampler does the same: joader replaces it by the job's own plan.
+Needs: pip install '.[torch,images]', in the clone.
 """
 
 import os

@@ -1,38 +1,52 @@
 """Pictures for the examples: a folder of JPEGs, one sub-folder a class, made if there is none.
 
 Give the examples a folder of your own instead, laid out as torchvision's ImageFolder wants it.
+Needs: pip install '.[torch,images]', in the clone.
 """
 
 import os
+import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
-from PIL import Image
-
 CLASSES = ("red", "green", "blue")
+COUNT = int(os.environ.get("EXAMPLE_IMAGES", "600"))
+# What examples keep for their next run; nothing is written where they are started.
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "joader-examples"
+
+if missing := [name for name in ("numpy", "torch", "PIL") if find_spec(name) is None]:
+    sys.exit(f"this needs {', '.join(missing)}: pip install '.[torch,images]', in the clone")
+
+import numpy as np  # noqa: E402
+from PIL import Image  # noqa: E402
 
 
 def folder() -> Path:
-    """Return the folder named on the command line, or `example-images`, made if it is not there."""
-    found = Path(sys.argv[1] if len(sys.argv) > 1 else "example-images")
+    """Return the folder named on the command line, or one of made pictures."""
+    words = sys.argv[1:2]
+    if words and words[0].startswith("-"):
+        sys.exit(sys.modules["__main__"].__doc__)
+    found = Path(words[0]) if words else CACHE / f"{COUNT}-images"
     if not any(found.glob("*/*.jpg")):
         if found.exists() and any(found.iterdir()):
             sys.exit(f"{found} has no pictures: they are to be in sub-folders, as CLASS/*.jpg")
         made = found.with_name(f"{found.name}.{os.getpid()}")  # several jobs may start at once
-        make(made, count=int(os.environ.get("EXAMPLE_IMAGES", "600")))
         try:
+            make(made)
             made.rename(found)
-        except OSError:  # another job was faster
-            for path in (*made.glob("*/*.jpg"), *made.glob("*"), made):
-                path.unlink() if path.is_file() else path.rmdir()
+        except OSError:
+            if not any(found.glob("*/*.jpg")):  # it was not another job that was faster
+                raise
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
     return found
 
 
-def make(target: Path, count: int) -> None:
-    """Write pictures in which one colour is strongest."""
+def make(target: Path) -> None:
+    """Write pictures in which one color is strongest."""
     rng = np.random.default_rng(0)
-    for number in range(count):
+    for number in range(COUNT):
         label = number % len(CLASSES)
         pixels = rng.integers(0, 160, (6, 8, 3), dtype=np.uint8)
         pixels[..., label] += 95

@@ -3,11 +3,13 @@
 #
 #     sh examples/four_jobs.sh [FOLDER]
 #
-# PYTHON names another interpreter than `python`. The daemon ends a minute after the last job.
+# The daemon ends a minute after the last job.
+# Needs: pip install '.[torch,images]', in the clone. PYTHON names another interpreter than `python3`.
 set -e
 here=$(dirname "$0")
-python=${PYTHON:-python}
+python=${PYTHON:-python3}
 jobs=
+trap 'kill $jobs; exit 143' HUP INT TERM
 for job in 1 2 3 4; do
     "$python" "$here/single_job.py" "$@" &
     jobs="$jobs $!"

@@ -4,6 +4,7 @@
 
 Every job trains on four fifths of the pictures and is tested on the fifth. Their parts overlap, and
 joader prepares what they have in common once.
+Needs: pip install '.[torch,images]', in the clone.
 """
 
 import subprocess
@@ -45,8 +46,9 @@ def inputs(images):
 
 def main():
     if "--fold" in sys.argv:
-        at = sys.argv.index("--fold")
-        train(int(sys.argv.pop(at + 1)))
+        number = int(sys.argv.pop())
+        sys.argv.remove("--fold")
+        train(number)
         return
     command = [sys.executable, __file__, *sys.argv[1:], "--fold"]
     jobs = [subprocess.Popen([*command, str(number)]) for number in range(COUNT)]

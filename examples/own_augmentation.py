@@ -4,6 +4,7 @@
 
 Shared steps are deterministic and done once for all jobs that have them. Own steps may be random,
 and each job, epoch and picture gets random numbers of its own.
+Needs: pip install '.[torch,images]', in the clone.
 """
 
 import example_images

@@ -3,6 +3,7 @@
     python examples/ray_train.py [FOLDER]
 
 Only `three_nodes` is for show. On a real cluster: `joader up --ray` once, then your script.
+Needs: pip install '.[torch,images,ray]' 'ray[train]', in the clone.
 """
 
 import os

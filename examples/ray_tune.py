@@ -4,6 +4,7 @@
 
 Only `three_nodes` is for show. On a real cluster: `joader up --ray` once, then your script. Trials
 must share a working folder for that: RAY_CHDIR_TO_TRIAL_DIR=0.
+Needs: pip install '.[torch,images,ray]' 'ray[tune]', in the clone.
 """
 
 import example_images

@@ -4,6 +4,7 @@ On a real cluster none of this is needed: `joader up --ray` once, anywhere in it
 """
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,15 +15,20 @@ from pathlib import Path
 # paths would then read other files in each, so jobs in different folders do not share.
 os.environ["RAY_CHDIR_TO_TRIAL_DIR"] = "0"
 
-import ray
-from ray.cluster_utils import Cluster
-
-from joader import cluster
+# Else a signal would end these examples without what their `finally` ends.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 @contextmanager
 def three_nodes(memory="256MiB", cpus=3):
     """Yield the environment of each node's processes; in the end everything is gone."""
+    try:
+        import ray
+        from ray.cluster_utils import Cluster
+    except ImportError as error:
+        sys.exit(f"{error}; this needs Ray: pip install '.[ray]' 'ray[train,tune]', in the clone")
+    from joader import cluster
+
     here = Cluster()
     with tempfile.TemporaryDirectory() as folder:
         nodes = {}

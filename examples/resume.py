@@ -2,9 +2,9 @@
 
 python examples/resume.py [FOLDER]     # stops after a third of the epoch, and saves
 python examples/resume.py [FOLDER]     # goes on, reads the rest, and removes the checkpoint
-"""
 
-from pathlib import Path
+Needs: pip install '.[torch,images]', in the clone.
+"""
 
 import example_images
 import torch
@@ -12,7 +12,7 @@ import torch
 from joader import DataLoader
 from joader.images import Decode, Resize
 
-CHECKPOINT = Path("example-checkpoint.pt")
+CHECKPOINT = example_images.CACHE / "checkpoint.pt"
 
 
 class Numbered(example_images.Files):
@@ -35,6 +35,7 @@ def main():
         assert images.shape[1:] == (64, 64, 3)
         seen += numbers.tolist()  # train on them here
         if not resumes and len(seen) >= len(data) // 3:
+            CHECKPOINT.parent.mkdir(parents=True, exist_ok=True)
             torch.save({"loader": loader.state_dict(), "seen": seen}, CHECKPOINT)
             print(f"stopped after {len(seen)} pictures; start it again to go on")
             return

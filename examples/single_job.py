@@ -3,6 +3,7 @@
     python examples/single_job.py [FOLDER]
 
 Start it twice at the same time, and `joader status` shows that each picture is prepared once.
+Needs: pip install '.[torch,images]', in the clone.
 """
 
 import example_images

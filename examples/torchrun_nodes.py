@@ -3,6 +3,7 @@
     python examples/torchrun_nodes.py [FOLDER] [--ray]    # --ray: daemons that Ray has started
 
 On real machines: `joader up -d --cluster auto` on each, or `joader up --ray` once, then torchrun.
+Needs: pip install '.[torch,images]', in the clone; with --ray '.[torch,images,ray]'.
 """
 
 import os
@@ -32,10 +33,13 @@ def two_nodes():
         for name in ("node0", "node1"):
             own = {"JOADER_NODE": name, "JOADER_RUNTIME": str(Path(folder, name))}
             nodes[name] = {**os.environ, **own, "JOADER_CLUSTER_KEY": key}
-            joader("up", "-d", "--no-dashboard", f"--cluster={leader}", env=nodes[name])
-        yield nodes
-        for environment in nodes.values():
-            joader("down", "--force", env=environment)
+        try:
+            for own in nodes.values():
+                joader("up", "-d", "--no-dashboard", f"--cluster={leader}", env=own)
+            yield nodes
+        finally:
+            for own in nodes.values():
+                joader("down", "--force", env=own)
 
 
 def main():
@@ -51,7 +55,12 @@ def main():
             subprocess.Popen([*launch, f"--node-rank={rank}", script, folder], env=nodes[name])
             for rank, name in enumerate(("node0", "node1"))
         ]
-        assert [rank.wait() for rank in ranks] == [0, 0]
+        try:
+            assert [rank.wait() for rank in ranks] == [0, 0]
+        finally:
+            for rank in ranks:
+                rank.terminate()
+                rank.wait()
         print(joader("status", env=nodes["node0"]))
 
 

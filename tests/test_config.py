@@ -1,11 +1,18 @@
 """Sizes as people write them, and places that cannot be."""
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
 
-from joader.config import cache_folder, runtime_folder, size_in_bytes, socket_path
+from joader.config import (
+    cache_folder,
+    runtime_folder,
+    size_in_bytes,
+    socket_path,
+    write_private,
+)
 from joader.errors import BadArgument
 
 
@@ -83,3 +90,24 @@ def test_the_session_folder_is_used_where_it_is_the_users_own(
     monkeypatch.delenv("JOADER_RUNTIME", raising=False)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     assert runtime_folder() == tmp_path / "joader"
+
+
+def test_a_disk_that_is_full_leaves_no_part_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "summary.json"
+    write_private(path, b"before")
+    assert path.stat().st_mode & 0o777 == 0o600
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write_private(path, b"x" * 5000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [(path.name, b"before")]
+
+
+def test_of_several_writers_one_is_first(tmp_path: Path) -> None:
+    write_private(tmp_path / "key", b"first", replace=False)
+    with pytest.raises(FileExistsError):
+        write_private(tmp_path / "key", b"second", replace=False)
+    assert [one.read_bytes() for one in tmp_path.iterdir()] == [b"first"]

@@ -16,3 +16,15 @@ def test_files_that_a_page_names_exist(page: Path) -> None:
     named = set(re.findall(r"`([a-z_]+/[a-z_/]+\.(?:py|js|json))`", page.read_text()))
     missing = {name for name in named if not any((ROOT / b / name).exists() for b in BEGINS)}
     assert missing == set()
+
+
+def test_nothing_says_to_install_a_package_that_is_not_ours() -> None:
+    """`joader` is on no package index: whoever took the name would be installed."""
+    endings = (".py", ".js", ".html", ".md", ".sh", "Makefile")
+    folders = ("src", "docs", "examples", "benchmarks", "tests")
+    found = [path for folder in folders for path in (ROOT / folder).rglob("*")]
+    texts = [path for path in (*found, *ROOT.iterdir()) if path.name.endswith(endings)]
+    name = re.compile(rb"pip install (?:-+[\w-]+ )*['\"]?joader\b|[`'\" ]joader\[[a-z]+\][`'\"\n]")
+    assert len(texts) > 500
+    found = [path for path in texts if name.search(path.read_bytes())]
+    assert [str(path.relative_to(ROOT)) for path in found] == []

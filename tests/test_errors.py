@@ -6,6 +6,7 @@ import re
 import pytest
 
 from joader import errors
+from joader.config import size_in_bytes
 
 DRAWN_LINE = re.compile(r"^(?P<lead>[ │├└─]*)(?P<name>[A-Z]\w+)(?: +\((?P<built_in>\w+)\))?(?: |$)")
 
@@ -60,3 +61,11 @@ def test_leaf_is_caught_by_the_built_in_error_the_drawing_names(name: str, built
 @pytest.mark.parametrize("name", list(drawn_tree()))
 def test_message_is_shown_as_written(name: str) -> None:
     assert str(getattr(errors, name)("job 'a' has left")) == "job 'a' has left"
+
+
+@pytest.mark.parametrize(
+    ("least", "size"), [(1, "1"), (1025, "2KiB"), (64 << 20, "64MiB"), ((64 << 20) + 1, "65MiB")]
+)
+def test_memory_to_give_is_a_command_and_never_too_little(least: int, size: str) -> None:
+    assert errors.more_memory(least).endswith(f"`joader up --memory {size}`")
+    assert size_in_bytes(size) >= least

@@ -30,3 +30,14 @@ def test_importing_joader_loads_no_heavy_package_and_starts_no_thread() -> None:
     assert "joader" in loaded
     assert HEAVY.intersection(loaded) == set()
     assert threads == 1
+
+
+def test_rooms_are_there_after_import_joader_and_not_loaded_before() -> None:
+    rooms = ["callbacks", "cluster", "images", "storage"]
+    script = (
+        "import sys, joader\n"
+        f"for room in {rooms}: assert 'joader.' + room not in sys.modules, room\n"
+        f"for room in {rooms}: getattr(joader, room).__doc__\n"
+        "print('ray' in sys.modules)"
+    )
+    assert subprocess.check_output([sys.executable, "-c", script], text=True) == "False\n"

@@ -1,4 +1,4 @@
-"""What `pip install 'joader[all]'` brings is used."""
+"""What the extra `all` brings is used."""
 
 import re
 import tomllib

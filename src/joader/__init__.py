@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from joader.version import __version__
 
 if TYPE_CHECKING:
+    from joader import callbacks, cluster, images, storage
     from joader.catalog import Table, create, drop
     from joader.catalog import open_table as open
     from joader.client.device_prefetcher import DevicePrefetcher
@@ -20,11 +21,15 @@ __all__ = [
     "DevicePrefetcher",
     "Table",
     "__version__",
+    "callbacks",
+    "cluster",
     "create",
     "drop",
     "folds",
     "growing",
+    "images",
     "open",
+    "storage",
 ]
 
 _HOMES = {
@@ -37,9 +42,13 @@ _HOMES = {
     "growing": ("joader.sampling", "growing"),
     "open": ("joader.catalog", "open_table"),
 }
+# Rooms that users know: there after `import joader`, and loaded when they are asked for.
+_ROOMS = {"callbacks", "cluster", "images", "storage"}
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"joader.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'joader' has no attribute {name!r}")
     module, there = _HOMES[name]

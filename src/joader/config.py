@@ -134,3 +134,23 @@ def size_in_bytes(text: str) -> int:
     if factor is None or not 1 <= value * factor < math.inf:
         raise BadArgument(f"{text!r} is not a size; write 8GiB or 500MB, for example")
     return int(value * factor)
+
+
+def write_private(path: Path, body: bytes, *, replace: bool = True) -> None:
+    """Write a file that only the user can read: whole or not at all, and no part of it is left.
+
+    If `replace` is False and there is one, FileExistsError; of several writers one is first.
+    """
+    # On a home that machines share a process's number is not enough.
+    part = path.with_name(f"{path.name}.{os.getpid()}-{os.urandom(4).hex()}")
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(body)
+        if replace:
+            part.replace(path)
+        else:
+            os.link(part, path)
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)

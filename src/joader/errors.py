@@ -4,6 +4,7 @@
     ├── UserError              the caller asked for something impossible
     │   ├── BadRows            (ValueError)  rows that are not distinct integers in [0, 2**32)
     │   ├── BadArgument        (ValueError)  any other value out of its range
+    │   ├── UnknownArgument    (TypeError)   an argument that a loader does not have
     │   ├── UnknownJob         (KeyError)    a job that never joined, or has left
     │   ├── JobExists          (ValueError)  a job that joined twice without finishing its pass
     │   ├── NotEnoughRows      (ValueError)  a draw larger than what the job has left
@@ -34,6 +35,8 @@ to do next. Leaves also derive from the built-in error a Python user would expec
 ValueError` keeps working.
 """
 
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
 
 class JoaderError(Exception):
     """The root of everything joader raises on purpose."""
@@ -61,6 +64,10 @@ class BadRows(UserError, ValueError):
 
 class BadArgument(UserError, ValueError):
     """Say that a value is out of its range."""
+
+
+class UnknownArgument(UserError, TypeError):
+    """Say that a loader has no such argument, and which was meant."""
 
 
 class UnknownJob(UserError, KeyError):
@@ -149,3 +156,31 @@ class Overdue(WorldError, TimeoutError):
 
 class BadMessage(OurError, ValueError):
     """Say that a message is unexpected."""
+
+
+# What messages say to do next.
+
+
+def size_in_words(count: int) -> str:
+    """Return a number of bytes in words."""
+    value, unit = float(count), _UNITS[0]
+    for unit in _UNITS:
+        if value < 1024 or unit == _UNITS[-1]:
+            break
+        value /= 1024
+    return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
+
+
+def more_memory(least_bytes: int) -> str:
+    """Say what gives a daemon at least so much memory, as a command: rounded up, never down."""
+    power = 2 if least_bytes >= 2**20 else 1 if least_bytes >= 2**10 else 0
+    amount, unit = -(-least_bytes // 2 ** (10 * power)), _UNITS[power] if power else ""
+    return f"restart the daemon with `joader up --memory {amount}{unit}`"
+
+
+def to_install(*extras: str) -> str:
+    """Say how to get what is optional.
+
+    From a clone: on package indexes there is no joader of ours, so whose it would be nobody knows.
+    """
+    return f"pip install '.[{','.join(extras)}]' in a clone of joader"

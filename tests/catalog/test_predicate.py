@@ -85,7 +85,7 @@ def test_without_duckdb_it_says_what_to_install(
 
     monkeypatch.setitem(sys.modules, "duckdb", None)
     monkeypatch.setattr(predicate, "_connection", PerProcess(predicate._connect))
-    with pytest.raises(MissingExtra, match=r"pip install 'joader\[sql\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[sql\]'"):
         table.rows("label = 1")
     assert table.rows([1, 2]).tolist() == [1, 2]
 

@@ -55,6 +55,7 @@ def test_an_option_that_a_command_does_not_know_is_named_with_its_help(
         ("bench . --seconds 0", "use seconds above 0"),
         ("profile --seconds 0", "use seconds above 0"),
         ("dashboard --port 99999", "'99999' is not a port"),
+        ("dashboard --port 1", "'1' is not a port; use 1024 to 65535"),
         ("dashboard --port x", "'x' is not a port"),
         ("dashboard --save run.gif", "give a file name with one of them"),
         ("jobs --weight 2", "name it: joader jobs NAME --weight 2"),

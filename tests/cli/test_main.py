@@ -85,3 +85,26 @@ def test_the_package_can_be_run_as_a_module(tmp_path: Path) -> None:
         check=False,
     )
     assert (run.returncode, run.stdout) == (0, f"joader {__version__}\n"), run.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_the_shell_has_closed_is_no_error(closed: str) -> None:
+    command = f'"{sys.executable}" -m joader completion bash {closed}'
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_full_disk_at_the_other_end_is_said_in_a_line() -> None:
+    command = f'"{sys.executable}" -m joader completion bash > /dev/full'
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stderr == "joader: cannot write the output: No space left on device\n"
+    assert done.returncode == 1
+
+
+def test_an_error_that_is_not_of_the_output_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: object) -> int:
+        raise OSError(5, "a disk")
+
+    monkeypatch.setattr("joader.cli.main._run", broken)
+    with pytest.raises(OSError, match="a disk"):
+        main([])

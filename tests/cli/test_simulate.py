@@ -57,7 +57,8 @@ def test_json_alone_goes_to_standard_output(
     [
         ([], "give a workload file or --random"),
         (["x.toml", "--random"], "give a workload file or --random"),
-        (["/nowhere.toml"], "cannot read the workload /nowhere.toml"),
+        (["/nowhere.toml"], "there is no workload '/nowhere.toml' in /"),
+        (["/etc"], "cannot read the workload '/etc': Is a directory"),
         (["--random", "99"], "draw from 1 to 64"),
         (["--random", "--policy", "mine"], "no policy 'mine'"),
         (["--random", "--plot", "a.gif"], ".png or .svg"),
@@ -75,3 +76,18 @@ def test_what_cannot_be_is_refused_before_the_work(
     monkeypatch.setattr("joader.cli.simulate.play", work)
     assert main(["simulate", *arguments]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_how_far_it_has_come_is_shown_on_a_terminal_and_nowhere_else(
+    workload: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("joader.cli.simulate._LOOKS_PER_S", 1e9)
+    assert main(["simulate", workload]) == 0
+    assert "playing" not in capsys.readouterr().out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    shown: list[str] = []
+    monkeypatch.setattr("rich.status.Status.update", lambda _, text: shown.append(text))
+    assert main(["simulate", workload]) == 0
+    assert "fair: playing 2 jobs" in capsys.readouterr().out
+    assert shown[-1].endswith("3 s on their clock")

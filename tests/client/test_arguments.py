@@ -1,11 +1,22 @@
 """Arguments that cannot be are refused with the value and what is allowed, before anything runs."""
 
+import inspect
+import pydoc
+import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
 import joader
-from joader.errors import BadArgument
+from joader.errors import BadArgument, UnknownArgument
+
+OF_TORCH = {
+    *("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn"),
+    *("pin_memory", "drop_last", "timeout", "worker_init_fn", "multiprocessing_context"),
+    *("generator", "prefetch_factor", "persistent_workers", "pin_memory_device", "in_order"),
+}
 
 
 class Length:
@@ -53,3 +64,51 @@ def test_what_cannot_be_is_said(given: dict[str, Any], said: str) -> None:
 def test_a_length_that_cannot_be_is_said(length: Any, said: str) -> None:
     with pytest.raises(BadArgument, match=said):
         joader.DataLoader(Length(length))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("batchsize", "did you mean batch_size?"),
+        ("numworkers", "did you mean num_workers?"),
+        ("Shuffle", "did you mean shuffle?"),
+        ("xyzzy", "help(joader.DataLoader) lists them"),
+    ],
+)
+def test_an_argument_that_does_not_exist_is_told_which_was_meant(name: str, said: str) -> None:
+    with pytest.raises(UnknownArgument, match=rf"no argument '{name}'; {re.escape(said)}"):
+        joader.DataLoader([1, 2, 3], **{name: 1})
+
+
+def test_a_subclass_may_have_arguments_of_its_own() -> None:
+    class Mine(joader.DataLoader):
+        def __init__(self, batchsize: int = 3) -> None:
+            super().__init__([1, 2, 3], batch_size=batchsize)
+
+    assert Mine(batchsize=2).batch_size == 2
+    assert list(inspect.signature(Mine).parameters) == ["batchsize"]
+
+
+def test_help_and_signature_show_every_argument_with_type_and_default() -> None:
+    signature = inspect.signature(joader.DataLoader)
+    assert set(signature.parameters) > OF_TORCH
+    assert str(signature.parameters["order"]) == (
+        "order: Literal['shared', 'joint', 'seeded'] = 'shared'"
+    )
+    shown = pydoc.plain(pydoc.render_doc(joader.DataLoader))
+    assert "class DataLoader" in shown
+    assert "batch_size: int | None = 1" in shown.split("Iterate over batches")[0]
+
+
+def test_every_argument_of_ours_has_an_entry_in_the_docstring() -> None:
+    own = set(inspect.signature(joader.DataLoader).parameters) - OF_TORCH
+    entries = re.findall(r"^ *`(\w+)`: ", joader.DataLoader.__doc__ or "", re.MULTILINE)
+    assert sorted(entries) == sorted(own)
+
+
+def test_the_first_use_loads_nothing_for_signatures_or_advice() -> None:
+    script = "import joader, sys; joader.DataLoader([1]); print('difflib' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"

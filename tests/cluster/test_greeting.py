@@ -7,10 +7,10 @@ from unittest import mock
 import pytest
 
 from joader.cluster import greeting
-from joader.cluster.greeting import grant, knock, let_in
+from joader.cluster.greeting import knock, let_in
 from joader.errors import JoaderError, NoDaemon, Refusal
 from joader.messages import Refuse
-from joader.messages.nodes import Challenge, Knock, Node, Proof
+from joader.messages.nodes import Challenge, Granted, Knock, Node, Proof
 from joader.wire import Channel
 
 KEY, NODE = b"k" * 32, Node("a", "127.0.0.1", 1)
@@ -32,8 +32,7 @@ class Asked:
         sock, _ = self.listener.accept()
         with sock:
             try:
-                self.knock = let_in(sock, self.key)
-                grant(sock)
+                self.knock = let_in(sock, self.key)[0]
             except JoaderError as error:
                 self.error = error
 
@@ -50,27 +49,59 @@ def test_who_has_the_key_is_let_in_and_known_by_name() -> None:
     assert (asked.knock.node, asked.knock.purpose) == (NODE, "bytes")
 
 
-def test_another_key_is_refused_by_who_knocks_before_it_shows_its_own() -> None:
+def test_another_key_is_refused_with_the_name_of_who_has_it() -> None:
     asked = Asked(b"o" * 32)
-    with pytest.raises(Refusal, match="another cluster key"):
+    with pytest.raises(Refusal, match="node a has another cluster key"):
         knock(asked.address, KEY, NODE, "bytes")
     asked.close()
     assert asked.knock is None
 
 
-def test_who_only_repeats_what_it_heard_is_not_let_in() -> None:
-    asked = Asked()
-    with socket.create_connection(asked.address) as sock:
-        channel: Channel[Challenge | Refuse] = Channel(sock, Challenge | Refuse)
-        version, python = greeting.__version__, greeting.PYTHON
-        channel.send(Knock(version, python, greeting.CLUSTER_PROTOCOL, "bytes", NODE, b"n" * 32))
-        challenge = channel.receive(5)
-        assert isinstance(challenge, Challenge)
-        channel.send(Proof(challenge.proof))
-        assert isinstance(channel.receive(5), Refuse)
-    asked.close()
-    assert asked.knock is None
-    assert isinstance(asked.error, Refusal)
+def knocked(asked: Asked) -> tuple[socket.socket, Channel[Challenge | Granted | Refuse]]:
+    """Come as a stranger who knows all but the key."""
+    sock = socket.create_connection(asked.address)
+    channel: Channel[Challenge | Granted | Refuse] = Channel(sock, Challenge | Granted | Refuse)
+    version, python = greeting.__version__, greeting.PYTHON
+    channel.send(Knock(version, python, greeting.CLUSTER_PROTOCOL, "bytes", NODE, b"n" * 32))
+    return sock, channel
+
+
+def test_a_stranger_gets_nothing_to_guess_the_key_from() -> None:
+    """Nothing that it is told depends on the key."""
+    asked = [Asked(), Asked(b"o" * 32)]
+    said = []
+    for one in asked:
+        with mock.patch("secrets.token_bytes", lambda size: b"r" * size):
+            sock, channel = knocked(one)
+            with sock:
+                said.append(channel.receive(5))
+                channel.send(Proof(b"guess" * 8))
+                said.append(channel.receive(5))
+        one.close()
+        assert one.knock is None
+        assert isinstance(one.error, Refusal)
+    assert said[:2] == said[2:]
+
+
+def test_who_listens_without_the_key_is_not_believed() -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def answer() -> None:
+        sock, _ = listener.accept()
+        with sock:
+            channel: Channel[Knock | Proof] = Channel(sock, Knock | Proof)
+            channel.receive(5)
+            channel.send(Challenge(b"r" * 32))
+            proof = channel.receive(5)
+            assert isinstance(proof, Proof)
+            channel.send(Granted(proof.proof))  # it repeats what it has heard
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    with pytest.raises(Refusal, match="does not have the cluster's key"):
+        knock(listener.getsockname()[:2], KEY, NODE, "bytes")
+    thread.join()
+    listener.close()
 
 
 @pytest.mark.parametrize(("name", "value"), [("__version__", "9.9"), ("PYTHON", "3.99")])

@@ -1,9 +1,12 @@
 """The key of a cluster."""
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from joader import config
 from joader.cluster.key import key, key_path, proof
 from joader.errors import BadArgument, NoData
 
@@ -57,3 +60,37 @@ def test_proofs_differ_by_side_and_by_what_was_said() -> None:
         proof(b"k", who, *parts) for who in (b"a", b"b") for parts in ((b"x", b"yz"), (b"xy", b"z"))
     }
     assert len(shown) == 4
+
+
+def test_a_key_is_there_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another leader of the same home comes while the first one writes."""
+    first, write = [True], config.write_private
+
+    def write_late(*given: Any, **more: Any) -> None:
+        if first.pop() if first else False:
+            others.append(key(create=True))
+        write(*given, **more)
+
+    others: list[bytes] = []
+    monkeypatch.setattr("joader.cluster.key.write_private", write_late)
+    assert key(create=True) == others[0] == key()
+    assert [path.name for path in key_path().parent.iterdir()] == ["cluster.key"]
+
+
+def test_while_a_key_is_written_others_see_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+    link = os.link
+
+    def look(*given: Any, **more: Any) -> None:
+        seen.append(key_path().exists())
+        link(*given, **more)
+
+    monkeypatch.setattr(os, "link", look)
+    key(create=True)
+    assert seen == [False]
+
+
+def test_a_folder_that_takes_no_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/proc")
+    with pytest.raises(BadArgument, match=r"cannot write the cluster's key to /proc/.*; set JOAD"):
+        key(create=True)

@@ -124,3 +124,34 @@ def test_ray_has_a_daemon_on_every_node_and_its_tasks_share(raylets: Raylets) ->
     seen = ray.get(raylets.read_on("node0"))
     assert sorted(seen) == list(range(ROWS))
     cluster.stop()
+
+
+DRIVER = """
+from joader import cluster
+print("on", sorted(cluster.start()))
+import ray
+ray.init()
+@ray.remote
+def task():
+    print("said in a task", flush=True)
+ray.get(task.remote())
+import time
+time.sleep(2)  # what tasks print comes a moment later
+print("namespace", ray.get_runtime_context().namespace)
+"""
+
+
+def test_a_driver_that_starts_joader_first_hears_its_tasks_in_its_own_namespace(
+    raylets: Raylets,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", DRIVER],
+        env={**os.environ, "RAY_ADDRESS": raylets.cluster.address},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "on ['node0', 'node1', 'node2']" in done.stdout
+    assert "said in a task" in done.stdout + done.stderr
+    assert "namespace joader" not in done.stdout

@@ -122,7 +122,7 @@ def test_ray_that_is_not_installed_is_told(tmp_path: Path) -> None:
     except ImportError:
         told = up(tmp_path, "--ray")
         assert told.returncode
-        assert "pip install 'joader[ray]'" in told.stderr
+        assert "pip install '.[ray]'" in told.stderr
     else:
         pytest.skip("Ray is installed here")
 

@@ -104,3 +104,8 @@ def test_a_lock_that_another_user_made_and_holds_is_refused_at_once(place: Path)
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(NoDaemon, match=r"belongs to user 12345.*set JOADER_RUNTIME"):
             connect_or_start(place)
+
+
+def test_a_folder_that_is_missing_is_named_and_not_its_room(tmp_path: Path) -> None:
+    with pytest.raises(NoDaemon, match=r"the folder .*/gone does not exist; create it, or set"):
+        connect_or_start(tmp_path / "gone" / "daemon.sock")

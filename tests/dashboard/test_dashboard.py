@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 import stat
 import subprocess
 import sys
@@ -33,6 +34,20 @@ def test_who_has_no_token_gets_403_and_nothing_else_whatever_is_asked_for(served
                 answers.add((status, body, tuple(sorted(headers.items()))))
     (one,) = answers  # the same for what exists and what does not
     assert one[:2] == (403, b"403 Forbidden\n")
+
+
+def test_strangers_without_a_word_do_not_lock_the_owner_out(served: Served) -> None:
+    port = served.address["port"]
+    strangers = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]
+    try:
+        assert served.get("/", served.token)[0] == 200
+        strangers[-1].settimeout(4)  # without a limit a connection would be kept for 5 s
+        strangers[-1].sendall(b"GET / HTTP/1.1\r\nHost: localhost:1\r\n\r\n")
+        with strangers[-1].makefile("rb") as answer:
+            assert answer.read().startswith(b"HTTP/1.1 403 ")
+    finally:
+        for sock in strangers:
+            sock.close()
 
 
 def test_a_name_that_resolves_to_this_machine_is_not_enough(served: Served) -> None:
@@ -253,7 +268,7 @@ def test_the_commands_start_find_and_end_it(tmp_path: Path) -> None:
         told = json.loads(command(tmp_path, "dashboard", "--json").stdout)
         assert told["url"] == url
         assert command(tmp_path, "dashboard", "--no-browser").stdout.strip().endswith(url)
-        other = command(tmp_path, "dashboard", "--port=1", "--no-browser")
+        other = command(tmp_path, "dashboard", "--port=1025", "--no-browser")
         assert other.returncode == 2
         assert "already runs at port" in other.stderr
         saved = command(tmp_path, "dashboard", f"--save={tmp_path}/now.html")

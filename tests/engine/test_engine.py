@@ -246,7 +246,7 @@ def test_a_budget_too_small_for_a_share_is_refused_with_the_number_needed() -> N
     on.settle()
     assert len(on.got[1]) == 8
     on.join(join(2, batch=8))
-    assert "give it at least 4096 bytes" in on.refused[2]
+    assert "`joader up --memory 4KiB`, or use smaller batches" in on.refused[2]
     run(on, {1: 8})
     assert sorted(on.got[1]) == list(range(200))
 

@@ -30,7 +30,10 @@ def test_a_batch_that_turns_out_too_large_is_refused_and_not_waited_for() -> Non
         if 1 not in on.refused:
             on.want(1, 4)
             on.settle()
-    assert "does not fit the budget of 1536 bytes" in on.refused[1]
+    assert (
+        "does not fit, and the budget is 1.5 KiB; restart the daemon with `joader up --memory 4KiB`"
+        in on.refused[1]
+    )
 
 
 def test_samples_of_growing_size_find_their_place() -> None:

@@ -71,7 +71,10 @@ def test_a_sample_that_needs_another_slot_gets_it_unless_it_is_larger_than_all()
     assert isinstance(place, Place)
     assert (place.samples, place.sizes) == ((0,), (2 * SLOT_BYTES,))
     preparations.sized(1, 5 * SLOT_BYTES)
-    assert "the sample has 320 bytes and the budget is 256" in shelf.readers[1].window.failed[1]
+    assert (
+        "the sample has 320 bytes and the budget is 256 bytes; make it"
+        in shelf.readers[1].window.failed[1]
+    )
 
 
 def test_a_sized_sample_that_nobody_wants_or_needs_is_dropped() -> None:

@@ -20,7 +20,7 @@ def run(tmp_path: Path, name: str, *words: str) -> str:
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / name), *words],
         cwd=tmp_path,
-        env={**os.environ, "EXAMPLE_IMAGES": "600"},
+        env={**os.environ, "EXAMPLE_IMAGES": "600", "XDG_CACHE_HOME": str(tmp_path / "cache")},
         capture_output=True,
         text=True,
         timeout=600,

@@ -21,13 +21,13 @@ def test_what_cannot_be_imported_is_absent(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "broken_joader_codec.py").write_text("raise ValueError('built for another NumPy')")
     monkeypatch.syspath_prepend(tmp_path)
     assert libraries._imported("broken_joader_codec") is None
-    with pytest.raises(MissingExtra, match=r"imported here: built for another.*joader\[images\]"):
+    with pytest.raises(MissingExtra, match=r"imported here: built for another.*\.\[images\]"):
         libraries._missing("this needs it", "broken_joader_codec", "images")
 
 
 def test_a_missing_torch_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(libraries, "torch", lambda: None)
-    with pytest.raises(MissingExtra, match=r"a batch step needs torch.*joader\[torch\]"):
+    with pytest.raises(MissingExtra, match=r"a batch step needs torch.*\.\[torch\]"):
         libraries.needed_torch("a batch step")
 
 

@@ -71,7 +71,7 @@ def test_without_pillow_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyP
         return None
 
     monkeypatch.setattr(libraries, "_imported", absent)
-    with pytest.raises(MissingExtra, match=r"pip install 'joader\[images\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[images\]'"):
         decode(encoded(Image.fromarray(noise(4, 5)), "PNG"))
 
 

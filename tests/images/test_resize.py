@@ -103,6 +103,18 @@ def test_sizes_that_are_none_are_refused(sizes: Any) -> None:
         ShorterSide(0)
 
 
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        (256, r"Resize\(256\) has no width; use ShorterSide\(256\).* or Resize\(256, 256\)"),
+        ((224, 224), r"height is \(224, 224\); give height and width as two numbers"),
+    ],
+)
+def test_what_torchvision_s_users_write_is_told_what_to_write_here(size: Any, said: str) -> None:
+    with pytest.raises(BadArgument, match=said):
+        Resize(size)
+
+
 def test_steps_are_values() -> None:
     for step, shown in (
         (Resize(2, 3), "Resize(height=2, width=3)"),

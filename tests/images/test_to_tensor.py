@@ -32,7 +32,7 @@ def test_levels_become_floats_from_0_to_1_with_channels_first() -> None:
 @pytest.mark.usefixtures("without_torch")
 def test_without_torch_the_result_is_an_array() -> None:
     assert isinstance(ToTensor()(noise(4, 5)), np.ndarray)
-    with pytest.raises(MissingExtra, match=r"joader\[torch\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[torch\]"):
         ToTensor("torch")(noise(4, 5))
 
 
@@ -107,6 +107,12 @@ def test_steps_are_values() -> None:
         assert pickle.loads(pickle.dumps(each)) == each
         assert not each.random
         assert each.dtype == "float32"
+
+
+def test_one_number_is_for_each_channel() -> None:
+    assert Normalize(0.5, 1) == Normalize((0.5, 0.5, 0.5), (1, 1, 1))
+    with pytest.raises(BadArgument, match=r"mean is \(0.5,\); give one value for each of 3"):
+        Normalize((0.5,), (0.5,))
 
 
 @pytest.mark.parametrize(

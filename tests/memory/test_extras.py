@@ -20,5 +20,5 @@ def test_only_a_module_that_is_completely_imported_is_seen(monkeypatch: pytest.M
 
 def test_a_missing_one_says_what_to_install() -> None:
     assert needed("json", "torch").__name__ == "json"
-    with pytest.raises(MissingExtra, match=r"pip install 'joader\[images\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[images\]'"):
         needed("no_such_module", "images")

@@ -175,7 +175,7 @@ def test_a_tensor_without_torch_names_the_package_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtra, match=r"joader\[torch\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[torch\]"):
         read(Layout(Leaf("tensor", "float32", (2,))), np.zeros(64, np.uint8))
 
 

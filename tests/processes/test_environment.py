@@ -137,7 +137,7 @@ def test_no_room_for_a_lock_is_said(place: Path) -> None:
     finally:
         subprocess.run(["umount", place], check=True)
     assert "No space left on device" in result.stderr
-    assert "make room there and see that you may write there" in result.stderr
+    assert "see that you may write there, and that it has room" in result.stderr
 
 
 @needs_root

@@ -105,9 +105,9 @@ def test_what_does_not_fit_the_budget_is_refused_with_the_number_needed(node: No
     node.up("256KiB")
     error = read(node, data={"length": 60, "side": 128}, batch_size=32, fallback=False).error()
     assert "Refusal" in error
-    assert "give it at least" in error
+    assert "restart the daemon with `joader up --memory" in error
     large = read(node, data={"length": 4, "side": 1024}, batch_size=1, fallback=False).error()
-    assert "and the budget is 262144" in large
+    assert "and the budget is 256.0 KiB" in large
 
 
 def test_nothing_comes_in_time_is_an_error_that_says_from_whom(node: Node) -> None:

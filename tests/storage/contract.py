@@ -255,7 +255,7 @@ class StorageContract:
             if name.partition(".")[0] == self.package:
                 monkeypatch.delitem(sys.modules, name)
         monkeypatch.setitem(sys.modules, self.package, None)
-        with pytest.raises(MissingExtra, match=rf"pip install 'joader\[{self.extra}\]'"):
+        with pytest.raises(MissingExtra, match=rf"pip install '\.\[{self.extra}\]'"):
             storage.read([0])
 
     def check(self, storage: Storage, rows: Any) -> None:

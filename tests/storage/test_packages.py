@@ -14,4 +14,4 @@ def test_a_missing_one_is_named_with_what_needs_it_and_how_to_get_it() -> None:
     with pytest.raises(MissingExtra) as caught:
         needed("no_such_package.part", "a Zarr file", "zarr")
     assert str(caught.value).startswith("a Zarr file needs no_such_package, which cannot be")
-    assert "pip install 'joader[zarr]'" in str(caught.value)
+    assert "pip install '.[zarr]'" in str(caught.value)

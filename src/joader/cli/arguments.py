@@ -49,6 +49,6 @@ def seconds(text: str) -> float:
 
 def port(text: str) -> int:
     """Return a port of TCP; 0: any."""
-    if not text.isdecimal() or int(text) > 65535:
+    if not text.isdecimal() or not (int(text) == 0 or 1024 <= int(text) <= 65535):
         raise argparse.ArgumentTypeError(f"{text!r} is not a port; use 1024 to 65535, or 0 for any")
     return int(text)

@@ -14,10 +14,10 @@ from urllib.parse import quote
 from joader.cli.console import write
 from joader.cli.files import check_writable, write_text
 from joader.client.watcher import Watcher
-from joader.config import runtime_folder, socket_path
+from joader.config import runtime_folder, socket_path, write_private
 from joader.daemon.lifecycle import detached
 from joader.dashboard import place
-from joader.errors import BadArgument, MissingExtra, NoDaemon, Overdue
+from joader.errors import BadArgument, MissingExtra, NoDaemon, Overdue, to_install
 from joader.page import summary
 from joader.statistics import RunStatistics, run_from_json, to_json
 
@@ -53,7 +53,7 @@ def started(port: int = 0, more: Sequence[str] = ()) -> place.Address:
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
         raise MissingExtra(
-            f"the dashboard needs {', '.join(missing)}: pip install 'joader[dashboard]'; "
+            f"the dashboard needs {', '.join(missing)}: {to_install('dashboard')}; "
             "`joader top` shows the same in a terminal"
         )
     log = runtime_folder() / "dashboard.log"
@@ -106,9 +106,9 @@ def _can_show() -> bool:
 def _open(address: place.Address) -> None:
     """Open the page without its token in the command line of a browser, which all users see."""
     path = runtime_folder() / "dashboard.html"
-    place.write_private(
+    write_private(
         path,
-        '<!doctype html><meta charset="utf-8"><title>joader</title>'
-        f'<meta http-equiv="refresh" content="0; url={address.url}">',
+        b'<!doctype html><meta charset="utf-8"><title>joader</title>'
+        + f'<meta http-equiv="refresh" content="0; url={address.url}">'.encode(),
     )
     webbrowser.open(f"file://{quote(str(Path(path)))}")

@@ -4,6 +4,8 @@ Exit codes: 0 done; 1 an error of ours or of the machine; 2 wrong arguments; 130
 """
 
 import argparse
+import errno
+import os
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -17,9 +19,12 @@ from joader.cli.profiling import add_profile
 from joader.cli.screens import add_screens
 from joader.errors import BadArgument, JoaderError, MissingExtra, UserError
 
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
+    _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         adapt(stream)
     try:
@@ -30,6 +35,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         drop(sys.stdout)
         return 0
+    except OSError as error:
+        # Files that commands write are named in their errors; what is left is the output.
+        if error.errno not in _FULL or error.filename is not None:
+            raise
+        drop(sys.stdout)
+        write(f"joader: cannot write the output: {error.strerror}\n", sys.stderr)
+        return 1
+
+
+def _open_what_is_closed() -> None:
+    """Write to nowhere in place of what the shell has closed (`>&-`), before a socket is there."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
 
 
 def _run(arguments: Sequence[str] | None) -> int:

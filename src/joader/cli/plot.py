@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from joader.cli.files import save_figure
-from joader.errors import BadArgument, MissingExtra
+from joader.errors import BadArgument, MissingExtra, to_install
 from joader.simulator.figures import Effort, Figure, Row
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def pyplot() -> Any:
     try:
         import matplotlib as mpl
     except ImportError as error:
-        raise MissingExtra("plots need matplotlib: pip install 'joader[plots]'") from error
+        raise MissingExtra(f"plots need matplotlib: {to_install('plots')}") from error
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 

@@ -83,7 +83,8 @@ def _add_bench(commands: Commands) -> None:
         "rows that are in memory already, with one batch again and again, and with joader's "
         "loader. The differences are the time that it waits for data. All loaders of an epoch "
         "are measured (three at most). A dataset (a path, or the name of a table) is read "
-        "without a training step. It takes less than a minute.",
+        "without a training step. Measuring takes 20 s for one loader and up to 40 s for three; "
+        "to this comes the start of the script, twice, and what a busy machine is slower.",
     )
     bench.add_argument("what", metavar="DATASET_OR_SCRIPT")
     its = bench.add_argument("arguments", nargs=argparse.REMAINDER, help="of the script")

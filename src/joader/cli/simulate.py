@@ -1,7 +1,9 @@
 """`joader simulate WORKLOAD`: who would get what when, by the code that runs in the daemon."""
 
 import json
+import os
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,11 +14,14 @@ from joader.cli.console import Console, write
 from joader.cli.files import check_writable, write_text
 from joader.cli.plot import check_plot_path
 from joader.cli.timeline import draw_timeline
+from joader.cli.words import counted
 from joader.errors import BadArgument
 from joader.schedule.policies import policy_of
 from joader.simulator.machine.drawn import drawn
 from joader.simulator.machine.play import Outcome, play
 from joader.simulator.machine.workload import Workload, parsed
+
+_LOOKS_PER_S = 8
 
 
 def simulate(
@@ -38,11 +43,8 @@ def simulate(
         check_writable(plot)
     if json_path not in (None, "-"):
         check_writable(str(json_path))
-    outcomes = [
-        play(replace(workload, machine=replace(workload.machine, policy=name)), seed)
-        for name in names
-    ]
     console = Console(stderr=json_path == "-")
+    outcomes = [_played(workload, name, seed, console) for name in names]
     for outcome in outcomes:
         _show(outcome, console)
     text = json.dumps({"seed": seed, "outcomes": [asdict(one) for one in outcomes]}) + "\n"
@@ -57,11 +59,30 @@ def simulate(
     return 0
 
 
+def _played(workload: Workload, policy: str, seed: int, console: Console) -> Outcome:
+    """Play it under one policy; on a terminal, show how far its clock has come."""
+    under = replace(workload, machine=replace(workload.machine, policy=policy))
+    what = f"{policy}: playing {counted(len(workload.jobs), 'job')}"
+    with console.status(what, refresh_per_second=_LOOKS_PER_S) as status:
+        shown_s = time.monotonic()
+
+        def tell(clock_s: float) -> None:
+            nonlocal shown_s
+            if time.monotonic() - shown_s >= 1 / _LOOKS_PER_S:
+                shown_s = time.monotonic()
+                status.update(f"{what}, {clock_s:,.0f} s on their clock")
+
+        return play(under, seed, tell=tell)
+
+
 def _read(path: str) -> Workload:
+    if not Path(path).exists():
+        raise BadArgument(f"there is no workload {path!r} in {os.getcwd()}; check the path")
     try:
         text = Path(path).read_text()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadArgument(f"cannot read the workload {path}: {error}") from error
+        what = getattr(error, "strerror", None) or error
+        raise BadArgument(f"cannot read the workload {path!r}: {what}") from error
     return parsed(text, path)
 
 

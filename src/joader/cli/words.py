@@ -1,23 +1,14 @@
 """Figures and names as people read them; the same in every command."""
 
+from joader.errors import size_in_words
 from joader.statistics import DiagnosisStatistics, FlowStatistics
 
-_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+size = size_in_words
 
 
 def counted(count: int, name: str) -> str:
     """Return a number of things in words."""
     return f"{count:,} {name}{'' if count == 1 else 's'}"
-
-
-def size(count: int) -> str:
-    """Return a number of bytes in words."""
-    value = float(count)
-    for unit in _UNITS:
-        if value < 1024 or unit == _UNITS[-1]:
-            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
-        value /= 1024
-    return ""
 
 
 def duration(seconds: float) -> str:

@@ -4,19 +4,26 @@ Not here: what a loader shows of them (loader.py), whether its dataset can be sh
 (dataset/obstacle.py).
 """
 
-from collections.abc import Callable, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from joader.client.script import script
-from joader.errors import BadArgument
+from joader.errors import BadArgument, UnknownArgument
 from joader.images import Step, Steps
 from joader.sampling.sampler import checked_seed
 from joader.schedule.weight import checked_weight
 
-ORDERS = ("shared", "joint", "seeded")
-ON_ERROR = ("raise", "skip", "replace")
+if TYPE_CHECKING:
+    from inspect import Signature
+
+Order: TypeAlias = Literal["shared", "joint", "seeded"]
+OnError: TypeAlias = Literal["raise", "skip", "replace"]
+ORDERS: tuple[Order, ...] = get_args(Order)
+ON_ERROR: tuple[OnError, ...] = get_args(OnError)
 DEFAULT_TIMEOUT_S = 120.0
 # What was looked at when the loader was made: as in torch's, it cannot be changed any more.
 FIXED = {
@@ -53,13 +60,13 @@ class Arguments:
     transform: Any
     batch_transform: Callable[[Any], Any] | None
     seed: int | None
-    order: str
+    order: Order
     deterministic: bool
     key: str | None
     job: str | None
     address: str | None
     as_numpy: bool
-    on_error: str
+    on_error: OnError
     fallback: bool
     lend: bool
     weight: float
@@ -83,6 +90,35 @@ class Arguments:
         _check_order(self)
         _check_kinds(self)
         _check_batches(self)
+
+
+class CallSignature:
+    """The signature of a class as its `__init__` has it, also that of a subclass."""
+
+    def __get__(self, _instance: object, owner: type) -> "Signature":
+        """Return it; `inspect` is loaded by whoever asks."""
+        from inspect import signature
+
+        found = signature(owner.__init__)  # type: ignore[misc]
+        return found.replace(parameters=list(found.parameters.values())[1:])
+
+
+def check_names(named: Iterable[str], function: Callable[..., Any]) -> None:
+    """Say which argument was meant by one that a function does not have."""
+    code = function.__code__
+    known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    for name in named:
+        if name not in known:
+            raise UnknownArgument(f"DataLoader has no argument {name!r}; {_meant(name, known)}")
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    # Without underscores: who leaves one out is closest to the right name.
+    plain = {one.replace("_", ""): one for one in known}
+    found = get_close_matches(name.lower().replace("_", ""), plain, n=1)
+    return f"did you mean {plain[found[0]]}?" if found else "help(joader.DataLoader) lists them"
 
 
 def _check_order(given: Arguments) -> None:

@@ -11,7 +11,7 @@ the consumer still uses it (`record_stream`). Without a GPU it only moves batche
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from joader.errors import MissingExtra
+from joader.errors import MissingExtra, to_install
 
 
 class DevicePrefetcher:
@@ -30,7 +30,7 @@ class DevicePrefetcher:
         try:
             import torch
         except ImportError as error:
-            raise MissingExtra("a prefetcher needs torch: pip install joader[torch]") from error
+            raise MissingExtra(f"a prefetcher needs torch: {to_install('torch')}") from error
         self.loader = loader
         self.device = torch.device(device)
         self._torch = torch

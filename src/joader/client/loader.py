@@ -20,6 +20,10 @@ from joader.client.arguments import (
     FIXED,
     REPLACEABLE,
     Arguments,
+    CallSignature,
+    OnError,
+    Order,
+    check_names,
     steps_of,
 )
 from joader.client.counts import Counts, LoaderStats
@@ -53,31 +57,40 @@ class DataLoader:
     Every argument of `torch.utils.data.DataLoader` is accepted. `num_workers` is the most processes
     the job lends to the daemon, started as torch starts its workers; with 0 it brings none, takes
     what others have prepared and reads the rest here; left out, it brings its share of the cores.
+
+        for images, labels in DataLoader(dataset, batch_size=32, shuffle=True): ...
+
     These arguments are joader's own:
 
+    `prepare`: steps applied to each sample in the workers, shared with every job that has them too.
+    `transform`: steps applied in the workers to each sample for this job alone; may be random.
+    `batch_transform`: applied here to the collated batch.
+    `seed`: what the order "seeded" follows from, 0 by default. It does not make others repeatable.
     `order`: with `shuffle=True`, "shared" (default) follows a stream that other jobs follow, too:
     exactly a reshuffle for this job, whose order is not independent of theirs. "joint" is uniform
     given everybody's past, too, and shares less. "seeded" makes the order, and all randomness, a
     pure function of seed and epoch.
-    `prepare`: steps applied to each sample in the workers, shared with every job that has them too.
-    `transform`: steps applied in the workers to each sample for this job alone; may be random.
-    `batch_transform`: applied here to the collated batch.
-    `deterministic=True`: promise that the dataset has no random code, so that prepared samples can
+    `deterministic`: True promises that the dataset has no random code, so that prepared samples can
     be kept and reused. Implied for storages with built-in steps.
-    `key` replaces the fingerprint of the dataset: datasets with one key are taken to be equal.
+    `key`: replaces the fingerprint of the dataset; datasets with one key are taken to be equal.
     `job`: the job's name; processes of one launcher that name it are its ranks.
+    `address`: the socket of the daemon; by default the user's own, or what JOADER_ADDRESS says.
+    `as_numpy`: True gives batches of NumPy arrays, also if torch is loaded.
     `on_error`: what happens to a row that cannot be prepared: "raise" (default) raises instead of
     its batch, "skip" leaves it out of its batch, "replace" repeats another row of the pass instead.
     `fallback`: if there is no daemon for the job, it loads by itself; if False, it raises.
-    `lend=False`: its workers prepare for this job alone, even while they have nothing to do.
+    `lend`: False has its workers prepare for this job alone, even while they have nothing to do.
     `weight`: how much the job gets beside others if the workers are too few for all; 1 by default.
     `locality`: over nodes each rank reads what its node has; by default, under `order="shared"`.
-    `where`, `columns`, `version`: for a table of the catalog, given by name as the dataset: rows by
-    an SQL predicate, a mask or numbers; columns, in whose order a batch is a tuple; a version to
-    stay at (otherwise each pass takes the newest).
+    `where`: for a table of the catalog, which is given by name as the dataset, its rows: an SQL
+    predicate, a mask or numbers.
+    `columns`: of a table, in whose order a batch is a tuple.
+    `version`: of a table, to stay at; otherwise each pass takes the newest.
     """
 
     multiprocessing_context: Any = None  # torch's is a property that would check it
+    # Python would show that of `__new__`.
+    __signature__ = CallSignature()
 
     @classmethod
     def known_to_torch(cls) -> "type[DataLoader]":
@@ -86,6 +99,8 @@ class DataLoader:
 
     def __new__(cls, *arguments: Any, **named: Any) -> "DataLoader":
         """Make a loader that torch's users know, if torch is loaded."""
+        if cls.__init__ is DataLoader.__init__:
+            check_names(named, DataLoader.__init__)
         made: DataLoader = object.__new__(cls.known_to_torch())
         return made
 
@@ -113,13 +128,13 @@ class DataLoader:
         transform: Any = (),
         batch_transform: Callable[[Any], Any] | None = None,
         seed: int | None = None,
-        order: str = "shared",
+        order: Order = "shared",
         deterministic: bool = False,
         key: str | None = None,
         job: str | None = None,
         address: str | None = None,
         as_numpy: bool = False,
-        on_error: str = "raise",
+        on_error: OnError = "raise",
         fallback: bool = True,
         lend: bool = True,
         weight: float = 1.0,
@@ -170,9 +185,11 @@ class DataLoader:
         self.multiprocessing_context = given.multiprocessing_context
         self.prepare, self.transform = given.prepare, given.transform
         self.batch_transform = given.batch_transform
-        self.order, self.key = given.order, given.key
+        self.order: str = given.order
+        self.key = given.key
         self.job, self.address, self.as_numpy = given.job, given.address, given.as_numpy
-        self.on_error, self.fallback = given.on_error, given.fallback
+        self.on_error: str = given.on_error
+        self.fallback = given.fallback
         self.lend, self.weight, self.locality = given.lend, given.weight, given.locality
         self.where, self.columns, self.version = given.where, given.columns, given.version
         self.deterministic = given.deterministic

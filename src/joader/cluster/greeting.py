@@ -1,9 +1,10 @@
 """The first words between two nodes, on a blocking socket: versions, then the key, both ways.
 
-Who was asked proves first that it has the key, so a node never tells its own proof to a stranger
-that has guessed an address. Everything said so far is part of each proof, and so is the certificate
-that was shown if the connection is in TLS (tls.py). Without TLS it is neither encrypted nor signed
-after that (docs/cluster.md says what that means).
+Who knocks proves first that it has the key: a port can be reached by strangers, and a proof is what
+a short key can be guessed from. Only then does who was asked prove it, too. Everything said so far
+is part of each proof, and so is the certificate that was shown if the connection is in TLS
+(tls.py). Without TLS it is neither encrypted nor signed after that (docs/cluster.md says what that
+means).
 """
 
 import secrets
@@ -27,7 +28,7 @@ from joader.wire import Stream, frame
 
 T = TypeVar("T")
 
-CLUSTER_PROTOCOL = 4
+CLUSTER_PROTOCOL = 5
 # How long each of the first words may take; a wrong address or key is told within 10 s.
 GREETING_S = 3.0
 _MOST_BYTES = 1 << 16
@@ -96,39 +97,35 @@ def _come_in(
         hint = "" if shown else "; or it speaks TLS, and JOADER_CLUSTER_TLS is not set here"
         raise NoDaemon(f"{where} does not speak as a joader daemon does: {error}{hint}") from error
     words = msgspec.msgpack.encode(said)
-    if not compare_digest(challenge.proof, proof(key, b"asked", words, challenge.nonce, shown)):
-        raise Refusal(
-            f"the node at {where} has another cluster key; all nodes need the same "
-            "JOADER_CLUSTER_KEY, or the same key file"
-            + ("; or somebody stands between and shows a certificate of its own" if shown else "")
-        )
     sock.sendall(frame(Proof(proof(key, b"asks", words, challenge.nonce, shown))))
-    _expect(sock, Granted)
+    granted = _expect(sock, Granted)
+    if not compare_digest(granted.proof, proof(key, b"asked", words, challenge.nonce, shown)):
+        raise Refusal(f"who listens at {where} does not have the cluster's key")
 
 
-def let_in(sock: socket.socket, key: bytes, shown: bytes = b"") -> Knock:
-    """Return who knocks, if it has the key and speaks as we do; else refuse it and raise.
+def let_in(sock: socket.socket, key: bytes, shown: bytes = b"") -> tuple[Knock, socket.socket]:
+    """Let in who knocks, if it has the key and speaks as we do; else refuse it and raise.
 
-    `shown`: the digest of the certificate that we have shown.
+    Return what it said, and a socket for what follows. `shown`: the digest of the certificate that
+    we have shown.
     """
     said = _expect(sock, Knock)
     try:
         _check_versions(said)
         nonce = secrets.token_bytes(32)
         words = msgspec.msgpack.encode(said)
-        sock.sendall(frame(Challenge(nonce, proof(key, b"asked", words, nonce, shown))))
+        sock.sendall(frame(Challenge(nonce)))
         if not compare_digest(_expect(sock, Proof).proof, proof(key, b"asks", words, nonce, shown)):
-            raise Refusal("who knocked has another cluster key")
+            raise Refusal(
+                f"node {said.node.name} has another cluster key than the node that it has asked; "
+                "all nodes need the same JOADER_CLUSTER_KEY, or the same key file"
+                + ("; or somebody stands between, with a certificate of its own" if shown else "")
+            )
     except Refusal as error:
         sock.sendall(frame(Refuse(str(error))))
         raise
-    return said
-
-
-def grant(sock: socket.socket) -> socket.socket:
-    """Say that who knocked is in, and return a socket for what follows."""
-    sock.sendall(frame(Granted()))
-    return ready(sock)
+    sock.sendall(frame(Granted(proof(key, b"asked", words, nonce, shown))))
+    return said, ready(sock)
 
 
 def _check_versions(said: Knock) -> None:

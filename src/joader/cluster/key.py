@@ -10,6 +10,7 @@ import secrets
 import stat
 from pathlib import Path
 
+from joader.config import write_private
 from joader.errors import BadArgument, NoData
 
 LEAST_LETTERS = 16
@@ -66,12 +67,15 @@ def _checked(text: str, where: str) -> bytes:
 
 
 def _created(path: Path) -> bytes:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     text = secrets.token_hex(32)
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_private(path, f"{text}\n".encode(), replace=False)
     except FileExistsError:  # another node with the same home was faster
         return key()
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text + "\n")
+    except OSError as error:
+        raise BadArgument(
+            f"cannot write the cluster's key to {path}: {error.strerror or error}; set {_VARIABLE} "
+            "on all nodes instead"
+        ) from error
     return text.encode()

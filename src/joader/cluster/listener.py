@@ -1,7 +1,11 @@
 """Where other nodes come in: a listening socket, a thread that accepts, and one for each greeting.
 
 Greetings block for seconds if somebody says nothing, so none of it happens in the daemon's loop.
-Who is in is handed to the loop, as a blocking socket. At most MOST_GREETINGS are under way.
+Who is in is handed to the loop, as a blocking socket.
+
+At most MOST_GREETINGS are under way. Somebody who says nothing takes one for seconds, and may come
+many times; so for the next to come the oldest goes, of the address that has most. Nodes greet in
+milliseconds, so none of them is the oldest for long.
 """
 
 import asyncio
@@ -9,9 +13,11 @@ import logging
 import socket
 import ssl
 import threading
+from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 
-from joader.cluster.greeting import GREETING_S, grant, let_in
+from joader.cluster.greeting import GREETING_S, let_in
 from joader.cluster.tls import tls_asked_for
 from joader.errors import JoaderError
 from joader.messages.nodes import Knock
@@ -33,7 +39,8 @@ class Listener:
         """Listen there; `on_guest` is told in the running loop who has come in."""
         self._socket, self._key, self._on_guest = sock, key, on_guest
         self._loop = asyncio.get_running_loop()
-        self._room = threading.Semaphore(MOST_GREETINGS)
+        self._greeting: dict[socket.socket, str] = {}  # by age, with whence they come
+        self._changing = threading.Lock()
         self._closed = False
         threading.Thread(target=self._accept, name="joader-listener", daemon=True).start()
 
@@ -52,26 +59,38 @@ class Listener:
 
     def _accept(self) -> None:
         while not self._closed:
-            self._room.acquire()
             try:
-                sock, _ = self._socket.accept()
+                sock, address = self._socket.accept()
             except OSError:
-                self._room.release()
                 if self._closed:
                     return
                 threading.Event().wait(0.1)  # no descriptors; at once would be a busy loop
                 continue
-            threading.Thread(target=self._greet, args=(sock,), daemon=True).start()
+            # A copy, to end it by: TLS takes the socket itself apart.
+            copy = self._begun(sock, str(address[0]))
+            threading.Thread(target=self._greet, args=(sock, copy), daemon=True).start()
 
-    def _greet(self, sock: socket.socket) -> None:
+    def _begun(self, sock: socket.socket, host: str) -> socket.socket:
+        """Note a greeting that begins, and end another if there are too many."""
+        copy = sock.dup()
+        with self._changing:
+            if len(self._greeting) >= MOST_GREETINGS:
+                most = Counter(self._greeting.values()).most_common(1)[0][0]
+                oldest = next(one for one, its in self._greeting.items() if its == most)
+                del self._greeting[oldest]
+                with suppress(OSError):
+                    oldest.shutdown(socket.SHUT_RDWR)  # wakes its thread, which closes it
+            self._greeting[copy] = host
+        return copy
+
+    def _greet(self, sock: socket.socket, copy: socket.socket) -> None:
         try:
             tls = tls_asked_for()
             if tls is not None:
                 sock.settimeout(GREETING_S)
                 sock = tls.asked(sock)
-            knock = let_in(sock, self._key, tls.digest if tls else b"")
-            sock = grant(sock)
-            self._loop.call_soon_threadsafe(self._on_guest, sock, knock)
+            knock, link = let_in(sock, self._key, tls.digest if tls else b"")
+            self._loop.call_soon_threadsafe(self._on_guest, link, knock)
         except JoaderError as error:
             log.warning("somebody was not let in: %s", error)
             sock.close()
@@ -81,7 +100,9 @@ class Listener:
         except (OSError, RuntimeError):  # gone, or the loop has ended
             sock.close()
         finally:
-            self._room.release()
+            with self._changing:
+                self._greeting.pop(copy, None)
+            copy.close()
 
 
 def listening(host: str, port: int) -> socket.socket:

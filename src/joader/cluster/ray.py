@@ -8,27 +8,32 @@ Ray; without either it goes on with the nodes it knows.
 """
 
 import asyncio
+import logging
 import os
 import secrets
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from joader.cluster.leader import Leader
 from joader.cluster.listener import Listener, listening
 from joader.config import socket_path
-from joader.errors import MissingExtra, NoDaemon, Overdue, Refusal
+from joader.errors import MissingExtra, NoDaemon, Overdue, Refusal, to_install
 from joader.messages import PROTOCOL, Hello, Meet, Refuse, Status
 from joader.statistics import from_json
 from joader.wire import Channel, connected_to, welcomed
 
+log = logging.getLogger("joader.cluster")
+
 _NAMESPACE, _LEADER = "joader", "joader-leader"
 # How often keepers ask where the leader is, and the leader which nodes are new.
 _LOOK_S = 1.0
-_UP_S = 60.0
+# How long starting may take before that is said, and how long at most.
+_UP_S, _LONGEST_S = 60.0, 600.0
 _ANSWER_S = 15.0
 # How long Ray may take to be reached, and then to say anything.
 _GREETING_S = 4.0
@@ -40,52 +45,86 @@ _NO_SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 def start(memory: str | None = None, address: str | None = None) -> list[str]:
     """Have a joader daemon in one cluster on every node of Ray's, and return their names.
 
-    Connects to Ray first if this process has not; `memory` is of each daemon that is started.
+    If this process has not connected to Ray, it does so only meanwhile: how the script connects is
+    its own affair. `memory` is of each daemon that is started.
     """
     ray = _ray()
-    if not ray.is_initialized():
-        named = address or "auto"
-        try:
-            _check_answers(ray, named)
-            ray.init(address=named, namespace=_NAMESPACE, log_to_driver=False)
-        except (OSError, ValueError, RuntimeError) as error:
-            said = str(error).rstrip(".")
-            raise NoDaemon(
-                f"cannot reach Ray at {named}: {said}; start it with `ray start --head`, or give "
-                "its address"
-            ) from error
-    leader = (
-        ray.remote(_LeaderActor)
-        .options(
-            name=_LEADER,
-            namespace=_NAMESPACE,
-            get_if_exists=True,
-            lifetime="detached",
-            max_restarts=-1,
-            max_task_retries=-1,
-            num_cpus=0,
+    with _connected(ray, address):
+        leader = (
+            ray.remote(_LeaderActor)
+            .options(
+                name=_LEADER,
+                namespace=_NAMESPACE,
+                get_if_exists=True,
+                lifetime="detached",
+                max_restarts=-1,
+                max_task_retries=-1,
+                num_cpus=0,
+            )
+            .remote(secrets.token_hex(32), memory)
         )
-        .remote(secrets.token_hex(32), memory)
-    )
-    try:
-        names: list[str] = ray.get(leader.all_up.remote(), timeout=_UP_S)
-    except ray.exceptions.GetTimeoutError as error:
-        raise Overdue(
-            f"not all of Ray's nodes had a joader daemon within {_UP_S:.0f} s; is joader installed "
-            "on all of them?"
-        ) from error
-    except ray.exceptions.RayError as error:
-        raise NoDaemon(f"Ray could not start joader on its nodes: {error}") from error
-    return names
+        return _all_up(ray, leader)
 
 
-def stop() -> None:
+def stop(address: str | None = None) -> None:
     """End leader and keepers; daemons go on until `joader down`."""
     ray = _ray()
-    with suppress(ValueError):
+    with _connected(ray, address), suppress(ValueError):
         leader = ray.get_actor(_LEADER, namespace=_NAMESPACE)
         ray.get(leader.end.remote(), timeout=_UP_S)
         ray.kill(leader)
+
+
+@contextmanager
+def _connected(ray: Any, address: str | None) -> Iterator[None]:
+    """Be connected to Ray: as the script is, or else for ourselves and not for longer.
+
+    A connection has one namespace and says what tasks print, or does not; a second `ray.init()`
+    raises. So ours must not be there any more when the script makes its own.
+    """
+    if ray.is_initialized():
+        yield
+        return
+    named = address or "auto"
+    try:
+        _check_answers(ray, named)
+        ray.init(address=named, namespace=_NAMESPACE, log_to_driver=False)
+    except (OSError, ValueError, RuntimeError) as error:
+        said = str(error).rstrip(".")
+        raise NoDaemon(
+            f"cannot reach Ray at {named}: {said}; start it with `ray start --head`, or give its "
+            "address"
+        ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _all_up(ray: Any, leader: Any) -> list[str]:
+    """Wait until every node has its daemon; Ray itself says what cannot start, only not how long.
+
+    On a busy machine a process of Ray's alone takes a minute, so that is not an error yet.
+    """
+    up = leader.all_up.remote()
+    try:
+        if not ray.wait([up], timeout=_UP_S)[0]:
+            log.warning(
+                "Ray is still starting joader's actors on its nodes, after %.0f s; waiting up to "
+                "%.0f min",
+                *(_UP_S, _LONGEST_S / 60),
+            )
+        names: list[str] = ray.get(up, timeout=_LONGEST_S)
+    except ray.exceptions.GetTimeoutError as error:
+        raise Overdue(
+            f"not all of Ray's nodes had a joader daemon within {_LONGEST_S / 60:.0f} min; see "
+            "`ray status`, and Ray's logs of the actors joader-leader and joader-keeper"
+        ) from error
+    except ray.exceptions.RayError as error:
+        raise NoDaemon(
+            f"Ray could not start joader on its nodes (is it installed on all of them?): {error}"
+        ) from error
+    return names
 
 
 def _ray() -> Any:
@@ -93,7 +132,7 @@ def _ray() -> Any:
         import ray
     except ImportError as error:
         raise MissingExtra(
-            "a cluster on Ray needs Ray, which is not installed; run: pip install 'joader[ray]', "
+            f"a cluster on Ray needs Ray, which is not installed; run: {to_install('ray')}, "
             "or use --cluster HOST:PORT, which needs nothing"
         ) from error
     return ray

@@ -12,7 +12,8 @@ import stat
 from pathlib import Path
 
 from joader.daemon.lifecycle import connected
-from joader.errors import BadArgument, NoDaemon, WorldError
+from joader.daemon.start_lock import no_place
+from joader.errors import BadArgument, WorldError
 from joader.messages import Refuse
 from joader.wire import frame
 
@@ -44,10 +45,7 @@ class Door:
             raise
         except OSError as error:
             self.listener.close()
-            raise NoDaemon(
-                f"cannot make a socket at {path}: {error}; make room there, or set "
-                "JOADER_RUNTIME to another folder"
-            ) from error
+            raise no_place(path, error) from error
         finally:
             os.umask(before)
         # Kept open: until it is closed no other file gets its inode number, by which we know it.

@@ -7,14 +7,13 @@ wrong with the file, the daemon starts without it and says so in its log.
 """
 
 import logging
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
-from joader.config import cache_folder
+from joader.config import cache_folder, write_private
 from joader.daemon.fingerprint import machine_in_words, machine_name
 from joader.daemon.log_format import event
 from joader.errors import BadData
@@ -99,16 +98,8 @@ def save(experience: Experience) -> None:
     latest = dict(list(recipes.items())[-MOST_RECIPES:])
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(path, msgspec.json.encode(Contents(machine_in_words(), latest)))
+        write_private(path, msgspec.json.encode(Contents(machine_in_words(), latest)))
     except OSError as error:  # a full or read-only folder: the next jobs start unknown, no more
         log.warning("what was learned of recipes cannot be kept in %s: %s", path, error)
         return
     experience.changed.clear()
-
-
-def _write(path: Path, body: bytes) -> None:
-    part = path.with_name(f"{path.name}.{os.getpid()}")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(body)
-    part.replace(path)

@@ -49,9 +49,12 @@ def start_lock(path: Path, timeout_s: float = LOCK_S) -> Iterator[None]:
 
 def no_place(path: Path, error: OSError) -> NoDaemon:
     """Say that the socket's folder cannot be used."""
+    what, then = error.strerror or str(error), "see that you may write there, and that it has room"
+    if not path.parent.is_dir():
+        what, then = f"the folder {path.parent} does not exist", "create it"
     return NoDaemon(
-        f"cannot reach or start a daemon at {path}: {error}; make room there and see that you may "
-        "write there, or set JOADER_RUNTIME to another folder"
+        f"cannot reach or start a daemon at {path}: {what}; {then}, or set JOADER_RUNTIME (or the "
+        "address, if you gave one) to another folder"
     )
 
 

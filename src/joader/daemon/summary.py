@@ -1,9 +1,9 @@
 """What a daemon leaves when it ends: its figures as JSON, and as one page that can be mailed."""
 
 import logging
-import os
 from pathlib import Path
 
+from joader.config import write_private
 from joader.page import summary
 from joader.statistics import RunStatistics, to_json
 
@@ -15,15 +15,7 @@ def write_summary(run: RunStatistics, folder: Path) -> None:
     if not run.node.totals.delivered:
         return  # nothing was done: what the last one did is worth more
     try:
-        _write(folder / "summary.json", to_json(run))
-        _write(folder / "summary.html", summary(run).encode())
+        write_private(folder / "summary.json", to_json(run))
+        write_private(folder / "summary.html", summary(run).encode())
     except OSError as error:
         log.warning("no summary could be written to %s: %s", folder, error)
-
-
-def _write(path: Path, body: bytes) -> None:
-    part = path.with_name(f"{path.name}.{os.getpid()}")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(body)
-    part.replace(path)

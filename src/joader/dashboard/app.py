@@ -19,6 +19,7 @@ from joader.dashboard.metrics import CONTENT_TYPE, exposition
 from joader.page import page, summary
 from joader.statistics import to_json
 
+_MOST_PAGES = 64
 _HOSTS = {"127.0.0.1", "localhost"}
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -73,20 +74,34 @@ async def _lines(feed: Feed) -> AsyncIterator[bytes]:
         yield b"event: %s\ndata: %s\n\n" % (name.encode(), body)
 
 
+def _refusal(code: int, words: str) -> Response:
+    """Return an answer after which the connection ends: others may want its place."""
+    headers = {**_HEADERS, "Connection": "close"}
+    return Response(f"{code} {words}\n", code, headers, "text/plain")
+
+
 class _Guard:
     """Let those in who know the token; the others learn nothing, not even what there is."""
 
     def __init__(self, inner: ASGIApp, token: str) -> None:
         self._inner, self._token = inner, token.encode()
+        self._asking = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or (scope["type"] == "http" and self._may_pass(scope)):
+        if scope["type"] == "lifespan":
             await self._inner(scope, receive, send)
-        elif scope["type"] == "http":
-            refusal = Response("403 Forbidden\n", 403, _HEADERS, "text/plain")
-            await refusal(scope, receive, send)
-        else:
+        elif scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
+        elif not self._may_pass(scope):
+            await _refusal(403, "Forbidden")(scope, receive, send)
+        elif self._asking >= _MOST_PAGES:
+            await _refusal(503, "Service Unavailable")(scope, receive, send)
+        else:
+            self._asking += 1
+            try:
+                await self._inner(scope, receive, send)
+            finally:
+                self._asking -= 1
 
     def _may_pass(self, scope: Scope) -> bool:
         headers = dict(scope["headers"])

@@ -18,11 +18,11 @@ from joader.daemon.lifecycle import connected
 from joader.dashboard import place
 from joader.dashboard.app import app
 from joader.dashboard.feed import Feed
+from joader.dashboard.visitor import Visitor
 from joader.errors import JoaderError
 
 IDLE_S = 600.0
 _LOOK_S = 5.0
-_MOST_PAGES = 64
 
 
 def main() -> None:
@@ -68,7 +68,7 @@ async def _serve(options: argparse.Namespace, listener: socket.socket) -> None:
         app(feed, token),
         log_level="warning",
         access_log=False,  # it would write tokens down
-        limit_concurrency=_MOST_PAGES,
+        http=Visitor,
         timeout_graceful_shutdown=1,
         server_header=False,
         lifespan="off",

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from joader.config import runtime_folder
+from joader.config import runtime_folder, write_private
 
 _TOKEN_BYTES = 24
 
@@ -40,7 +40,7 @@ def token() -> str:
         if len(known) >= _TOKEN_BYTES:
             return known
     made = secrets.token_urlsafe(_TOKEN_BYTES)
-    write_private(path, made + "\n")
+    write_private(path, f"{made}\n".encode())
     return made
 
 
@@ -64,7 +64,7 @@ def lock() -> int | None:
 
 def announce(address: Address) -> None:
     """Say how to reach this dashboard."""
-    write_private(_address_path(), json.dumps(asdict(address)))
+    write_private(_address_path(), json.dumps(asdict(address)).encode())
 
 
 def withdraw() -> None:
@@ -82,15 +82,6 @@ def running() -> Address | None:
         return Address(**json.loads(_address_path().read_text()))
     except (OSError, ValueError, TypeError):
         return None  # it has not begun to listen yet
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only the user can read, whole or not at all."""
-    part = path.with_name(f"{path.name}.{os.getpid()}")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-    part.replace(path)
 
 
 def _address_path() -> Path:

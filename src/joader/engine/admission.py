@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from joader.engine.reader import Reader
 from joader.engine.recipes import Recipe
+from joader.errors import more_memory, size_in_words
 from joader.messages import Job
 
 
@@ -24,8 +25,9 @@ def admit(
             continue
         yield (
             reader,
-            f"job {reader.job} needs {reader.share_bytes} bytes, two batches of "
-            f"{reader.batch_size} samples of {reader.sizes.usual_bytes} bytes, beside "
-            f"{others} bytes of the jobs before it, and the budget is {capacity_bytes}; give it "
-            f"at least {others + reader.share_bytes} bytes, or use smaller batches",
+            f"job {reader.job} needs {size_in_words(reader.share_bytes)}, two batches of "
+            f"{reader.batch_size} samples of {size_in_words(reader.sizes.usual_bytes)}, beside "
+            f"{size_in_words(others)} of the jobs before it, and the budget is "
+            f"{size_in_words(capacity_bytes)}; {more_memory(others + reader.share_bytes)}, or use "
+            "smaller batches",
         )

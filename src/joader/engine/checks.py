@@ -5,7 +5,7 @@ from joader.engine.limits import Limits
 from joader.engine.plan import Told
 from joader.engine.reader import Reader
 from joader.engine.recipes import MOST_ROWS
-from joader.errors import BadArgument
+from joader.errors import BadArgument, more_memory, size_in_words
 from joader.messages import Join, Want
 
 ORDERS = ("shared", "joint", "seeded", "given", "told")
@@ -34,8 +34,9 @@ def check_join(event: Join, limits: Limits, cache: Cache) -> None:
     least_bytes = limits.share_batches * round_up(1) * batch
     if batch > LARGE_BATCH and least_bytes > cache.capacity_bytes:
         raise BadArgument(
-            f"two batches of {batch} samples take {least_bytes} bytes at least, and the budget "
-            f"is {cache.capacity_bytes}; give it more, or use smaller batches"
+            f"two batches of {batch} samples take {size_in_words(least_bytes)} at least, and the "
+            f"budget is {size_in_words(cache.capacity_bytes)}; {more_memory(least_bytes)}, or use "
+            "smaller batches"
         )
 
 

@@ -10,6 +10,7 @@ from joader.engine.reader import Reader
 from joader.engine.room import Room
 from joader.engine.stock import Stock
 from joader.engine.supply import Supply
+from joader.errors import more_memory, size_in_words
 
 
 class LastResort:
@@ -54,7 +55,8 @@ class LastResort:
     def _reason(self, reader: Reader, count: int) -> str:
         sizes = reader.sizes
         return (
-            f"a batch of {count} samples of {sizes.usual_bytes} to {sizes.slot_bytes} bytes does "
-            f"not fit the budget of {self._stock.cache.capacity_bytes} bytes; give it at least "
-            f"{max(reader.share, count) * sizes.slot_bytes} bytes, or use smaller batches"
+            f"a batch of {count} samples of {size_in_words(sizes.usual_bytes)} to "
+            f"{size_in_words(sizes.slot_bytes)} does not fit, and the budget is "
+            f"{size_in_words(self._stock.cache.capacity_bytes)}; "
+            f"{more_memory(max(reader.share, count) * sizes.slot_bytes)}, or use smaller batches"
         )

@@ -12,6 +12,7 @@ from joader.engine.raw_forms import RawForms
 from joader.engine.recipes import Recipe
 from joader.engine.room import Room
 from joader.engine.stock import Preparation, Stock
+from joader.errors import more_memory, size_in_words
 from joader.messages import Drop, Place, Prepared
 from joader.messages.work import TIMES
 
@@ -66,9 +67,10 @@ class Preparations:
         self._stock.late_ones.discard(sample)
         self._stock.cache.unplace(sample)
         if size_bytes > self._stock.cache.capacity_bytes:
-            reason = f"the sample has {size_bytes} bytes and the budget is "
-            advice = "make it smaller in prepare=, or give the daemon more (joader up --memory)"
-            self.failed(sample, f"{reason}{self._stock.cache.capacity_bytes}; {advice}")
+            budget = size_in_words(self._stock.cache.capacity_bytes)
+            reason = f"the sample has {size_in_words(size_bytes)} and the budget is {budget}"
+            advice = f"make it smaller in prepare=, or {more_memory(2 * size_bytes)}"
+            self.failed(sample, f"{reason}; {advice}")
         else:
             self._stock.unplaced[sample] = size_bytes
             if not preparation.sizes.slot_bytes:

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, NoReturn
 
-from joader.errors import MissingExtra
+from joader.errors import MissingExtra, to_install
 
 ALL = ("PIL.Image", "simplejpeg", "torch")
 
@@ -75,5 +75,5 @@ def _missing(what: str, name: str, extra: str) -> NoReturn:
         cause = error
     raise MissingExtra(
         f"{what}, which cannot be imported here: {cause or 'it failed before'}; "
-        f"install it with `pip install 'joader[{extra}]'`"
+        f"install it with {to_install(extra)}"
     ) from cause

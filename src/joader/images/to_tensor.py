@@ -5,6 +5,7 @@ levels; as batch steps the copy to the GPU stays small and the work is done ther
 """
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -64,26 +65,27 @@ class ToTensor(Step):
 class Normalize(Step):
     """Subtract a mean from each channel and divide by a standard deviation; after `ToTensor`."""
 
-    mean: tuple[float, ...]
-    std: tuple[float, ...]
+    mean: float | tuple[float, ...]  # a number: of each channel
+    std: float | tuple[float, ...]
 
     dtype: ClassVar[str] = "float32"
 
     def __post_init__(self) -> None:
         """Normalize the arguments and check them."""
         for name in ("mean", "std"):
-            values = tuple(float(value) for value in getattr(self, name))
+            given = getattr(self, name)
+            values = (given,) * 3 if isinstance(given, Real) else tuple(given)
             if len(values) != 3:
-                raise BadArgument(f"{name} is {values}; give one value for each of 3 channels")
-            object.__setattr__(self, name, values)
-        if not all(self.std):
+                raise BadArgument(f"{name} is {given}; give one value for each of 3 channels")
+            object.__setattr__(self, name, tuple(float(value) for value in values))
+        if not all(self._of_channels[1]):
             raise BadArgument(f"std is {self.std}; it must be above 0 in every channel")
 
     def on_image(self, image: Any, rng: Any, out: Any) -> Any:
         """Normalize one image."""
         if isinstance(image, np.ndarray) and image.dtype.kind == "f" and image.ndim == 3:
             mean, std = (
-                np.array(values, image.dtype).reshape(3, 1, 1) for values in (self.mean, self.std)
+                np.array(values, image.dtype).reshape(3, 1, 1) for values in self._of_channels
             )
             return put((image - mean) / std, out)
         torch = libraries.loaded_torch()
@@ -103,7 +105,12 @@ class Normalize(Step):
                 f"{self} takes floats but got {described(images)}; put ToTensor() before it"
             )
         mean, std = (
-            constant(values, view.dtype, view.device).view(3, 1, 1)
-            for values in (self.mean, self.std)
+            constant(values, view.dtype, view.device).view(3, 1, 1) for values in self._of_channels
         )
         return view.sub(mean).div_(std)
+
+    @property
+    def _of_channels(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        assert isinstance(self.mean, tuple)
+        assert isinstance(self.std, tuple)
+        return self.mean, self.std

@@ -8,7 +8,7 @@ import importlib
 import sys
 from typing import Any
 
-from joader.errors import MissingExtra
+from joader.errors import MissingExtra, to_install
 
 
 def loaded(name: str) -> Any:
@@ -26,5 +26,5 @@ def needed(name: str, extra: str) -> Any:
     except ImportError as error:
         raise MissingExtra(
             f"a sample holds a value that needs {name}, which cannot be imported here: {error}; "
-            f"install it with `pip install 'joader[{extra}]'`"
+            f"install it with {to_install(extra)}"
         ) from error

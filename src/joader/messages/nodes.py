@@ -51,10 +51,9 @@ class Knock(Message, frozen=True):
 
 
 class Challenge(Message, frozen=True):
-    """Answer a Knock: the one who was asked shows first that it has the key."""
+    """Answer a Knock: what a proof is to be made of."""
 
     nonce: Nonce
-    proof: Nonce
 
 
 class Proof(Message, frozen=True):
@@ -64,7 +63,9 @@ class Proof(Message, frozen=True):
 
 
 class Granted(Message, frozen=True):
-    """Let in."""
+    """Let in, and show that who was asked has the key, too."""
+
+    proof: Nonce
 
 
 class Members(Message, frozen=True):

@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from joader.errors import MissingExtra
+from joader.errors import MissingExtra, to_install
 
 
 def needed(name: str, what: str, extra: str) -> Any:
@@ -13,5 +13,5 @@ def needed(name: str, what: str, extra: str) -> Any:
     except ImportError as error:
         raise MissingExtra(
             f"{what} needs {name.partition('.')[0]}, which cannot be imported here: {error}; "
-            f"install it with `pip install 'joader[{extra}]'`"
+            f"install it with {to_install(extra)}"
         ) from error

@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 from itertools import islice
 
+import pytest
+
 from joader.cli.bench.meter import Meter, Way, ways
+from joader.cli.main import main
 
 
 class Loader:
@@ -96,3 +99,16 @@ def test_later_loaders_get_half_the_time_and_one_batch_alone_less() -> None:
     first, later = (ways(["fresh", "synthetic"], 4.0, one) for one in (True, False))
     assert [way.seconds for way in first] == [4.0, 2.0]
     assert [way.seconds for way in later] == [2.0, 1.0]
+
+
+def test_measuring_takes_as_long_as_the_help_promises(capsys: pytest.CaptureFixture[str]) -> None:
+    def takes_s(loaders: int) -> float:
+        modes = ["fresh", "cached", "synthetic", "joader"]
+        its = [way for n in range(loaders) for way in ways(modes, 4.0, n == 0)]
+        return sum(way.warm_s + way.seconds for way in its)
+
+    assert [round(takes_s(loaders), -1) for loaders in (1, 3)] == [20, 40]
+    with pytest.raises(SystemExit):
+        main(["bench", "--help"])
+    help_text = " ".join(capsys.readouterr().out.split())
+    assert "Measuring takes 20 s for one loader and up to 40 s for three" in help_text

@@ -20,7 +20,7 @@ def test_without_torch_it_says_how_to_get_it(
     assert main(["demo"]) == 2
     told = capsys.readouterr().err
     assert "make demo" in told
-    assert "pip install 'joader[torch,images]'" in told
+    assert "pip install '.[torch,images]'" in told
 
 
 @pytest.mark.slow

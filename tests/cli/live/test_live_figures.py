@@ -36,7 +36,7 @@ def test_without_torch_a_measured_figure_says_what_to_install(
     monkeypatch.setattr("joader.cli.reproduce.OF_THE_PAPERS", {})
     for arguments in (["lobster-threads"], ["joader-table1", "--live"]):
         assert main(["reproduce", *arguments]) != 0
-        assert "need torch and PIL: pip install 'joader[torch,images]'" in capsys.readouterr().err
+        assert "need torch and PIL: pip install '.[torch,images]'" in capsys.readouterr().err
     assert main(["reproduce", "--all", "--quick"]) == 0
     assert "left out: lobster-threads, locality-threads" in capsys.readouterr().err
 

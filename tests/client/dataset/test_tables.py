@@ -101,3 +101,26 @@ def test_a_loader_made_again_from_its_attributes_reads_the_same(table: Table) ->
     assert narrower.dataset.rows.tolist() == [4, 5]
     with pytest.raises(BadArgument, match="version= is for tables"):
         joader.DataLoader(table.view(), version=1)
+
+
+@pytest.mark.parametrize(
+    "path", ["/data/imagenet/train", "s3://bucket/train", "~/photos", Path("photos"), "data"]
+)
+def test_a_path_as_the_dataset_is_told_how_to_open_it(
+    path: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JOADER_CATALOG", str(tmp_path / "catalog"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    with pytest.raises(BadArgument) as raised:
+        joader.DataLoader(path)
+    assert f"dataset is '{path}', a path" in str(raised.value)
+    assert f"open the path with joader.storage.open_storage('{path}'), or" in str(raised.value)
+
+
+def test_a_table_that_is_called_as_a_folder_here_is_meant(
+    table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "numbers").mkdir()
+    assert len(joader.DataLoader("numbers")) == 12

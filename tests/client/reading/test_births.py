@@ -227,3 +227,25 @@ nursery.end()
 say(nursery.alive)
 """)
     assert job.result() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [("dataset=Holding()", "dataset.scale"), ("worker_init_fn=lambda n: n", "worker_init_fn")],
+)
+def test_what_cannot_be_pickled_is_named(house: House, what: str, name: str) -> None:
+    job = house.job(f"""
+class Holding(Rows):
+    def __init__(self):
+        self.scale = lambda x: 2 * x
+
+if __name__ == "__main__":
+    try:
+        born({what}, method="spawn")
+    except Exception as error:
+        say(error.__notes__)
+""")
+    (notes,) = job.result()
+    assert len(notes) == 1
+    assert notes[0].startswith(f"joader: {name} cannot be pickled, as the start method 'spawn'")
+    assert "not lambdas" in notes[0]

@@ -48,3 +48,12 @@ def test_the_batch_transform_is_applied_after_all() -> None:
     batch = plain.collated(SAMPLES, None)
     assert plain.finished(batch) is batch
     assert doubled.finished(batch).tolist() == [[2, 4], [6, 8]]
+
+
+def test_samples_that_do_not_stack_are_a_list_without_torch() -> None:
+    ragged: list[Any] = [np.ones(1), np.ones(2)]
+    for samples in (ragged, [None, None]):
+        given = Samples(samples, np.arange(2))
+        batch = make(given, Collation(None, singly=False, as_numpy=True))
+        assert isinstance(batch, list)
+        assert len(batch) == 2

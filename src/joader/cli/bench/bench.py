@@ -17,7 +17,7 @@ from joader.catalog import open_table
 from joader.cli.bench.verdict import Loader, Rates, in_words, together, verdict
 from joader.cli.console import Console, write
 from joader.cli.words import printable
-from joader.errors import BadArgument, MissingExtra, Overdue, WorldError
+from joader.errors import BadArgument, MissingExtra, Overdue, WorldError, to_install
 from joader.storage import open_storage
 
 _PATIENCE_S = 180.0  # for a script's imports, and its first batches
@@ -53,7 +53,7 @@ class Report:
 def bench(what: str, arguments: list[str], seconds: float, data: list[str], as_json: bool) -> int:
     """Answer whether data is the bottleneck, and what joader would give."""
     if find_spec("torch") is None:
-        raise MissingExtra("bench needs torch: pip install 'joader[torch]'")
+        raise MissingExtra(f"bench needs torch: {to_install('torch')}")
     target = _target(what, arguments, data)
     console = Console(stderr=as_json, highlight=False)
     found: list[Report] = []

@@ -15,7 +15,7 @@ from joader.cli.demo.screen import counting, watching
 from joader.cli.demo.side import JOADER_LINE, Plan, Side, new_side, run
 from joader.cli.demo.table import as_figures, as_table
 from joader.cli.files import check_writable, write_text
-from joader.errors import MissingExtra
+from joader.errors import MissingExtra, to_install
 
 
 def demo(plan: Plan, json_path: str | None) -> int:
@@ -56,7 +56,7 @@ def _check_installed() -> None:
     if missing:
         raise MissingExtra(
             f"the demo needs {' and '.join(missing)}: run `make demo` in a clone of joader, or "
-            "pip install 'joader[torch,images]'"
+            f"{to_install('torch', 'images')}"
         )
 
 

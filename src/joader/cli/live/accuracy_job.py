@@ -40,9 +40,8 @@ def loader_of(side: str, data: Kept, batch: int, workers: int) -> Any:
         return torch.utils.data.DataLoader(data, persistent_workers=True, **how)
     import joader
 
-    return joader.DataLoader(
-        data, order=side, deterministic=True, key="pictures", fallback=False, **how
-    )
+    how |= {"order": side, "deterministic": True, "key": "pictures", "fallback": False}
+    return joader.DataLoader(data, **how)
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 
 from joader.cli.live import joader_accuracy, joader_live, locality_accuracy, threads
-from joader.errors import MissingExtra
+from joader.errors import MissingExtra, to_install
 from joader.simulator.figures import Figure
 
 
@@ -13,7 +13,7 @@ def check_installed() -> None:
     if missing:
         raise MissingExtra(
             f"figures that are measured need {' and '.join(missing)}: "
-            "pip install 'joader[torch,images]'"
+            f"{to_install('torch', 'images')}"
         )
 
 

@@ -19,7 +19,7 @@ from joader.cli.profile.loading_runs import Rows
 from joader.cli.profile.samples import Samples
 from joader.daemon.fingerprint import machine_in_words
 from joader.daemon.machine import cores
-from joader.errors import BadArgument, MissingExtra
+from joader.errors import BadArgument, MissingExtra, to_install
 from joader.schedule.models.runs import Architecture, LoadingRun, TrainingRun
 
 BATCHES = {"cuda": (8, 16, 32, 64, 128, 256), "cpu": (2, 4, 8, 12, 16, 32)}
@@ -145,7 +145,7 @@ def _rows(what: str | None, stack: ExitStack) -> Rows:
         return rows_at(what)
     if find_spec("PIL") is None:
         raise MissingExtra(
-            "measuring rows needs pictures: pip install 'joader[images]', or name a dataset"
+            f"measuring rows needs pictures: {to_install('images')}, or name a dataset"
         )
     return pictures(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="joader-"))))
 
@@ -155,7 +155,7 @@ def _device(plan: Plan) -> str:
         return "none"
     if find_spec("torch") is None:
         raise MissingExtra(
-            "training runs need torch: pip install 'joader[torch]', or say --only loading"
+            f"training runs need torch: {to_install('torch')}, or say --only loading"
         )
     import torch
 

@@ -14,6 +14,7 @@ from joader.cli.profile.fitting import (
     TrainingFit,
 )
 from joader.cli.profile.samples import Samples
+from joader.errors import to_install
 from joader.schedule.models import portfolio
 from joader.schedule.models.accuracy import Accuracy
 from joader.schedule.models.runs import LoadingRun
@@ -22,7 +23,7 @@ ONE_DEVICE = (
     "All runs used one device, so α₁·n and α₃ (both times M) cannot be told apart: α₃ has both. "
     "For several devices, measure there."
 )
-NO_SKLEARN = "The four regressors need scikit-learn: pip install 'joader[profile]'"
+NO_SKLEARN = f"The four regressors need scikit-learn: {to_install('profile')}"
 
 
 def show_training(samples: Samples, fits: Sequence[TrainingFit], console: Console) -> None:

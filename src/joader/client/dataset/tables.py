@@ -6,10 +6,11 @@ takes them from the row table by row number and puts them into its batches. So j
 those columns, in the order of columns, in predicate or in version share every preparation.
 """
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
-from joader.catalog import StoredRows, Table, TableRows, View, open_table
+from joader.catalog import StoredRows, Table, TableRows, View, open_table, table_names
 from joader.catalog.records import Records
 from joader.catalog.snapshot import Snapshot
 from joader.client.dataset.joined_columns import Joining, beside_files
@@ -21,6 +22,13 @@ from joader.storage.concatenation import Concatenation
 
 def opened(dataset: Any, where: Any, columns: Sequence[str] | None, version: int | None) -> Any:
     """Return what a loader is to read: of a table's name, or a table, the rows and columns."""
+    if _is_path(dataset):
+        place = os.fspath(dataset)
+        raise BadArgument(
+            f"dataset is {place!r}, a path; a loader takes a dataset, or the name of a table: open "
+            f"the path with joader.storage.open_storage({place!r}), or name it once with "
+            f"joader.create(NAME, {place!r}) and give that name"
+        )
     if isinstance(dataset, str):
         return open_table(dataset, version=version).view(where, columns)
     if isinstance(dataset, Table):
@@ -36,6 +44,15 @@ def opened(dataset: Any, where: Any, columns: Sequence[str] | None, version: int
                 "name of a table (joader.create makes one), or leave it out"
             )
     return dataset
+
+
+def _is_path(dataset: Any) -> bool:
+    """Tell whether a dataset is where data is, and neither the data nor the name of a table."""
+    if not isinstance(dataset, str):
+        return isinstance(dataset, os.PathLike)
+    if os.sep in dataset or dataset.startswith("~"):  # no table is called so
+        return True
+    return os.path.exists(dataset) and dataset not in table_names()
 
 
 class Joined(Joining):

@@ -12,6 +12,7 @@ job, which it watches. Not here: what it does (workers/nursery.py).
 import multiprocessing
 import multiprocessing.process
 import os
+import pickle
 import secrets
 import socket
 import sys
@@ -114,8 +115,10 @@ class Nursery:
                 self._process = context.Process(target=be_nursery, args=(childhood,))
                 with _not_a_daemon(), _one_thread(self._forked):
                     self._process.start()
-            except BaseException:
+            except BaseException as error:
                 ours.close()
+                if not self._forked:
+                    _name_what_cannot_travel(error, shared, own, context.get_start_method())
                 raise
             finally:
                 theirs.close()
@@ -195,6 +198,43 @@ class Nursery:
             raise BadMessage(f"the nursery of this loader failed: {born.reason}")
         assert isinstance(born, Born)
         self.recipe, self.opaque, self.place = born.recipe, born.opaque, born.place
+
+
+def _name_what_cannot_travel(
+    error: BaseException, shared: SharedPart, own: OwnPart, start_method: str
+) -> None:
+    """Add to an error of pickling which of the loader's arguments it is about, if one is found."""
+    arguments = {
+        "dataset": shared.dataset,
+        "prepare": shared.steps,
+        "transform": own.steps,
+        "worker_init_fn": shared.worker_init_fn,
+    }
+    name = next((n for n, value in arguments.items() if _fails_alike(value, error)), "")
+    if name == "dataset":
+        parts = getattr(shared.dataset, "__dict__", {})
+        part = next((n for n, value in parts.items() if _fails_alike(value, error)), "")
+        name = f"dataset.{part}" if part else name
+    if name:
+        error.add_note(
+            f"joader: {name} cannot be pickled, as the start method {start_method!r} requires: use "
+            "functions and classes that a module defines by name, not lambdas or functions inside "
+            "functions, and open files in the worker"
+        )
+
+
+def _fails_alike(value: Any, error: BaseException) -> bool:
+    """Tell whether pickling this raises the same error; what is written is not kept."""
+    try:
+        pickle.Pickler(_Nowhere()).dump(value)
+    except Exception as own_error:
+        return str(own_error) == str(error)
+    return False
+
+
+class _Nowhere:
+    def write(self, data: Any) -> int:
+        return len(data)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from joader.errors import MissingExtra
+from joader.errors import MissingExtra, to_install
 from joader.schedule.models.accuracy import Accuracy, accuracy
 
 Array = NDArray[np.float64]
@@ -45,7 +45,7 @@ def predictor(name: str, rows: Array, times: Array) -> Callable[[Array], Any]:
         from sklearn.preprocessing import PolynomialFeatures, StandardScaler
     except ImportError as error:
         raise MissingExtra(
-            "comparing regressors needs scikit-learn: pip install 'joader[profile]'"
+            f"comparing regressors needs scikit-learn: {to_install('profile')}"
         ) from error
     weights = 1.0 / times**2
     scale = np.abs(rows).max(axis=0)
