@@ -4,8 +4,6 @@ Not here: what a loader shows of them (loader.py), whether its dataset can be sh
 (dataset/obstacle.py).
 """
 
-import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
