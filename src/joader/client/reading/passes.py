@@ -83,7 +83,7 @@ class Pass:
             if self._loader.tries_here and (why := better_here(batch)):
                 self._delivery.go_on_without_workers(why)
                 continue
-            alone = isinstance(self.connection, Alone)
+            by = self.connection
             wait_s = time.perf_counter() - started
             try:
                 made = self._assembled(batch)
@@ -106,7 +106,7 @@ class Pass:
             if made.failure is not None:  # as with torch, the next batch is another
                 raise made.failure
             replaced = max(0, made.size - (len(batch.positions) - made.failed))
-            self._loader.count(batch, wait_s, made.failed, replaced, alone)
+            self._loader.count(batch, wait_s, made.failed, replaced, by)
             if made.whole is not None:
                 return self._loader.finished(data)
 
