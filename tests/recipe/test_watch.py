@@ -81,10 +81,12 @@ def test_rows_with_random_numbers_are_not_at_hand(draw: Callable[[], Any]) -> No
     assert watch.watch(draw)[1]
 
 
-def test_all_rows_of_a_small_dataset_tell_and_others_hear_of_it_whoever_asked_for_the_row() -> None:
+@pytest.mark.parametrize("rows", [ROWS, 2])
+def test_other_processes_hear_that_rows_are_at_hand(rows: int) -> None:
     found = Found()
-    watch = Watch(object(), Signs(pace=2, found=found))
-    assert not watch.saw(AT_HAND_S / 2, drew=False)
+    watch = Watch(object(), Signs(pace=rows, found=found))
+    for _ in range(rows - 1):
+        assert not watch.saw(AT_HAND_S / 2, drew=False)
     assert not found.at_hand
     child = os.fork()
     if not child:
@@ -93,6 +95,13 @@ def test_all_rows_of_a_small_dataset_tell_and_others_hear_of_it_whoever_asked_fo
         finally:
             os._exit(0)
     os.waitpid(child, 0)
+    assert found.at_hand
+
+
+def test_of_a_small_dataset_only_the_next_loader_hears() -> None:
+    found = Found()
+    watch = Watch(object(), Signs(pace=2, found=found))
+    assert [watch.saw(AT_HAND_S / 2, drew=False) for _ in range(2)] == [False, True]
     assert found.at_hand
 
 
