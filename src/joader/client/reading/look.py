@@ -96,8 +96,7 @@ class Looker:
         own_seen = look(own, name="transform", memory=self._own_memory) if own.steps.steps else None
         own_opaque = own_seen.opaque if own_seen else ""
         deterministic = its.deterministic or shared.deterministic
-        # Random samples that are a function of its seed are of use to this job only.
-        of_its_own = its.private and not deterministic
+        of_its_own = its.private and not deterministic  # they are a function of its seed
         private = of_its_own or bool(seen.opaque) or its.alone
         ground = NO_GROUND if private or its.key is not None else ground_of(shared)
         about = About(
@@ -253,8 +252,11 @@ class Looker:
         return Lending(its.num_workers, its.lend, its.context, its.num_workers)
 
     def _is_in_memory(self, dataset: Any) -> bool:
-        """Tell whether rows are known to be parts of tensors, as they are to be."""
-        return self._settings.bare and torch_api.is_in_memory(dataset)
+        """Tell whether rows are known to be in memory, as they are to be, whatever they are."""
+        kind = type(dataset)
+        built_in = kind in (list, tuple, dict, range)
+        built_in = built_in or (kind is np.ndarray and dataset.flags.owndata)  # not of a file
+        return self._settings.bare and (built_in or torch_api.is_in_memory(dataset))
 
 
 def _asks_the_user(dataset: Any) -> bool:
