@@ -1,10 +1,12 @@
 """Fixed seeds: `make test` runs the same examples every time, `make test-all` new ones.
 
-And a cache folder per test: what the daemon of one has learned must not help that of another.
+And a cache folder per test: what the daemon of one has learned must not help that of another; nor
+what loaders of this process have.
 """
 
 import gc
 import os
+import sys
 import tempfile
 from itertools import count
 
@@ -21,6 +23,8 @@ _caches = tempfile.TemporaryDirectory(prefix="joader-tests-")  # goes with the p
 @pytest.hookimpl(tryfirst=True)  # before fixtures, some of which choose another
 def pytest_runtest_setup(item: pytest.Item) -> None:
     os.environ["JOADER_CACHE"] = os.path.join(_caches.name, str(next(_tests)))
+    if (learned := sys.modules.get("joader.client.dataset.learned")) is not None:
+        learned._known.clear()
 
 
 def pytest_collection_finish() -> None:

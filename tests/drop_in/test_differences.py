@@ -329,10 +329,12 @@ def test_a_dataset_that_grows_is_read_as_it_was_when_the_pass_began() -> None:
         assert sorted(rows) == list(range(400))
 
 
-def test_rows_that_turn_slow_are_read_by_workers_in_the_next_pass() -> None:
-    loader = joader.DataLoader(Slower(400), batch_size=4)
+def test_rows_that_turn_slow_are_read_by_workers_from_then_on() -> None:
+    loader = joader.DataLoader(Slower(600), batch_size=4)
     first, second = ([pid for pids in loader for pid in pids.tolist()] for _ in range(2))
+    assert len(first) == len(second) == 600
     assert os.getpid() in first
+    assert os.getpid() not in first[-100:]
     assert os.getpid() not in second
 
 

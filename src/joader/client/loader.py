@@ -143,7 +143,7 @@ class DataLoader:
         columns: Sequence[str] | None = None,
         version: int | None = None,
     ) -> None:
-        """Look at the dataset; nothing is started before the first `iter()`."""
+        """See what kind of dataset it is; nothing is started before the first `iter()`."""
         # First of all, while the arguments are all there is: they travel on as one value.
         given = Arguments(**{name: value for name, value in locals().items() if name != "self"})
         given.check()
@@ -151,7 +151,7 @@ class DataLoader:
         self._set_up(replace(given, dataset=opened))
 
     def _set_up(self, given: Arguments) -> None:
-        """Show the arguments, decide what follows from them, and look at the dataset."""
+        """Show the arguments, and decide what follows from them."""
         self._show(given)
         self._steps = steps_of(given.prepare, "prepare"), steps_of(given.transform, "transform")
         self._name = given.name
@@ -169,10 +169,12 @@ class DataLoader:
         self._epochs = Epochs(given.sampler if self._ordering.rank else None)
         self._counts = Counts()
         settings = settings_of(given, self._ordering, self._steps)
-        self._current = CurrentJob(settings, fallback=self.fallback)
+        self._current = CurrentJob(settings)
         self._forget_passes()
         if not self._inside_reason:
-            self.deterministic = self._looked().job.shared.deterministic or given.deterministic
+            self.deterministic = given.deterministic or self._current.is_deterministic(self.dataset)
+            if self.key is not None:  # it names the dataset as it is now
+                self._looked()
         self._made = True
 
     def _show(self, given: Arguments) -> None:
@@ -261,7 +263,7 @@ class DataLoader:
         """Say what is read, how, and by whom."""
         ordering, kind = self._ordering_now, type(self.dataset).__name__
         inside = self._inside is not None
-        words = [kind if inside else f"{kind} of {len(self._looked().job.rows)}"]
+        words = [kind if inside else f"{kind} of {len(self.dataset)}"]
         if self.batch_size is not None or ordering.singly:
             words.append(f"batch_size={self.batch_size}")
         words.append("read by torch's own loader" if inside else ordering.in_words())
@@ -309,8 +311,7 @@ class DataLoader:
     def _take_newest_version(self) -> None:
         """Read the newest version of a table, if nothing binds the loader to the one it has."""
         ordering = self._ordering_now
-        bound = ordering.told or ordering.rank or self._epochs.resuming
-        if self._looked().table is None or bound:
+        if ordering.told or ordering.rank or self._epochs.resuming:
             return
         view = tables.newer(self.dataset)
         if view is not None:

@@ -50,9 +50,10 @@ def collate_of(singly: bool) -> Callable[[Any], Any] | None:
 
 
 def is_in_memory(dataset: Any) -> bool:
-    """Tell whether a dataset is of torch's own class whose rows are parts of tensors."""
+    """Tell whether a dataset is a tensor, or of torch's own class whose rows are parts of some."""
     torch = loaded()
-    return torch is not None and type(dataset) is torch.utils.data.TensorDataset
+    kinds = (torch.utils.data.TensorDataset, torch.Tensor) if torch is not None else ()
+    return type(dataset) in kinds
 
 
 def collate(samples: list[Any]) -> Any:

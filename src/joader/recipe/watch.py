@@ -9,9 +9,10 @@ random numbers: which they get would depend on when the job has begun to read.
 Raising one of these makes the row fail in its worker, and its job go on without workers.
 """
 
+import mmap
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Any, NamedTuple, TypeVar
 
@@ -24,8 +25,9 @@ T = TypeVar("T")
 AT_HAND_S = 15e-6
 # … if no more than one takes longer than this: some rows may be quick, and others not.
 ALL_BUT_ONE_S = 50e-6
-# So many rows of a job that has read them itself, and took so long for each, were not at hand.
-MANY, SLOW_S = 256, 200e-6
+# So many rows of a job that has read them itself, and took so long for each, were not at hand; but
+# for so many of them, which a busy machine may have held up.
+MANY, SLOW_S, HELD_UP = 256, 200e-6, 2
 # So many rows tell: the first ones fill caches, and a busy machine may hold up some.
 ROWS = 9
 
@@ -42,11 +44,29 @@ class AtHand(BetterInTheJob):
     """Say that reading a row takes next to no time."""
 
 
+class Found:
+    """Where a forked worker says what it has found, for jobs that do not ask for the row."""
+
+    def __init__(self) -> None:
+        """Make a place that processes forked from now on have in common."""
+        self._shared = mmap.mmap(-1, 1)
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether rows were found to be at hand."""
+        return self._shared[0] != 0
+
+    def say_at_hand(self) -> None:
+        """Say so, to all who have this place."""
+        self._shared[0] = 1
+
+
 class Signs(NamedTuple):
-    """What to watch for."""
+    """What to watch for: changes of the dataset, and the pace of so many rows."""
 
     state: bool = False
-    pace: bool = False
+    pace: int = 0
+    found: Found | None = None
 
 
 NO_SIGNS = Signs()
@@ -59,7 +79,8 @@ class Watch:
         """Look for these signs."""
         self._dataset = dataset
         self._before = _seen(dataset) if signs.state else {}
-        self._rows = ROWS if signs.pace else 1
+        self._found = signs.found
+        self._pace = signs.pace
         self._took_s: list[float] = []
 
     def watch(self, read: Callable[[], T]) -> tuple[T, bool]:
@@ -83,11 +104,39 @@ class Watch:
             if changed:
                 raise KeepsState(f"reading a row has changed the dataset's {changed[0]!r}")
         self._took_s.append(took_s)
-        if len(self._took_s) == ROWS and not drew:
+        if len(self._took_s) == self._pace and not drew:
             usual_s, (*most, _) = median(self._took_s), sorted(self._took_s)
-            if usual_s < AT_HAND_S and most[-1] < ALL_BUT_ONE_S:
-                raise AtHand(f"a row is read in {1e6 * usual_s:.1f} µs")
-        return drew or len(self._took_s) >= self._rows
+            if usual_s < AT_HAND_S and max(most, default=0.0) < ALL_BUT_ONE_S:
+                if self._found is not None:
+                    self._found.say_at_hand()
+                if self._pace >= ROWS:  # a smaller dataset is over: only its next loader gains
+                    raise AtHand(f"a row is read in {1e6 * usual_s:.1f} µs")
+        return drew or len(self._took_s) >= self._pace
+
+
+class Pace:
+    """How long rows take that a job reads itself because they are at hand."""
+
+    def __init__(self) -> None:
+        """Begin with the first row."""
+        self._took_s: list[float] = []
+        self._begun = False  # the first rows were looked at
+
+    def is_slow(self, took_s: Sequence[float]) -> bool:
+        """Note how long rows took; tell whether they take long after all.
+
+        The first ones tell at once whether what was learned of another dataset holds for this one.
+        """
+        self._took_s += took_s
+        if not self._begun and len(self._took_s) >= ROWS:
+            self._begun = True
+            if median(self._took_s[:ROWS]) > SLOW_S:
+                return True
+        if len(self._took_s) < MANY:
+            return False
+        most = sorted(self._took_s)[:-HELD_UP]
+        self._took_s = []
+        return sum(most) > SLOW_S * len(most)
 
 
 def _seen(dataset: Any) -> dict[str, Any]:

@@ -35,12 +35,12 @@ class Kept:
         self.closed = True
 
 
-def current(*, fallback: bool = True, **changes: Any) -> CurrentJob:
+def current(**changes: Any) -> CurrentJob:
     usual: dict[str, Any] = {"name": "job", "prepare": Steps([]), "transform": Steps([])}
     usual |= {"deterministic": False, "private": False, "drop_last": False, "lend": True}
     usual |= {"seed": 0, "whose": "1", "num_workers": 2}
     usual |= dict.fromkeys(["key", "worker_init_fn", "rank", "context"])
-    return CurrentJob(Settings(**(usual | changes)), fallback=fallback)
+    return CurrentJob(Settings(**(usual | changes)))
 
 
 def seen(its: CurrentJob, dataset: Any) -> Job:
@@ -129,13 +129,95 @@ def test_a_dataset_whose_rows_are_at_hand_gets_workers_if_they_are_asked_for() -
 def test_rows_that_take_long_after_all_are_read_by_workers_again_and_watched_no_more() -> None:
     its = current(num_workers=None)
     seen(its, Numbers(10))
-    assert its.without_workers(AtHand).lending is None
-    its.note_read_here(MANY, MANY * SLOW_S / 2)
+    job = its.without_workers(AtHand)
+    assert job.lending is None
+    its.note_read_here([SLOW_S / 2] * MANY, drew=None)
     assert seen(its, Numbers(10)).lending is None
-    its.note_read_here(10, MANY * SLOW_S)
-    lending = seen(its, Numbers(10)).lending
+    assert not its.asks_after_all(job)
+    its.note_read_here([2 * SLOW_S] * MANY, drew=None)
+    assert its.asks_after_all(job)
+    lending = its.that_asks().lending
     assert lending is not None
     assert not lending.watched
+
+
+class Quick(Numbers):
+    """A class of its own: what is known of it are these tests' findings."""
+
+
+class Slow(Quick):
+    pass
+
+
+@pytest.mark.parametrize("num_workers", [None, 0])
+def test_what_a_loader_has_found_out_is_known_to_the_next_of_a_dataset_alike(
+    num_workers: int | None,
+) -> None:
+    its = current(num_workers=None)
+    seen(its, Quick(10))
+    its.without_workers(AtHand)
+    assert seen(current(num_workers=num_workers), Quick(20)).at_hand
+    assert not seen(current(num_workers=num_workers), Slow(10)).at_hand
+    assert not seen(current(num_workers=2), Quick(20)).at_hand
+    for other in (
+        {"fallback": False},
+        {"prepare": Steps([abs])},
+        {"rank": Rank("team", 0, 2, "start")},
+    ):
+        assert not seen(current(num_workers=num_workers, **other), Quick(20)).at_hand
+
+
+def test_a_dataset_that_changes_itself_is_known_to_the_next_loader() -> None:
+    its = current(num_workers=None)
+    seen(its, Quick(10))
+    its.without_workers(KeepsState)
+    job = seen(current(num_workers=None), Quick(20))
+    assert job.lending is None
+    assert not job.at_hand  # how long its rows take is not known
+    assert seen(current(num_workers=None, deterministic=True), Quick(20)).lending is not None
+    assert seen(current(num_workers=3), Quick(20)).lending is not None
+
+
+def test_rows_that_the_job_reads_itself_are_found_to_be_at_hand_there() -> None:
+    its = current(num_workers=0)
+    job = seen(its, Quick(10))
+    assert its.watch_here()
+    its.note_read_here([1e-6] * 4, drew=False)
+    assert seen(its, Quick(10)) is job
+    its.note_read_here([1e-6] * 5, drew=False)
+    assert seen(its, Quick(10)).at_hand
+    assert not its.watch_here()
+    assert seen(current(num_workers=None), Quick(10)).at_hand
+
+
+@pytest.mark.parametrize(("took_s", "drew"), [(0.001, False), (1e-6, True)])
+def test_rows_that_take_longer_or_draw_random_numbers_are_not(took_s: float, drew: bool) -> None:
+    its = current(num_workers=0)
+    seen(its, Quick(10))
+    assert its.watch_here()
+    its.note_read_here([took_s] * 9, drew=drew)
+    assert not its.watch_here()
+    assert not seen(current(num_workers=0), Quick(10)).at_hand
+
+
+def test_a_kind_of_rows_that_was_quick_and_then_slow_is_not_believed_again() -> None:
+    for _ in range(2):
+        its = current(num_workers=None)
+        seen(its, Quick(10))
+        its.without_workers(AtHand)
+        its.note_read_here([2 * SLOW_S] * MANY, drew=None)
+        assert not seen(current(num_workers=None), Quick(10)).at_hand
+
+
+def test_rows_at_hand_are_looked_at_when_a_state_asks_and_read_as_they_are_now() -> None:
+    its, dataset = current(num_workers=0, at_hand=True), Numbers(10)
+    sight = its.sight(dataset, "shared", 4)
+    assert sight.job.recipe == ""
+    named = current(num_workers=0).sight(dataset, "shared", 4).identity
+    assert sight.identity.state() == named.state()
+    dataset.length = 12
+    assert look_again(its, dataset) is None
+    assert len(seen(its, dataset).rows) == 12
 
 
 def test_a_job_that_is_to_share_nothing_gets_a_recipe_of_its_own() -> None:

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from joader.client.dataset.ground import NO_GROUND
 from joader.client.dataset.identity import NOT_COMPARABLE
+from joader.client.reading.job import Job
 from joader.client.reading.look import Looker, Sight
 from joader.client.reading.settings import Settings
 from joader.daemon.machine import cores
@@ -259,6 +261,23 @@ def test_nor_is_anything_with_an_opaque_own_part(connection: sqlite3.Connection)
 
     looker = Looker(settings(num_workers=None, transform=Steps([looked_up])))
     assert looker.look(Rows(), "given", 2).job.lending is None
+
+
+@pytest.mark.parametrize("rows", [[1, 2], (1, 2), {0: 1, 1: 2}, range(2), np.arange(2)])
+def test_nobody_brings_workers_for_what_python_holds_in_memory(rows: Any, tmp_path: Path) -> None:
+    class Mine(list[int]):
+        """May do anything to its rows."""
+
+    def job(dataset: Any, **more: Any) -> Job:
+        return Looker(settings(**({"num_workers": None} | more))).look(dataset, "given", 2).job
+
+    assert job(rows).at_hand
+    assert not job(rows, num_workers=0).at_hand  # somebody else may have prepared them
+    assert job(rows, num_workers=1).lending is not None
+    assert job(rows, prepare=Steps((str,))).lending is not None
+    assert job(Mine((1, 2))).lending is not None
+    np.save(tmp_path / "rows.npy", np.arange(2))
+    assert job(np.load(tmp_path / "rows.npy", mmap_mode="r")).lending is not None
 
 
 def test_nobody_brings_workers_for_rows_of_tensors_unless_they_are_asked_for() -> None:

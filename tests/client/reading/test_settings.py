@@ -18,6 +18,7 @@ GIVEN: dict[str, Any] = {
     "drop_last": True,
     "num_workers": None,
     "lend": True,
+    "fallback": True,
     "weight": 1.0,
     "multiprocessing_context": None,
     "seed": 9,

@@ -1,8 +1,9 @@
 """What a loader reads, as a state must agree with it: which dataset, and which rows of it."""
 
+from collections.abc import Callable
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from joader.recipe.fingerprint.shorthand import change, shorthand
 
 # In place of a fingerprint, if a dataset holds what cannot be compared; its rows still are.
 NOT_COMPARABLE = "not comparable"
+
+See: TypeAlias = Callable[[], tuple[str, Outline]]
 
 
 class Identity:
@@ -28,8 +31,29 @@ class Identity:
     ) -> None:
         """Take what was seen of the shared part of a job: its name, and what that is made of."""
         self._table = table
-        self.key, self.outline = key, outline
         self._rows = rows
+        self._see: See = lambda: (key, outline)
+
+    @classmethod
+    def to_be_seen(cls, see: See, rows: NDArray[np.integer[Any]]) -> "Identity":
+        """Return one for which a dataset is only looked at if somebody asks."""
+        identity = cls("", [], rows)
+        identity._see = see
+        return identity
+
+    @cached_property
+    def _seen(self) -> tuple[str, Outline]:
+        return self._see()
+
+    @property
+    def key(self) -> str:
+        """What the dataset is called."""
+        return self._seen[0]
+
+    @property
+    def outline(self) -> Outline:
+        """What its name is made of."""
+        return self._seen[1]
 
     @property
     def length(self) -> int:

@@ -25,7 +25,7 @@ from joader.client.reading.no_daemon import Alone
 from joader.client.reading.on_error import Mender, failure, good_places
 from joader.client.reading.torch_workers import Failed
 from joader.messages import Deliver
-from joader.recipe.randomness import key_of
+from joader.recipe.randomness import key_of, random_state
 from joader.recipe.watch import BetterInTheJob
 from joader.workers.complaint import class_of, complaint, without_class
 
@@ -112,9 +112,11 @@ class Assembly:
         samples: list[Any] = []
         good: list[int] = []
         wrong: list[tuple[int, str]] = []
-        begun = time.perf_counter()
+        took_s: list[float] = []
+        before = random_state() if self._loader.watch_here() else None
         with self._reader.undisturbed():
             for place, position in enumerate(batch.positions):
+                begun = time.perf_counter()
                 try:
                     sample = self._sample(batch, place)
                 except Exception as error:  # of the user's code
@@ -123,12 +125,15 @@ class Assembly:
                         row = int(batch.rows[place])
                         return Assembled(None, 1, failure(row, position, step, error))
                     sample = Failed(complaint(error, step, __file__, _HERE))
+                if place not in batch.found:
+                    took_s.append(time.perf_counter() - begun)
                 if isinstance(sample, Failed):
                     wrong.append((position, sample.reason))
                 else:
                     samples.append(sample)
                     good.append(place)
-        self._loader.note_read_here(len(samples), time.perf_counter() - begun)
+        drew = None if before is None else random_state() != before
+        self._loader.note_read_here(took_s, drew=drew)
         given = Samples(samples, batch.rows[good])
         mended = self._mender.mended_samples(given, good, len(batch.rows))
         return self._assembled(mended, wrong)

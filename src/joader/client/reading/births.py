@@ -98,6 +98,7 @@ class Nursery:
         self.ticket = secrets.token_hex(16)
         self._owner = os.getpid()
         self.recipe, self.opaque, self.place = "", "", ""
+        self.found = signs.found
         self._forked = is_forking(context)
         # One at a time, up to where others know what of this one they must not keep.
         with _starting:

@@ -8,9 +8,11 @@ Not here: what is seen of a dataset (look.py), what a job tells a daemon (job.py
 """
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from joader.client.dataset.learned import Kind, kind_of, learn, learned_of
 from joader.client.reading.births import Nursery
 from joader.client.reading.connection import Connection
 from joader.client.reading.job import Job
@@ -18,7 +20,8 @@ from joader.client.reading.look import Looker, Sight
 from joader.client.reading.no_daemon import Alone
 from joader.client.reading.settings import Settings
 from joader.errors import WorldError
-from joader.recipe.watch import MANY, SLOW_S, AtHand, BetterInTheJob
+from joader.recipe.watch import ROWS, AtHand, BetterInTheJob, Pace, Signs, Watch
+from joader.storage import Storage
 
 log = logging.getLogger("joader")
 
@@ -34,23 +37,28 @@ class Begun(Protocol):
 class CurrentJob:
     """What was seen of a loader's dataset last, and what is kept for it between passes."""
 
-    def __init__(self, settings: Settings, *, fallback: bool) -> None:
-        """Look at nothing yet; `fallback`: without a daemon the job goes on by itself."""
+    def __init__(self, settings: Settings) -> None:
+        """Look at nothing yet."""
         self.settings = settings
-        self._fallback = fallback
         self._looker: Looker | None = None  # made at the first look: copies begin without
         self._looked_at: tuple[Any, str, int] = None, "", 0  # dataset, order, rows at a time
         self._sight: Sight | None = None
         self._idle: Connection | None = None
         self._nursery: tuple[Job, Nursery] | None = None
         self._said_opaque = False
-        self._here_rows, self._here_s = 0, 0.0  # that the job has read, if they are at hand
+        self._kind: Kind = None  # of its dataset, if what is known of that matters
+        self._pace = Pace()  # of rows that the job reads, if they are at hand
+        self._watch: Watch | None = None  # of rows that the job reads, if nobody knows
 
     def copied(self, context: Any) -> "CurrentJob":
         """Return the same for a loader that has begun no pass."""
-        other = CurrentJob(replace(self.settings, context=context), fallback=self._fallback)
+        other = CurrentJob(replace(self.settings, context=context))
         other._said_opaque = self._said_opaque
         return other
+
+    def is_deterministic(self, dataset: Any) -> bool:
+        """Tell whether rows are known to come out the same each time."""
+        return self._looker_at(dataset).is_deterministic(dataset)
 
     def sight(self, dataset: Any, order: str, batch_size: int) -> Sight:
         """Return what was seen last; look, if that was never."""
@@ -68,8 +76,10 @@ class CurrentJob:
         have in common is not forgotten.
         """
         before = self._sight
-        assert before is not None
         now = self._look(dataset, order, batch_size)
+        if before is None:
+            self._sight = now
+            return None
         stays = persistent and now.unsure and len(now.job.rows) == len(before.job.rows)
         if (before.is_same(now, order) and not now.unsure) or stays:
             # The job is the same to the daemon, but a newer version of a table may have other
@@ -87,6 +97,7 @@ class CurrentJob:
     def without_workers(self, why: type[BetterInTheJob]) -> Job:
         """Bring no workers from now on."""
         at_hand = issubclass(why, AtHand)
+        self._learn(**{"at_hand" if at_hand else "keeps_state": True})
         log.log(
             logging.INFO if at_hand else logging.WARNING,
             "the dataset %s, so this job reads it in its own process, as torch does without "
@@ -101,16 +112,49 @@ class CurrentJob:
             self._become(replace(self.settings, keeps_state=True))
         return self.sight(*self._looked_at).job
 
-    def note_read_here(self, rows: int, seconds: float) -> None:
-        """Note how long rows took the job; it brings workers again if they take long after all.
+    def watch_here(self) -> bool:
+        """Tell whether the rows that the job reads next may tell that they are at hand."""
+        its, sight = self.settings, self._sight
+        if sight is None or self._kind is None or its.at_hand is not None:
+            return False
+        if sight.job.lending is not None or isinstance(sight.job.shared.dataset, Storage):
+            return False
+        if self._watch is None:
+            signs = Signs(state=not its.keeps_state, pace=ROWS)
+            self._watch = Watch(sight.job.shared.dataset, signs)
+        return True
 
-        They count from the next pass on.
-        """
-        if self.settings.at_hand:
-            self._here_rows, self._here_s = self._here_rows + rows, self._here_s + seconds
-            if self._here_rows >= MANY and self._here_s > SLOW_S * self._here_rows:
-                log.info("rows take longer than the first ones did: workers read them again")
-                self._become(replace(self.settings, at_hand=False))
+    def note_read_here(self, took_s: Sequence[float], *, drew: bool | None) -> None:
+        """Note how long rows took the job; `drew`: random numbers, if they were watched."""
+        if self.settings.at_hand and self._pace.is_slow(took_s):
+            log.info("rows take longer than the first ones did, so the job asks a daemon for them")
+            self._learn(at_hand=False)
+            self._become(replace(self.settings, at_hand=False))
+        elif drew is not None and self._watch is not None:
+            self._see(self._watch, took_s, drew)
+
+    def _see(self, watch: Watch, took_s: Sequence[float], drew: bool) -> None:
+        """Find out whether rows that the job reads are at hand; from the next pass on."""
+        try:
+            enough = any(watch.saw(row_s, drew) for row_s in took_s)
+        except AtHand:
+            self._learn(at_hand=True)
+            self._become(replace(self.settings, at_hand=True))
+        except BetterInTheJob:  # it changes when it is read: whoever reads it had better see that
+            self.settings = replace(self.settings, at_hand=False)
+        else:
+            if enough:
+                self.settings = replace(self.settings, at_hand=False)
+
+    def asks_after_all(self, job: Job) -> bool:
+        """Tell whether rows of a job that needed no daemon have turned out to take long."""
+        return job.at_hand and self.settings.at_hand is False
+
+    def that_asks(self) -> Job:
+        """Return the job as it is now that its rows take long."""
+        job = self.sight(*self._looked_at).job
+        self.say_if_opaque()
+        return job
 
     def in_private(self, row: int) -> Job:
         """Share nothing from now on: what this job prepares is not what others have."""
@@ -139,6 +183,8 @@ class CurrentJob:
         self, job: Job, batch_size: int, address: str | None, timeout_s: float
     ) -> Connection | Alone:
         """Register a job, starting a daemon if there is none; without one, go on alone."""
+        if job.at_hand:
+            return job.alone()
         try:
             # The nursery first: it is born while the daemon starts, and inherits no connection.
             nursery = self._nursery_of(job)
@@ -161,7 +207,7 @@ class CurrentJob:
     def alone(self, error: WorldError, job: Job) -> Alone:
         """Say why, and go on without a daemon; raise the error if that is not allowed."""
         # A rank cannot go on alone: what the others read depends on it.
-        if self.settings.rank or not self._fallback:
+        if self.settings.rank or not self.settings.fallback:
             try:
                 raise error
             finally:
@@ -209,10 +255,32 @@ class CurrentJob:
         self._looker, self._sight = None, None
 
     def _look(self, dataset: Any, order: str, batch_size: int) -> Sight:
-        if self._looker is None:
-            self._looker = Looker(self.settings)
         self._looked_at = dataset, order, batch_size
-        return self._looker.look(dataset, order, batch_size)
+        return self._looker_at(dataset).look(dataset, order, batch_size)
+
+    def _looker_at(self, dataset: Any) -> Looker:
+        if self._looker is None:
+            self._remember(dataset)
+            self._looker = Looker(self.settings)
+        return self._looker
+
+    def _remember(self, dataset: Any) -> None:
+        """Take over what earlier loaders have found out of datasets alike."""
+        its = self.settings
+        if its.num_workers or its.rank is not None:
+            return
+        self._kind = self._kind or kind_of(dataset)
+        known = learned_of(self._kind)
+        if known.at_hand and its.at_hand is None and its.bare:
+            its = replace(its, at_hand=True)
+        if known.keeps_state and its.num_workers is None and not its.deterministic:
+            its = replace(its, keeps_state=True)
+        self.settings = its
+
+    def _learn(self, **news: Any) -> None:
+        """Let later loaders know."""
+        if self._kind is not None:
+            learn(self._kind, **news)
 
     def _is_current(self, job: Job) -> bool:
         return self._sight is not None and self._sight.job is job
@@ -229,6 +297,8 @@ class CurrentJob:
         nursery = job.bear()
         if nursery is not None and before is not None:
             nursery.succeed(before)
+        if nursery is not None and nursery.found is not None:
+            self._learn(found=nursery.found)
         if nursery is not None and self._is_current(job):
             self._nursery = job, nursery
         return nursery

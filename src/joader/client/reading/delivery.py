@@ -105,6 +105,8 @@ class Delivery:
 
     def next(self) -> Deliver:
         """Return the next batch of this pass, from another daemon if need be."""
+        if self._loader.asks_after_all:
+            self._ask_after_all()
         deadline = time.monotonic() + self._loader.timeout_s
         self._patience.begin()
         while True:
@@ -154,6 +156,15 @@ class Delivery:
             self._note_loss(error)
         except Refusal as error:
             self._go_on_alone(error)
+
+    def _ask_after_all(self) -> None:
+        """Ask a daemon for what is left: rows that took no time take long now."""
+        self.connection.lost = True  # not closed, as above
+        try:
+            self.connection = self._loader.connect_after_all()
+            self._begin()
+        except ConnectionLost as error:
+            self._note_loss(error)
 
     def _begin(self) -> None:
         """Tell the daemon what is left, and ask for the first batches."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from joader.client.dataset.description import About
 from joader.client.dataset.ground import NO_GROUND, Ground
 from joader.client.ranks import Rank
 from joader.client.reading.births import Nursery, context_of
@@ -20,7 +21,7 @@ from joader.errors import ConnectionLost
 from joader.messages import MY_JOB, Join, Register
 from joader.recipe.parts import OwnPart, SharedPart
 from joader.recipe.place import place_anywhere
-from joader.recipe.watch import NO_SIGNS, Signs
+from joader.recipe.watch import NO_SIGNS, ROWS, Found, Signs
 from joader.storage import Storage
 
 CONNECT_TRIES = 3
@@ -65,7 +66,8 @@ class Job:
     table: str = ""  # of the catalog, with its version
     ground: Ground = NO_GROUND
     stored: str = ""  # what its rows are called as they are stored, if they are read apart
-    about: bytes = b""  # what it tells of itself
+    about: About | None = None  # what it tells of itself
+    at_hand: bool = False  # it reads rows itself that take no time, and needs no daemon
 
     def bear(self) -> Nursery | None:
         """Start the nursery that the job brings, if it brings one."""
@@ -90,9 +92,12 @@ class Job:
             return NO_SIGNS
         shared = self.shared
         bare = not (shared.steps.steps or self.own.steps.steps or shared.worker_init_fn)
-        pace = bare and lending.watched and not isinstance(shared.dataset, Storage)
-        pace = pace and self.rank is None
-        return Signs(state=not shared.deterministic, pace=pace)
+        watched = bare and lending.watched and not isinstance(shared.dataset, Storage)
+        if not watched or self.rank is not None:
+            return Signs(state=not shared.deterministic)
+        # A dataset, or a subset, may have fewer rows than would tell.
+        pace = max(1, min(ROWS, self.rows.size))
+        return Signs(state=not shared.deterministic, pace=pace, found=Found())
 
     def connect(
         self, address: str | None, batch_size: int, timeout_s: float, nursery: Nursery | None
@@ -105,7 +110,7 @@ class Job:
 
     def alone(self) -> Alone:
         """Do without a daemon."""
-        return Alone(self.rows, self.row_limit, self.order, self.seed or 0)
+        return Alone(self.rows, self.row_limit, self.order, self.seed or 0, chosen=self.at_hand)
 
     def in_job(self, *, seeded: bool) -> InJob:
         """Return who reads rows in the job itself."""
@@ -161,7 +166,7 @@ class Job:
             ground=f"{self.ground.name}{suffix}" if self.ground.pieces else "",
             stored_ground=f"{self.ground.stored}{suffix}" if self.ground.stored else "",
             pieces=tuple(self.ground.pieces),
-            about=self.about,
+            about=self.about.to_bytes() if self.about else b"",
             everywhere=self._everywhere(recipe),
             options=options(),
         )

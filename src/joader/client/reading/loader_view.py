@@ -5,7 +5,7 @@ began with, also when it has to register with another daemon. What it leaves is 
 the loader still reads the same.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -65,14 +65,19 @@ class Reading:
         """Take the loader as it is now."""
         # The loader itself, so that `for batch in DataLoader(...)` keeps it alive.
         self._loader, self._current, self._counts = loader, current, counts
-        self._job, self._joined = sight.job, sight.joined
+        self._joined = sight.joined
         self.on_error = loader.on_error
         self.goes_on_elsewhere = current.settings.rank is None  # ranks do not, one by one
-        self.reads_itself = self._job.lending is None
-        # Rows that fail in a worker: the user did not ask for one, and without torch reads here.
-        self.tries_here = current.settings.num_workers is None and not self.reads_itself
+        self._take(sight.job)
         # As with torch, state that user code keeps in a worker ends with the pass.
         self.renews = self._job.fresh and not loader.persistent_workers
+
+    def _take(self, job: Job) -> None:
+        """Be this job from now on."""
+        self._job = job
+        self.reads_itself = job.lending is None
+        # Rows that fail in a worker: the user did not ask for one, and without torch reads here.
+        self.tries_here = self._current.settings.num_workers is None and not self.reads_itself
 
     @property
     def timeout_s(self) -> float:
@@ -101,13 +106,22 @@ class Reading:
 
     def connect_without_workers(self, why: type[BetterInTheJob]) -> Connection | Alone:
         """Register anew, as a job that reads by itself what nobody has prepared."""
-        self._job = self._with_these_rows(self._current.without_workers(why))
-        self.reads_itself, self.tries_here = True, False
+        self._take(self._with_these_rows(self._current.without_workers(why)))
+        return self.connect()
+
+    @property
+    def asks_after_all(self) -> bool:
+        """Whether a pass that needed no daemon is to have one: its rows take long."""
+        return self._current.asks_after_all(self._job)
+
+    def connect_after_all(self) -> Connection | Alone:
+        """Register, as rows take longer than it takes to ask for them."""
+        self._take(self._with_these_rows(self._current.that_asks()))
         return self.connect()
 
     def connect_in_private(self, row: int) -> Connection | Alone:
         """Register anew, as a job that shares nothing: a row differs from that of others."""
-        self._job = self._with_these_rows(self._current.in_private(row))
+        self._take(self._with_these_rows(self._current.in_private(row)))
         return self.connect()
 
     def _with_these_rows(self, job: Job) -> Job:
@@ -116,9 +130,13 @@ class Reading:
             return job
         return replace(job, rows=self._job.rows, row_limit=self._job.row_limit)
 
-    def note_read_here(self, rows: int, seconds: float) -> None:
+    def watch_here(self) -> bool:
+        """Tell whether the rows that are read here next are to be watched."""
+        return self._loader.order != "seeded" and self._current.watch_here()
+
+    def note_read_here(self, took_s: Sequence[float], *, drew: bool | None) -> None:
         """Note how long rows took that were read in this process."""
-        self._current.note_read_here(rows, seconds)
+        self._current.note_read_here(took_s, drew=drew)
 
     def in_job(self) -> InJob:
         """Return who reads rows in this process."""
@@ -151,10 +169,13 @@ class Reading:
         """Apply the batch transform."""
         return self._loader.batch_maker.finished(data)
 
-    def count(self, batch: Deliver, wait_s: float, failed: int, replaced: int, alone: bool) -> None:
+    def count(
+        self, batch: Deliver, wait_s: float, failed: int, replaced: int, by: Connection | Alone
+    ) -> None:
         """Count a batch that was yielded."""
-        self._counts.note(batch, wait_s, failed, replaced, alone)
-        if not alone:
+        fell_back = isinstance(by, Alone) and not by.chosen
+        self._counts.note(batch, wait_s, failed, replaced, fell_back)
+        if isinstance(by, Connection):
             tally.note(batch, wait_s)
 
     def __len__(self) -> int:

@@ -7,6 +7,9 @@ the pass is another job with workers of its own.
 
 What cannot be compared (a connection, an object of a C library) makes the job's recipe its
 own: it works, is not shared, and gets new workers each time, as nobody can tell if it has changed.
+
+If rows are at hand the job reads them itself and needs no daemon, and so no name: the dataset is
+looked at only if a state of the loader is asked for.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +24,7 @@ from joader.client.dataset.ground import NO_GROUND, ground_of
 from joader.client.dataset.identity import NOT_COMPARABLE, Identity
 from joader.client.dataset.joined_columns import Joining
 from joader.client.dataset.tables import Joined
-from joader.client.dataset.unwrap import unwrap
+from joader.client.dataset.unwrap import Unwrapped, unwrap
 from joader.client.reading.births import context_of, is_forking
 from joader.client.reading.job import Job, Lending
 from joader.client.reading.settings import Settings
@@ -30,6 +33,7 @@ from joader.recipe.fingerprint import Memory, Outline, fingerprint, look
 from joader.recipe.fingerprint.shorthand import MOST_LINES
 from joader.recipe.parts import OwnPart, SharedPart
 from joader.recipe.place import place, place_in_words
+from joader.storage import Storage
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +55,8 @@ class Sight:
     def is_same(self, other: "Sight", order: str) -> bool:
         """Tell whether another look saw the same, as far as one can tell, for this order."""
         mine, its = self.job, other.job
+        if its.at_hand:  # it has no name to tell by, and nothing that is worth keeping
+            return False
         return (
             (mine.recipe, mine.place, mine.row_limit) == (its.recipe, its.place, its.row_limit)
             and (self.own_name, mine.order) == (other.own_name, order)
@@ -81,16 +87,16 @@ class Looker:
     def look(self, dataset: Any, order: str, batch_size: int) -> Sight:
         """Return what there is to read now, in an order of the daemon's, so many rows at a time."""
         its = self._settings
-        plain = its.prepare.built_in and its.transform.built_in and its.worker_init_fn is None
-        base, joined = tables.split(unwrap(dataset), plain)
+        base, joined = self._split(dataset)
         shared, own = self._parts(base.base)
+        if self._needs_no_daemon(base.base):
+            return self._at_hand(base, shared, own, order, batch_size)
         seen = self._seen(shared, joined.named if joined else base.base)
         table = joined if isinstance(joined, Joined) else None
         own_seen = look(own, name="transform", memory=self._own_memory) if own.steps.steps else None
         own_opaque = own_seen.opaque if own_seen else ""
         deterministic = its.deterministic or shared.deterministic
-        # Random samples that are a function of its seed are of use to this job only.
-        of_its_own = its.private and not deterministic
+        of_its_own = its.private and not deterministic  # they are a function of its seed
         private = of_its_own or bool(seen.opaque) or its.alone
         ground = NO_GROUND if private or its.key is not None else ground_of(shared)
         about = About(
@@ -128,7 +134,7 @@ class Looker:
             table=about.table,
             ground=ground,
             stored="" if ground.pieces else self._stored(shared, joined, seen),
-            about=about.to_bytes(),
+            about=about,
         )
         return Sight(
             job,
@@ -138,6 +144,61 @@ class Looker:
             own_name=own_seen.name if own_seen else "",
             unsure=seen.unsure or bool(own_opaque),
         )
+
+    def is_deterministic(self, dataset: Any) -> bool:
+        """Tell whether rows are known to come out the same each time."""
+        base, _ = self._split(dataset)
+        return self._parts(base.base)[0].deterministic
+
+    def _split(self, dataset: Any) -> tuple[Unwrapped, Joining | None]:
+        """Return what is read row by row, and what is put beside it here."""
+        its = self._settings
+        plain = its.prepare.built_in and its.transform.built_in and its.worker_init_fn is None
+        return tables.split(unwrap(dataset), plain)
+
+    def _at_hand(
+        self, base: Unwrapped, shared: SharedPart, own: OwnPart, order: str, batch_size: int
+    ) -> Sight:
+        """Return what there is to read of rows that take no time."""
+        its = self._settings
+        job = Job(
+            name=its.name,
+            recipe="",
+            place="",
+            rows=base.rows,
+            row_limit=len(base.base),
+            batch_size=batch_size,
+            order=order,
+            seed=its.seed,
+            fresh=not (its.deterministic or shared.deterministic),
+            drop_last=its.drop_last,
+            shared=shared,
+            own=own,
+            rank=None,
+            reads_for="",
+            at_hand=True,
+        )
+        identity = Identity.to_be_seen(lambda: self._name_of(shared), base.rows)
+        if its.keeps_state or its.key is not None:
+            # A state must hold what the dataset was when the pass began, or at the first look.
+            _ = identity.key
+        return Sight(job, identity, None, opaque="", own_name="", unsure=False)
+
+    def _name_of(self, shared: SharedPart) -> tuple[str, Outline]:
+        seen = self._seen(shared, shared.dataset)
+        return NOT_COMPARABLE if seen.opaque else seen.name, seen.outline
+
+    def _needs_no_daemon(self, dataset: Any) -> bool:
+        """Tell whether rows are known to take less time than to ask for them would.
+
+        A job that may not do without a daemon has one, and so have ranks: all of them or none.
+        """
+        its = self._settings
+        if its.num_workers or its.rank is not None or not (its.bare and its.fallback):
+            return False
+        if isinstance(dataset, Storage):
+            return False
+        return bool(its.at_hand) or (its.num_workers is None and self._is_in_memory(dataset))
 
     def _parts(self, dataset: Any) -> tuple[SharedPart, OwnPart]:
         """Return what is done to a dataset's rows: for all who read it so, and for this job."""
@@ -191,10 +252,11 @@ class Looker:
         return Lending(its.num_workers, its.lend, its.context, its.num_workers)
 
     def _is_in_memory(self, dataset: Any) -> bool:
-        """Tell whether rows are known to be parts of tensors, as they are to be."""
-        its = self._settings
-        bare = not (its.prepare.steps or its.transform.steps or its.worker_init_fn)
-        return bare and torch_api.is_in_memory(dataset)
+        """Tell whether rows are known to be in memory, as they are to be, whatever they are."""
+        kind = type(dataset)
+        built_in = kind in (list, tuple, dict, range)
+        built_in = built_in or (kind is np.ndarray and dataset.flags.owndata)  # not of a file
+        return self._settings.bare and (built_in or torch_api.is_in_memory(dataset))
 
 
 def _asks_the_user(dataset: Any) -> bool:

@@ -4,6 +4,8 @@
 sampling room, and all rows are `absent`: the pass reads them by itself (in_job.py). So a pass that
 loses its daemon goes on as if nothing had happened: every position once, batches of the same types,
 and under the order "seeded" the same batches. Nothing is prepared ahead or shared.
+
+A job whose rows take no time asks for no daemon at all (`chosen`), and its passes are of this kind.
 """
 
 import os
@@ -27,8 +29,17 @@ _NONE = np.empty(0, np.int64)
 class Alone:
     """One pass without a daemon."""
 
-    def __init__(self, rows: NDArray[np.int64], row_limit: int, order: str, seed: int) -> None:
-        """Read these rows in this order."""
+    def __init__(
+        self,
+        rows: NDArray[np.int64],
+        row_limit: int,
+        order: str,
+        seed: int,
+        *,
+        chosen: bool = False,
+    ) -> None:
+        """Read these rows in this order; `chosen`: not for want of a daemon."""
+        self.chosen = chosen
         self._rows = JobRows(rows, row_limit)
         self._order, self._seed = order, seed
         self._sampler: Sampler = SequentialSampler()

@@ -84,7 +84,7 @@ class Pass:
             if self._loader.tries_here and (why := better_here(batch)):
                 self._delivery.go_on_without_workers(why)
                 continue
-            alone = isinstance(self.connection, Alone)
+            by = self.connection
             here = time.perf_counter()
             wait_s, read_s = here - started, 0.0
             try:
@@ -111,7 +111,7 @@ class Pass:
             if made.failure is not None:  # as with torch, the next batch is another
                 raise made.failure
             replaced = max(0, made.size - (len(batch.positions) - made.failed))
-            self._loader.count(batch, wait_s, made.failed, replaced, alone)
+            self._loader.count(batch, wait_s, made.failed, replaced, by)
             if made.whole is not None:
                 return self._finished(data)
 

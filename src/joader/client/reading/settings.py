@@ -29,11 +29,17 @@ class Settings:
     num_workers: int | None
     lend: bool
     context: Any
+    fallback: bool = True  # without a daemon the job goes on by itself
     weight: float = 1.0
     alone: bool = False  # it shares nothing: its rows were seen to differ from others'
     keeps_state: bool = False  # its dataset changes when it is read: it brings no workers
-    # Its rows are: it brings none if nobody asks for them. None: nobody knows.
+    # Its rows are: it needs no daemon unless it is to bring workers. None: nobody knows.
     at_hand: bool | None = None
+
+    @property
+    def bare(self) -> bool:
+        """Whether a sample is a row of the dataset as it is."""
+        return not (self.prepare.steps or self.transform.steps or self.worker_init_fn)
 
 
 def settings_of(given: Arguments, ordering: Ordering, steps: tuple[Steps, Steps]) -> Settings:
@@ -54,6 +60,7 @@ def settings_of(given: Arguments, ordering: Ordering, steps: tuple[Steps, Steps]
         whose=str(rank.team if rank else random_key()),
         num_workers=None if workers is None else int(workers),
         lend=given.lend,
+        fallback=given.fallback,
         weight=float(given.weight),
         context=given.multiprocessing_context,
     )
