@@ -79,6 +79,8 @@ IDIOMS = (
     Idiom("local_code"),
     Idiom("stateful"),
     Idiom("samples", NO_SPAWN, slow=True),  # processes/test_torch_batches.py has each kind
+    Idiom("one_buffer", FORK),
+    Idiom("one_buffers", NO_SPAWN, script="one_buffer", runs=(Run(("all",)),), slow=True),
     Idiom("getitems", ("forkserver", "fork")),
     Idiom("iterable", NO_SPAWN),
     Idiom("bulk", FORKSERVER_FIRST),

@@ -8,6 +8,7 @@ Ranks take equally many steps, whatever fails on one of them: if nothing is left
 of a step, `skip` does as `replace` does. In every case the positions count as read.
 """
 
+import copy
 import logging
 from contextlib import suppress
 from typing import Any
@@ -70,7 +71,8 @@ class Mender:
             sample, rows = spare
             return Samples(sample * size, np.repeat(rows, size))
         if self._must_fill:
-            self._spare_sample = Samples(given.samples[-1:], given.rows[-1:])
+            # Now: the dataset may read its next row into the same memory.
+            self._spare_sample = Samples([_apart(given.samples[-1])], given.rows[-1:])
         if len(good) == size or self._on_error != "replace":
             return given
         sources = nearest(np.array(good), size)
@@ -153,6 +155,13 @@ def nearest(places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     before = np.maximum(after - 1, 0)
     closer = np.abs(places[before] - all_places) <= np.abs(places[after] - all_places)
     return np.where(closer, before, after)
+
+
+def _apart(sample: Any) -> Any:
+    """Return a copy of a sample; what cannot be copied is returned as it is."""
+    with suppress(Exception):  # any code of the sample's class may run here
+        return copy.deepcopy(sample)
+    return sample
 
 
 def _as_object(slots: Slots) -> Samples:
