@@ -87,6 +87,8 @@ IDIOMS = (
     # Who changes it, and who must not notice
     Idiom("changes", NO_SPAWN),
     Idiom("neighbors", NO_SPAWN, runs=(Run(("changer",)), Run(("reader",))), together=True),
+    Idiom("changed_in_loop", FORK),
+    Idiom("changed_in_loops", script="changed_in_loop", runs=(Run(("all",)),), slow=True),
     Idiom(
         "relative_roots",
         NO_SPAWN,
