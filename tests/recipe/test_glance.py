@@ -161,3 +161,19 @@ def test_what_cannot_be_asked_or_is_ours_is_left_out() -> None:
     assert glance.change() == ""
     ring[0] = Odd()
     assert glance.change() == "dataset"
+
+
+def test_what_cannot_be_asked_any_more_has_changed() -> None:
+    class Ending(dict[str, int]):
+        ended = False
+
+        def values(self) -> Any:
+            if self.ended:
+                raise RuntimeError("dictionary changed size during iteration")
+            return super().values()
+
+    rows = Ending(a=1)
+    glance = Glance(rows)
+    assert glance.change() == ""
+    Ending.ended = True
+    assert glance.change() == "dataset"

@@ -59,6 +59,12 @@ class Glance:
 
     def change(self) -> str:
         """Return what is not as it was; empty if nothing is."""
+        try:
+            return self._change()
+        except Exception:  # another thread is changing it, or an object does not want to be asked
+            return "dataset"
+
+    def _change(self) -> str:
         if [*map(id, chain.from_iterable(map(_values, self._places)))] != self._ids:
             for place in self._places:
                 if what := place.change():
