@@ -79,12 +79,16 @@ IDIOMS = (
     Idiom("local_code"),
     Idiom("stateful"),
     Idiom("samples", NO_SPAWN, slow=True),  # processes/test_torch_batches.py has each kind
+    Idiom("one_buffer", FORK),
+    Idiom("one_buffers", NO_SPAWN, script="one_buffer", runs=(Run(("all",)),), slow=True),
     Idiom("getitems", ("forkserver", "fork")),
     Idiom("iterable", NO_SPAWN),
     Idiom("bulk", FORKSERVER_FIRST),
     # Who changes it, and who must not notice
     Idiom("changes", NO_SPAWN),
     Idiom("neighbors", NO_SPAWN, runs=(Run(("changer",)), Run(("reader",))), together=True),
+    Idiom("changed_in_loop", FORK),
+    Idiom("changed_in_loops", script="changed_in_loop", runs=(Run(("all",)),), slow=True),
     Idiom(
         "relative_roots",
         NO_SPAWN,

@@ -257,6 +257,31 @@ def test_batches_lie_in_ordinary_memory() -> None:
     assert [batch.is_shared() for batch in joader.DataLoader(Rows(4), **named)] == [False]
 
 
+class Large:
+    """Labels in an array that is too large to be looked at before each batch."""
+
+    def __init__(self) -> None:
+        self.labels = np.zeros((8, 1 << 18), np.uint8)
+
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, row: int) -> int:
+        time.sleep(0.001)  # or it would be read in the job
+        return int(self.labels[row, 0])
+
+
+def test_a_change_within_a_large_array_is_seen_in_the_next_pass() -> None:
+    for kind, first in ((TORCH, [[0] * 4, [1] * 4]), (joader.DataLoader, [[0] * 4, [0] * 4])):
+        rows, seen = Large(), []
+        loader = kind(rows, batch_size=4)
+        for batch in loader:
+            seen.append(batch.tolist())
+            rows.labels[:] = 1
+        assert seen == first
+        assert read(loader) == [[1] * 4, [1] * 4]
+
+
 # Errors
 
 

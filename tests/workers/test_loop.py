@@ -431,6 +431,58 @@ def test_a_row_that_goes_whole_and_does_not_fit_waits_while_others_are_done(benc
     assert (bench.arena.view[2048 : 2048 + 192] == 6).all()
 
 
+class OneBuffer:
+    """A dataset whose rows, and a step whose samples, are all in the same memory."""
+
+    def __init__(self) -> None:
+        self.image, self.text = np.zeros((8, 8, 3), np.uint8), bytearray(10)
+
+    def __len__(self) -> int:
+        return 100
+
+    def __getitem__(self, row: int) -> Any:
+        self.image[:], self.text[:] = row, bytes([row]) * 10
+        return self.image, self.text
+
+    def __call__(self, sample: Any) -> Any:
+        return self[int(sample[0][0, 0, 0])]
+
+
+def crop(sample: Any) -> Any:
+    """Return views of what it gets, as a step may."""
+    image, text = sample
+    return image[1:, 1:], text
+
+
+USERS = OwnPart(Steps([OneBuffer()]))
+
+
+@pytest.mark.parametrize("own", [USERS, OwnPart(Steps([crop]))], ids=["one buffer", "views"])
+@pytest.mark.parametrize("how", ["without a slot", "in a small slot", "whole", "own part"])
+def test_what_waits_for_its_slot_is_not_what_its_memory_holds_by_then(
+    bench: Bench, how: str, own: OwnPart
+) -> None:
+    worker = bench.worker(OneBuffer(), own)
+    small = -1 if how == "without a slot" else 64
+    orders = [replace(prepare(n, n, small, max(0, small)), whole=how == "whole") for n in (1, 2)]
+    if how == "own part":
+        parts = [finish(n, n + 10, -1, 0) for n in (1, 2)]
+        sources = [prepare(n + 10, n, 1024 * n, 512) for n in (1, 2)]
+        orders = [order for pair in zip(sources, parts, strict=True) for order in pair]
+    do(worker, *orders)
+    waiting = [bench.channel.receive(5) for _ in orders]
+    bench.arena.view[:] = 77  # the slots are others' meanwhile
+    for sized in waiting:
+        if isinstance(sized, Prepared):
+            continue
+        do(worker, Place(sized.samples, (8192,), sized.sizes))
+        report = bench.channel.receive(5)
+        layout = Layout.from_bytes(report.layouts[0])
+        image, text = read(layout, bench.arena.slot(8192, report.sizes[0]))
+        (row,) = sized.samples
+        assert set(image.ravel().tolist()) == set(text) == {row}
+
+
 def test_what_an_own_part_raises_is_told_of_a_row_that_goes_whole(bench: Bench) -> None:
     def fails(sample: Any) -> Any:
         raise KeyError("mine")

@@ -98,3 +98,24 @@ def test_a_step_that_changes_its_row_does_not_change_what_is_kept(worker: Worker
     room = worker.arena.slot(0, parcel.layout.size_bytes)
     parcel.write(room)
     assert room[:16].tolist() == [4] * 16
+
+
+def test_a_dataset_that_reads_every_row_into_one_array_does_not_change_what_is_kept(
+    worker: Worker,
+) -> None:
+    room = np.zeros(16, np.uint8)
+
+    class OneArray(Rows):
+        def __getitem__(self, row: int) -> Any:
+            room[:] = row
+            return room
+
+    worker.forms._shared.dataset = OneArray()
+    unplaced: dict[int, Any] = {}
+    for sample in (1, 2):
+        worker.forms.value(order(sample, raw=6 + sample), {})
+        worker.forms.report(sample, unplaced)
+    slot = worker.arena.slot(0, 16)
+    for sample in (1, 2):
+        unplaced[6 + sample].write(slot)
+        assert slot.tolist() == [sample + 3] * 16

@@ -30,11 +30,3 @@ def test_a_sample_that_was_made_there_already_stays_whole_while_it_grows() -> No
     pixels, ones = read(parcel.layout, scratch.put(parcel))
     assert (pixels == 7).all()
     assert ones.all()
-
-
-def test_what_somebody_still_needs_is_not_written_over() -> None:
-    scratch = Scratch()
-    room = scratch.put(pack(np.full(64, 5, np.uint8)))
-    scratch.leave()
-    assert not np.may_share_memory(scratch.put(pack(np.zeros(64, np.uint8))), room)
-    assert (room[:64] == 5).all()

@@ -8,6 +8,7 @@ All arguments of torch's loader are taken; docs/torch.md says what they mean her
 """
 
 import logging
+import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -29,8 +30,9 @@ from joader.client.arguments import (
 from joader.client.counts import Counts, LoaderStats
 from joader.client.dataset import tables
 from joader.client.dataset.obstacle import obstacle_to_sharing
-from joader.client.order.epochs import Epochs
+from joader.client.order.epochs import Epochs, FromTheStart
 from joader.client.order.ordering import Ordering, decided
+from joader.client.order.progress import Progress
 from joader.client.order.sampler_order import beginning
 from joader.client.order.source import Told
 from joader.client.reading.batch_maker import BatchMaker
@@ -39,6 +41,7 @@ from joader.client.reading.collate_with_steps import StepsFirst
 from joader.client.reading.current_job import CurrentJob
 from joader.client.reading.loader_view import Reading
 from joader.client.reading.look import Sight
+from joader.client.reading.no_daemon import batches_of
 from joader.client.reading.passes import Pass
 from joader.client.reading.settings import settings_of
 from joader.client.reading.torch_inside import Inside
@@ -236,6 +239,46 @@ class DataLoader:
     @collate_fn.setter
     def collate_fn(self, function: Callable[[Any], Any] | None) -> None:
         self._collate_given = function
+
+    @property
+    def batch_sampler(self) -> Any:
+        """What torch's loader would show, for whoever makes another loader out of this one.
+
+        Accelerate's `skip_first_batches` does in the middle of an epoch, so it gets the order that
+        the epoch has here, or an error: what torch's sampler would say is another order.
+        """
+        if "batch_sampler" not in self.__dict__:
+            raise AttributeError("batch_sampler")
+        caller = sys._getframe(1)
+        if caller.f_code.co_name == "skip_first_batches" and caller.f_locals.get("num_batches", 1):
+            return self._in_mid_epoch()
+        return self.__dict__["batch_sampler"]
+
+    @batch_sampler.setter
+    def batch_sampler(self, batch_sampler: Any) -> None:
+        self.__dict__["batch_sampler"] = batch_sampler
+
+    def _in_mid_epoch(self) -> Any:
+        """Return a batch sampler of which the first batches may be skipped."""
+        ordering = self._ordering_now
+        if ordering.rank is None and (self._inside or ordering.name in ("told", "given")):
+            return self.__dict__["batch_sampler"]
+        if ordering.rank is not None or ordering.name != "seeded":
+            raise BadArgument(
+                "skip_first_batches cannot go on in the middle of an epoch of this loader, which "
+                f"{'splits it between ranks' if ordering.rank else 'draws its order as it reads'}"
+                ": rows would be missing, and others come twice. Save loader.state_dict() with "
+                "each checkpoint, give it to load_state_dict(), and skip nothing "
+                "(TrainingArguments(ignore_data_skip=True)); or make the loader with "
+                "order='seeded', seed=..., without ranks"
+            )
+
+        def batches(epoch: int) -> Iterator[list[int]]:
+            progress = Progress(len(job.rows), epoch)
+            return batches_of(ordering.source(progress, 1, None), job.alone())
+
+        job = self._looked().job
+        return FromTheStart(self._epochs, batches, len(self))
 
     @property
     def _has_steps(self) -> bool:

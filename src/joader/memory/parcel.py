@@ -5,7 +5,10 @@ can be reserved, and `Parcel.write` makes the one copy, from the preparing code'
 slot. Exact types only: a subclass (an Enum, a masked array, a tensor with metadata) would come back
 as its parent, so it travels as an object instead. Arrays come back in C order.
 
-Misuse to avoid: changing the sample between `pack` and `write`.
+A parcel refers to memory of the preparing code, which may use that for its next sample: one that is
+written later is `kept` before that code runs again.
+
+Misuse to avoid: changing the sample between `pack` and `write` or `kept`.
 Not here: how it comes back (sample.py); who gives the slot (cache/slots.py).
 """
 
@@ -49,10 +52,9 @@ class Parcel:
         self.layout = layout
         self._sources = sources
 
-    def lies_in(self, slot: NDArray[np.uint8]) -> bool:
-        """Return whether some array of the sample was made in this slot."""
-        arrays = (source for source in self._sources if isinstance(source, np.ndarray))
-        return any(np.may_share_memory(array, slot) for array in arrays)
+    def kept(self) -> "Parcel":
+        """Return the same in memory of its own: nobody else changes what will be written."""
+        return Parcel(self.layout, [_kept(source) for source in self._sources])
 
     def write(self, slot: NDArray[np.uint8]) -> None:
         """Copy the sample to the start of the slot, which starts at a multiple of 64 bytes."""
@@ -77,6 +79,15 @@ class Parcel:
                     slot.data[offset : offset + LENGTH_BYTES] = struct.pack("=Q", len(source))
                     offset += LENGTH_BYTES
                 slot.data[offset : offset + len(source)] = source
+
+
+def _kept(source: Any) -> Any:
+    """Return what a leaf is copied from, apart from whatever the preparing code still has."""
+    if isinstance(source, np.ndarray):
+        return np.array(source, order="C")
+    if isinstance(source, bytes):
+        return source
+    return bytes(source) if isinstance(source, bytearray) else source.clone()
 
 
 def _same(place: NDArray[Any], source: NDArray[Any]) -> bool:

@@ -310,11 +310,6 @@ class Worker:
         self._get_ready()
         slot = self._arena.slot(order.offset, order.size_bytes) if order.offset >= 0 else None
         sample = pack(self._prepared(order, slot, read))
-        too_big = sample.layout.size_bytes > order.size_bytes
-        if slot is not None and too_big and sample.lies_in(slot):
-            # It will get another slot, and this one may be another's before that: nothing of the
-            # sample may lie in it.
-            sample = pack(self._prepared(order, None, read))
         return self._placed(order.sample, sample, order.offset, order.size_bytes)
 
     def _prepare_whole(self, order: Row, read: Mapping[int, Any]) -> Prepared | Sized:
@@ -324,10 +319,7 @@ class Worker:
         begun = time.monotonic()
         finished = self._finished(order, sample.layout, room)
         self._outbox.own_part(time.monotonic() - begun)
-        reply = self._placed(order.sample, finished, order.offset, order.size_bytes)
-        if isinstance(reply, Sized):
-            self._scratch.leave()  # it may be a view of what lies there
-        return reply
+        return self._placed(order.sample, finished, order.offset, order.size_bytes)
 
     def _prepared(self, order: Row, slot: Any, read: Mapping[int, Any]) -> Any:
         if order.sample in read and not self._shared.reads_apart:
@@ -365,7 +357,9 @@ class Worker:
         self._desk.step(WRITING)
         size = parcel.layout.size_bytes
         if offset < 0 or size > room:
-            self._unplaced[sample] = parcel
+            # It may lie in an array that the user's code fills again for its next row, in a slot
+            # that will be another's, or in the scratch.
+            self._unplaced[sample] = parcel.kept()
             return Sized((sample,), (max(1, size),))
         return self._write(sample, parcel, offset)
 

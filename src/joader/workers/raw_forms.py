@@ -13,8 +13,6 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from joader.memory import Arena, Layout, Parcel, pack, read
 from joader.recipe.parts import SharedPart
 from joader.schedule.orders import Row
@@ -42,12 +40,8 @@ class RawForms:
             value = self._shared.row(order.row)
             self._outbox.read(time.monotonic() - begun, 1)
         if order.keeps_raw:
-            # A step of the user's may change in place what it gets.
-            parcel = pack(value)
-            self._kept[order.sample] = (
-                order.raw,
-                parcel if self._shared.steps.built_in else _copied(parcel),
-            )
+            # A step of the user's may change in place what it gets, a dataset what it has given.
+            self._kept[order.sample] = order.raw, pack(value).kept()
         return value
 
     def report(self, sample: int, unplaced: dict[int, Parcel]) -> tuple[int, ...]:
@@ -61,10 +55,3 @@ class RawForms:
     def forget(self, sample: int) -> None:
         """Let go of what was kept of a sample that will not be reported."""
         self._kept.pop(sample, None)
-
-
-def _copied(parcel: Parcel) -> Parcel:
-    """Return a parcel with the same content in memory of its own."""
-    room = np.zeros(max(1, parcel.layout.size_bytes), np.uint8)
-    parcel.write(room)
-    return pack(read(parcel.layout, room, allow_pickle=True))

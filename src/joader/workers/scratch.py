@@ -33,7 +33,3 @@ class Scratch:
             self._room = memory[start : start + size]
         sample.write(self._room)
         return self._room
-
-    def leave(self) -> None:
-        """Let what was written stay as it is: somebody needs it for longer."""
-        self._room = None

@@ -259,6 +259,21 @@ def test_a_batch_of_objects_is_filled_from_the_slots_before_it() -> None:
     assert filled.samples == [6, 6]
 
 
+def test_what_is_repeated_is_as_it_was_whatever_becomes_of_its_memory() -> None:
+    room = np.zeros(3)
+    mender = Mender("replace", equal_steps=False)
+    mender.mended_samples(*objects(room))
+    room[:] = 5
+    again = mender.mended_samples(*objects(None))
+    assert again is not None
+    assert again.samples[0].tolist() == [0, 0, 0]
+    held = memoryview(b"cannot be copied")
+    mender.mended_samples(*objects(held))
+    again = mender.mended_samples(*objects(None))
+    assert again is not None
+    assert again.samples[0] is held
+
+
 def test_the_log_does_not_show_how_a_class_travels(caplog: pytest.LogCaptureFixture) -> None:
     mender = Mender("skip", equal_steps=False)
     reason = complaint(raised(ValueError("broken")), "reading the row", __file__)

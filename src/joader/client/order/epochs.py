@@ -7,6 +7,7 @@ Not here: who says what comes in a pass (ordering.py), what was yielded of it (p
 """
 
 import copy
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from joader.client.dataset.identity import Identity
@@ -27,6 +28,7 @@ class Epochs:
         self._begun: dict[int, int] = {}  # passes, by epoch
         self._distributed = distributed
         self._told = 0  # by the DistributedSampler
+        self._is_known = False  # somebody has said which epoch is next, or a pass has begun
 
     @property
     def next(self) -> int:
@@ -54,7 +56,7 @@ class Epochs:
         """Number the next pass; a loaded state stays if it is of this epoch."""
         if isinstance(epoch, bool) or not isinstance(epoch, int) or epoch < 0:
             raise BadArgument(f"epoch is {epoch!r}; an epoch is an integer >= 0")
-        self._next = epoch
+        self._next, self._is_known = epoch, True
         if self._resume is not None and self._resume["epoch"] != epoch:
             self._resume = None
 
@@ -77,7 +79,19 @@ class Epochs:
     def begin(self, source: Source) -> None:
         """Note that a pass has begun."""
         self._source, self._resume = source, None
-        self._next = source.epoch + 1
+        self._next, self._is_known = source.epoch + 1, True
+
+    def begin_elsewhere(self) -> int:
+        """Return the epoch of a pass that another loader reads, which was made of this one."""
+        if self._resume is None and not self._is_known:
+            raise BadArgument(
+                "batches of an epoch are to be skipped, but nobody has said which epoch it is: "
+                "call set_epoch() on the loader first"
+            )
+        epoch: int = self._next if self._resume is None else self._resume["epoch"]
+        self._source, self._resume = None, None
+        self._next, self._is_known = epoch + 1, True
+        return epoch
 
     def state(self, ordering: Ordering, identity: Identity) -> dict[str, Any]:
         """Return what was yielded of the current pass, as small plain data."""
@@ -126,3 +140,28 @@ class Epochs:
         number = self._begun.get(epoch, 0)
         self._begun[epoch] = number + 1
         return key_from(ordering.seed, epoch, number)
+
+
+class FromTheStart:
+    """The batches of a seeded epoch, for a loader that is made of ours to skip the first of them.
+
+    A batch sampler: the epoch is the one that is next when it is read.
+    """
+
+    def __init__(
+        self, epochs: Epochs, batches: Callable[[int], Iterator[list[int]]], length: int
+    ) -> None:
+        """Ask for the `length` batches of an epoch once it is known."""
+        self._epochs, self._batches, self._length = epochs, batches, length
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say which epoch it is."""
+        self._epochs.set_next(epoch)
+
+    def __len__(self) -> int:
+        """Return the number of batches."""
+        return self._length
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """Yield batches of positions."""
+        yield from self._batches(self._epochs.begin_elsewhere())

@@ -68,6 +68,10 @@ class Assembly:
         self._reader: InJob | None = None  # made when the first row is to be read here
         self._said_here = False
 
+    def begin_again(self) -> None:
+        """Read from now on as the loader does now."""
+        self._reader = None
+
     def reads_here(self, batch: Deliver) -> bool:
         """Tell whether rows of a batch are to be read in this process."""
         if batch.absent.size > 0 or self._loader.reads_itself:
@@ -93,7 +97,8 @@ class Assembly:
         positions = self._source.positions(batch)
         pass_key, times = self._source.randomness(batch)
         numbers = positions.tolist()
-        found = read
+        as_it_is = self._loader.reads_as_it_is
+        found = {} if as_it_is else read
         if found is None:
             found = samples_of(connection.layouts(batch), connection.memory, batch)
         return Unread(
@@ -102,7 +107,7 @@ class Assembly:
             keys=[key_of(pass_key, p, t) for p, t in zip(numbers, times, strict=True)]
             if self._reader.takes_keys
             else [0] * len(numbers),
-            failed=dict(self._failed(batch)),
+            failed={} if as_it_is else dict(self._failed(batch)),
             found=found,
         )
 

@@ -45,7 +45,7 @@ class CurrentJob:
         self._sight: Sight | None = None
         self._idle: Connection | None = None
         self._nursery: tuple[Job, Nursery] | None = None
-        self._said_opaque = False
+        self._said_opaque = self._said_changed = False
         self._kind: Kind = None  # of its dataset, if what is known of that matters
         self._pace = Pace()  # of rows that the job reads, if they are at hand
         self._watch: Watch | None = None  # of rows that the job reads, if nobody knows
@@ -177,6 +177,17 @@ class CurrentJob:
             log.warning(
                 "this dataset is not shared with other jobs, and is read %s: %s",
                 *(where, sight.opaque),
+            )
+
+    def say_changed(self, what: str) -> None:
+        """Say once that the training loop changes the dataset during a pass."""
+        if not self._said_changed:
+            self._said_changed = True
+            log.warning(
+                "%s has changed during a pass, so the rest of the pass is read in this process, as "
+                "torch does without num_workers, and what was read ahead is dropped; give "
+                "num_workers= to have worker processes read it as it was when the pass began",
+                what,
             )
 
     def connect(

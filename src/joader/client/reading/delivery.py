@@ -29,7 +29,6 @@ from joader.client.reading.torch_workers import InWorkers, Request
 from joader.errors import ConnectionLost, NoDaemon, Overdue, Refusal, WorldError
 from joader.messages import MY_JOB, Announce, Deliver, Differs, Release
 from joader.recipe.randomness import key_of
-from joader.recipe.watch import BetterInTheJob
 
 # Daemons lost in a row, without a batch between them, before the pass gives up.
 MOST_LOSSES = 3
@@ -106,7 +105,8 @@ class Delivery:
     def next(self) -> Deliver:
         """Return the next batch of this pass, from another daemon if need be."""
         if self._loader.asks_after_all:
-            self._ask_after_all()
+            self._loader.ask_after_all()
+            self.register_anew()
         deadline = time.monotonic() + self._loader.timeout_s
         self._patience.begin()
         while True:
@@ -141,30 +141,18 @@ class Delivery:
         batch, self._read = self._workers.next()
         return batch
 
-    def go_on_without_workers(self, why: type[BetterInTheJob]) -> None:
-        """Read in this process from now on.
-
-        If the dataset keeps state, no sample from a worker was yielded: the first row tells.
-        """
+    def register_anew(self) -> None:
+        """Go on as the job that the loader is by now; what was read ahead is dropped."""
         # Not closed: if anything comes between, the pass goes on as after the loss of a daemon.
         self.connection.lost = True
         self.connection.hang_up()
         try:
-            self.connection = self._loader.connect_without_workers(why)
+            self.connection = self._loader.connect()
             self._begin()
         except ConnectionLost as error:
             self._note_loss(error)
         except Refusal as error:
             self._go_on_alone(error)
-
-    def _ask_after_all(self) -> None:
-        """Ask a daemon for what is left: rows that took no time take long now."""
-        self.connection.lost = True  # not closed, as above
-        try:
-            self.connection = self._loader.connect_after_all()
-            self._begin()
-        except ConnectionLost as error:
-            self._note_loss(error)
 
     def _begin(self) -> None:
         """Tell the daemon what is left, and ask for the first batches."""

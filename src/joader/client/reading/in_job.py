@@ -61,7 +61,7 @@ class InJob:
         if not self._own.steps.steps:
             return sample
         # On a copy: what the own part edits in place may belong to the dataset.
-        return self.finished(_copied(sample), key)
+        return self.finished(own_copy(sample), key)
 
     def finished(self, sample: Any, key: int) -> Any:
         """Return the job's own form of a sample that others have prepared."""
@@ -81,7 +81,8 @@ class InJob:
         return note if names else None
 
 
-def _copied(sample: Any) -> Any:
+def own_copy(sample: Any) -> Any:
+    """Return a sample in memory of its own, made as one that comes from a worker."""
     packed = pack(sample)
     slot = np.zeros(max(1, packed.layout.size_bytes), np.uint8)
     packed.write(slot)

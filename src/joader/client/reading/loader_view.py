@@ -5,15 +5,17 @@ began with, also when it has to register with another daemon. What it leaves is 
 the loader still reads the same.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from joader.client import torch_api
 from joader.client.counts import Counts
+from joader.client.dataset.ground import NO_GROUND
 from joader.client.farewell import tally
 from joader.client.reading.batch_maker import BatchMaker
 from joader.client.reading.collate import Samples, Slots
@@ -26,6 +28,7 @@ from joader.client.reading.no_daemon import Alone
 from joader.client.reading.torch_workers import InWorkers, Request
 from joader.errors import WorldError
 from joader.messages import Deliver
+from joader.recipe.glance import Glance
 from joader.recipe.watch import BetterInTheJob
 
 Rows = NDArray[np.int64]
@@ -34,6 +37,7 @@ Rows = NDArray[np.int64]
 class Loader(Protocol):
     """What is needed of the loader: how it is set, also if that changes during the pass."""
 
+    dataset: Any
     on_error: str
     order: str
     address: str | None
@@ -71,6 +75,11 @@ class Reading:
         self._take(sight.job)
         # As with torch, state that user code keeps in a worker ends with the pass.
         self.renews = self._job.fresh and not loader.persistent_workers
+        # Every row is read of the dataset as it is by then, in this process.
+        self.reads_as_it_is = False
+        # If the user asked for workers they have the dataset as it is now, as with torch.
+        looks = not current.settings.num_workers and sight.joined is None
+        self._glance: Glance | None = self._new_glance() if looks else None
 
     def _take(self, job: Job) -> None:
         """Be this job from now on."""
@@ -104,20 +113,59 @@ class Reading:
         finally:
             del error  # no ring with the traceback
 
-    def connect_without_workers(self, why: type[BetterInTheJob]) -> Connection | Alone:
-        """Register anew, as a job that reads by itself what nobody has prepared."""
-        self._take(self._with_these_rows(self._current.without_workers(why)))
-        return self.connect()
+    def bring_no_workers(self, why: type[BetterInTheJob]) -> None:
+        """Become a job that reads by itself what nobody has prepared."""
+        self._become(self._current.without_workers(why))
 
     @property
     def asks_after_all(self) -> bool:
         """Whether a pass that needed no daemon is to have one: its rows take long."""
-        return self._current.asks_after_all(self._job)
+        return not self.reads_as_it_is and self._current.asks_after_all(self._job)
 
-    def connect_after_all(self) -> Connection | Alone:
-        """Register, as rows take longer than it takes to ask for them."""
-        self._take(self._with_these_rows(self._current.that_asks()))
-        return self.connect()
+    def ask_after_all(self) -> None:
+        """Become a job that asks a daemon, as rows take longer than that does."""
+        self._become(self._current.that_asks())
+
+    def _become(self, job: Job) -> None:
+        self._take(self._with_these_rows(job))
+        if self._glance is not None:
+            self._glance = self._new_glance()
+
+    def change(self) -> str:
+        """Return what the training loop has changed in the dataset; empty if nothing."""
+        return "" if self._glance is None else self._glance.change()
+
+    def change_of(self, positions: Callable[[], Rows]) -> str:
+        """Return what it has changed of these positions' rows; empty if nothing."""
+        if self._glance is None or not self._glance.looks_at_rows:
+            return ""
+        return self._glance.change_of(self._job.rows[positions()])
+
+    def note_own_changes(self) -> None:
+        """Take the dataset as it is for unchanged: rows were read of it in this process."""
+        if self._glance is not None and self._glance.change():
+            self._glance = self._new_glance()
+
+    def read_as_it_is(self, what: str) -> bool:
+        """Read every row that is left in this process, whatever was read ahead or by others.
+
+        Return whether the job is another to the daemon from now on: it brings no workers, and its
+        name is nobody else's. Ranks cannot register one by one, so they stay what they are.
+        """
+        self._glance, self.reads_as_it_is, self.tries_here = None, True, False
+        read_itself, self.reads_itself = self.reads_itself, True
+        if not read_itself:
+            self._current.say_changed(what)
+        if read_itself or not self.goes_on_elsewhere:
+            return False
+        private = f"{self._job.private} changed by {self._current.settings.whose}"
+        job = replace(self._job, lending=None, private=private, ground=NO_GROUND, stored="")
+        self._job = job
+        return True
+
+    def _new_glance(self) -> Glance:
+        # Reading may fill what has an element per row; then a change says nothing of the loop.
+        return Glance(self._loader.dataset, 0 if self.reads_itself else self._job.row_limit)
 
     def connect_in_private(self, row: int) -> Connection | Alone:
         """Register anew, as a job that shares nothing: a row differs from that of others."""
@@ -140,7 +188,11 @@ class Reading:
 
     def in_job(self) -> InJob:
         """Return who reads rows in this process."""
-        return self._job.in_job(seeded=self._loader.order == "seeded")
+        job = self._job
+        if self.reads_as_it_is:  # by position, as `Subset`s may have changed, too
+            shared = replace(job.shared, dataset=self._loader.dataset)
+            job = replace(job, shared=shared, lending=None)
+        return job.in_job(seeded=self._loader.order == "seeded")
 
     def in_workers(self, requests: Iterator[Request]) -> InWorkers | None:
         """Return torch's workers for a pass without a daemon, if the user gave any."""
@@ -155,11 +207,11 @@ class Reading:
 
     def row_at(self, position: int) -> int:
         """Return the row that a position stands for."""
-        return int(self._job.rows[position])
+        return position if self.reads_as_it_is else int(self._job.rows[position])
 
     def rows_at(self, positions: Rows) -> Rows:
         """Return the rows that positions stand for."""
-        return self._job.rows[positions]
+        return positions if self.reads_as_it_is else self._job.rows[positions]
 
     def collated(self, whole: Slots | Samples) -> Any:
         """Copy a batch out of shared memory, or make it of samples."""
@@ -173,6 +225,8 @@ class Reading:
         self, batch: Deliver, wait_s: float, failed: int, replaced: int, by: Connection | Alone
     ) -> None:
         """Count a batch that was yielded."""
+        if self.reads_as_it_is:
+            batch = structs.replace(batch, prepared=batch.positions.size, shared=0)
         fell_back = isinstance(by, Alone) and not by.chosen
         self._counts.note(batch, wait_s, failed, replaced, fell_back)
         if isinstance(by, Connection):

@@ -10,6 +10,7 @@ A job whose rows take no time asks for no daemon at all (`chosen`), and its pass
 
 import os
 from collections import deque
+from collections.abc import Iterator
 from secrets import randbits
 
 import msgspec
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joader.client.order.progress import NOBODY
+from joader.client.order.source import Source
 from joader.engine.recipe_rows import JobRows
 from joader.memory import Layout
 from joader.memory.layout import LINE_BYTES
@@ -114,3 +116,11 @@ class Alone:
             first, self._told = self._told, self._told + message.count
             return np.arange(first, self._told)
         return self._rows.positions(self._sampler.draw({MY_JOB: message.count})[MY_JOB])
+
+
+def batches_of(source: Source, alone: Alone) -> Iterator[list[int]]:
+    """Yield all batches of a pass as positions; nothing is read, and nothing counts as yielded."""
+    alone.send(source.begin(1))
+    while (request := source.ask()) is not None:
+        alone.send(request)
+        yield alone.batch(0.0).positions.tolist()

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from joader.client.order.source import Source
@@ -79,10 +80,18 @@ class Pass:
     def _next(self) -> Any:
         while True:
             self._check()
+            if what := self._loader.change():
+                self._read_as_it_is(what)
             started = time.perf_counter()
             batch = self._unread or self._delivery.next()
             if self._loader.tries_here and (why := better_here(batch)):
-                self._delivery.go_on_without_workers(why)
+                # If the dataset keeps state, no sample from a worker was yielded: the first row
+                # tells.
+                self._loader.bring_no_workers(why)
+                self._delivery.register_anew()
+                continue
+            what = self._loader.change_of(partial(self.source.positions, batch))
+            if what and self._read_as_it_is(what):
                 continue
             by = self.connection
             here = time.perf_counter()
@@ -115,6 +124,18 @@ class Pass:
             if made.whole is not None:
                 return self._finished(data)
 
+    def _read_as_it_is(self, what: str) -> bool:
+        """Have the rest of the pass read here; return whether the batch in hand comes again.
+
+        The training loop has changed the dataset.
+        """
+        again = self._loader.read_as_it_is(what) and isinstance(self.connection, Connection)
+        self._assembly.begin_again()
+        if again:
+            self._unread = None
+            self._delivery.register_anew()
+        return again
+
     def _assembled(self, batch: Deliver) -> Assembled:
         """Return what to make a batch of."""
         if not self._assembly.reads_here(batch):
@@ -122,7 +143,9 @@ class Pass:
         unread = self._assembly.unread(batch, self.connection, self._delivery.read)
         # Not before: a sample that cannot be unpickled fails each time, and would be kept for ever.
         self._unread = batch
-        return self._assembly.of_samples(unread)
+        made = self._assembly.of_samples(unread)
+        self._loader.note_own_changes()
+        return made
 
     def _collated(self, batch: Deliver, whole: Slots | Samples) -> Any:
         try:

@@ -12,7 +12,7 @@ from secrets import randbits
 from typing import Any
 
 from joader.client import torch_api
-from joader.client.reading.in_job import InJob
+from joader.client.reading.in_job import InJob, own_copy
 from joader.client.reading.job import Job
 from joader.messages import Deliver
 from joader.workers.complaint import complaint
@@ -35,7 +35,9 @@ class _Rows:
 
     def __getitem__(self, key: tuple[int, int]) -> Any:
         try:
-            return self._reader.sample(*key)
+            # torch sends it from another thread, when the next row may be under way already, and
+            # would make a tensor that the dataset keeps one that job and worker share.
+            return own_copy(self._reader.sample(*key))
         except Exception as error:  # the user's code; what becomes of it is decided in the job
             return Failed(complaint(error, self._reader.at, __file__))
 
