@@ -277,6 +277,39 @@ def test_when_the_daemon_goes_ranks_meet_in_a_new_one(node: Node, number: int) -
     wait_until(lambda: not processes_with(str(node.run)))
 
 
+CHANGES = """
+class Curriculum(Squares):
+    level = 0
+
+    def __getitem__(self, row):
+        array, row = super().__getitem__(row)
+        return array, row, self.level
+
+data, workers = Curriculum(48), json.loads(sys.argv[1])
+loader = joader.DataLoader(data, 4, shuffle=True, num_workers=workers, job="train", timeout=20)
+for level in range(3):
+    data.level, rows, states = level, [], []
+    for array, row, seen in loader:
+        assert set(seen.tolist()) == {level}
+        rows.append(check([array, row]))
+        states.append(loader.state_dict())
+    say([rows, states])
+loader.close()
+"""
+
+
+@pytest.mark.parametrize(
+    "num_workers", [1, *(pytest.param(few, marks=pytest.mark.slow) for few in (0, None))]
+)
+def test_ranks_whose_dataset_changes_between_passes_meet_again(
+    node: Node, num_workers: int | None
+) -> None:
+    node.up()
+    results = [job.result() for job in launch(node, CHANGES, 2, json.dumps(num_workers))]
+    for number in range(3):
+        assert sorted(check_steps(results, number)) == list(range(48))
+
+
 # Nurseries are killed after steps that are told: (rank, step) each.
 NURSERIES = """
 class Slow(Squares):

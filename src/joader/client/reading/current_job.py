@@ -43,6 +43,7 @@ class CurrentJob:
         self._looker: Looker | None = None  # made at the first look: copies begin without
         self._looked_at: tuple[Any, str, int] = None, "", 0  # dataset, order, rows at a time
         self._sight: Sight | None = None
+        self._changes = 0  # how often the dataset was another at the beginning of a pass
         self._idle: Connection | None = None
         self._nursery: tuple[Job, Nursery] | None = None
         self._said_opaque = self._said_changed = False
@@ -63,7 +64,7 @@ class CurrentJob:
     def sight(self, dataset: Any, order: str, batch_size: int) -> Sight:
         """Return what was seen last; look, if that was never."""
         if self._sight is None:
-            self._sight = self._look(dataset, order, batch_size)
+            self._sight = self._of_its_team(self._look(dataset, order, batch_size))
         return self._sight
 
     def look_again(
@@ -86,9 +87,22 @@ class CurrentJob:
             # values in the columns that are joined here.
             self._sight = replace(now, job=before.job)
             return None
-        self._sight = now
+        self._changes += 1
+        self._sight = self._of_its_team(now)
         left, self._idle, self._nursery = self._idle, None, None
         return left
+
+    def _of_its_team(self, sight: Sight) -> Sight:
+        """Return what was seen, of a rank whose dataset has changed with another team.
+
+        The one of before reads other data, and other ranks may be in their last steps there. All
+        ranks change alike, so they meet.
+        """
+        rank = sight.job.rank
+        if rank is None or not self._changes:
+            return sight
+        team = f"{rank.team}, change {self._changes}"
+        return replace(sight, job=replace(sight.job, rank=replace(rank, team=team)))
 
     def bring(self, num_workers: int | None, context: Any) -> None:
         """Bring other workers from the next pass on."""
