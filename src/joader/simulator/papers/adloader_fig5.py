@@ -47,6 +47,7 @@ def notes(effort: Effort) -> Sequence[str]:
         [model.rows_per_s(run.workers) for run in LOADING], [run.rows_per_s for run in LOADING]
     )
     return (
+        "the paper prints where its stages end and no rates: these are those of two baselines",
         f"ours on {PROCESSORS} processors: {', '.join(ends)} workers; the paper on {THREADS}: free "
         f"up to {CONTENTION_FROM}, contended up to {CONTENTION_TO}",
         f"three stages on what they were fitted to: R² {worth.r_squared:.3f}, median error "
@@ -62,7 +63,7 @@ FIGURE = Figure(
     case_label="",
     x_label="workers per processor",
     y_label="times one worker's rows/s",
-    paper_label="paper (its curve)",
+    paper_label="derived from the paper",
     ours="measured",
     baseline="three stages, fitted",
     varies="ours",

@@ -78,6 +78,7 @@ def notes(effort: Effort) -> Sequence[str]:
     return (
         f"formula 6 fitted to all {len(TRAINING)} runs on {TRAINED_ON}: {known} s; with one device "
         "α₁·n and α₃ cannot be told apart, so α₃ has both",
+        'the paper\'s "accuracy" is not defined; it need not be R²',
         "`joader profile` prints the same of your machine, and a model that predicts better",
     )
 
@@ -93,6 +94,7 @@ FIGURE = Figure(
     case_label="rate: regressor",
     x_label="",
     y_label="R²",
+    paper_label="paper: accuracy",
     ours="R² held out",
     baseline="one who always says the mean has 0",
     varies="ours",
