@@ -302,7 +302,7 @@ def test_a_job_that_does_not_fit_the_budget_loads_by_itself(node: Node) -> None:
     words, err = finished(job)
     assert sorted(words[1]) == list(range(60))
     assert err.count(LINE) == 1
-    assert "give it at least" in err
+    assert "joader up --memory" in err
     assert node.status()["jobs"] == []
 
 
