@@ -11,6 +11,7 @@ import pytest
 
 from joader.recipe.watch import (
     AT_HAND_S,
+    FIRST,
     HELD_UP,
     MANY,
     ROWS,
@@ -51,16 +52,23 @@ def test_rows_that_take_no_time_are_at_hand_though_one_took_longer() -> None:
 
 def test_rows_of_which_two_took_longer_are_not_at_hand() -> None:
     watch = Watch(object(), Signs(pace=ROWS))
-    for number in range(ROWS):
-        seen = watch.saw(0.001 if number in (2, 5) else AT_HAND_S / 2, drew=False)
+    for number in range(FIRST):
+        seen = watch.saw(0.001 if number % ROWS in (2, 5) else AT_HAND_S / 2, drew=False)
     assert seen
+
+
+def test_rows_are_at_hand_once_the_first_ones_have_filled_the_caches() -> None:
+    watch = Watch(object(), Signs(pace=ROWS))
+    for number in range(2 * ROWS):
+        assert not watch.saw(AT_HAND_S / 2 if number >= ROWS + 2 else 0.001, drew=False)
+    with pytest.raises(AtHand):
+        watch.saw(AT_HAND_S / 2, drew=False)
 
 
 def test_rows_that_take_longer_are_not_watched_for_long() -> None:
     watch = Watch(object(), Signs(pace=ROWS))
-    assert [watch.saw(AT_HAND_S * 2, drew=False) for _ in range(ROWS)] == [False] * (ROWS - 1) + [
-        True
-    ]
+    seen = [watch.saw(AT_HAND_S * 2, drew=False) for _ in range(FIRST)]
+    assert seen == [False] * (FIRST - 1) + [True]
 
 
 def test_state_is_no_sign_where_it_is_not_looked_for() -> None:
@@ -101,7 +109,7 @@ def test_other_processes_hear_that_rows_are_at_hand(rows: int) -> None:
 def test_of_a_small_dataset_only_the_next_loader_hears() -> None:
     found = Found()
     watch = Watch(object(), Signs(pace=2, found=found))
-    assert [watch.saw(AT_HAND_S / 2, drew=False) for _ in range(2)] == [False, True]
+    assert [watch.saw(AT_HAND_S / 2, drew=False) for _ in range(2)] == [False, False]
     assert found.at_hand
 
 

@@ -32,10 +32,13 @@ def start_random_numbers(key: int) -> None:
 
 def random_state() -> tuple[object, ...]:
     """Return where the global generators are: whoever has drawn from one of them has moved it."""
-    legacy = np.random.get_state(legacy=False)["state"]  # noqa: NPY002 - as above
-    torch_random = sys.modules.get("torch.random")
-    of_torch = torch_random.default_generator.get_state().tolist() if torch_random else None
-    return random.getstate(), legacy["key"].tolist(), legacy["pos"], of_torch
+    of_numpy, of_torch = None, None
+    if "numpy.random" in sys.modules:  # to load it takes 5 ms
+        legacy = np.random.get_state(legacy=False)["state"]  # noqa: NPY002 - as above
+        of_numpy = legacy["key"].tobytes(), legacy["pos"]
+    if (torch_random := sys.modules.get("torch.random")) is not None:
+        of_torch = torch_random.default_generator.get_state().numpy().tobytes()
+    return random.getstate(), of_numpy, of_torch
 
 
 @contextmanager

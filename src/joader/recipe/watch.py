@@ -3,7 +3,7 @@
 Only where nobody asked for workers: torch's loader would read in the job. A dataset that *keeps
 state* changes when it is read, and such changes would be lost in a worker; the first row tells. One
 whose rows are *at hand*, in memory and as they are to be, is read in a few microseconds, and to
-bring a row from another process takes many times longer; the first few rows tell. Not if they draw
+bring a row from another process takes many times longer; some of the first few rows tell. Not if they draw
 random numbers: which they get would depend on when the job has begun to read.
 
 Raising one of these makes the row fail in its worker, and its job go on without workers.
@@ -13,6 +13,7 @@ import mmap
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from resource import RUSAGE_THREAD, getrusage
 from statistics import median
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,8 +29,10 @@ ALL_BUT_ONE_S = 50e-6
 # So many rows of a job that has read them itself, and took so long for each, were not at hand; but
 # for so many of them, which a busy machine may have held up.
 MANY, SLOW_S, HELD_UP = 256, 200e-6, 2
-# So many rows tell: the first ones fill caches, and a busy machine may hold up some.
+# So many rows in a row tell: a busy machine may hold up some.
 ROWS = 9
+# Among so many of the first ones: those fill caches, and a forked worker copies pages at first.
+FIRST = 3 * ROWS
 
 
 class BetterInTheJob(Exception):
@@ -81,13 +84,14 @@ class Watch:
         self._before = _seen(dataset) if signs.state else {}
         self._found = signs.found
         self._pace = signs.pace
-        self._took_s: list[float] = []
+        self._watched = 0
+        self._took_s: deque[float] = deque(maxlen=signs.pace or 1)  # the latest rows
 
     def watch(self, read: Callable[[], T]) -> tuple[T, bool]:
         """Have a row read; return it, and whether nothing is left to watch."""
-        before, begun = random_state(), time.perf_counter()
+        before, begun = random_state(), _clock()
         row = read()
-        took_s = time.perf_counter() - begun
+        took_s = _took_s(begun, _clock())
         return row, self.saw(took_s, drew=random_state() != before)
 
     def saw(self, took_s: float, drew: bool) -> bool:
@@ -104,6 +108,7 @@ class Watch:
             if changed:
                 raise KeepsState(f"reading a row has changed the dataset's {changed[0]!r}")
         self._took_s.append(took_s)
+        self._watched += 1
         if len(self._took_s) == self._pace and not drew:
             usual_s, (*most, _) = median(self._took_s), sorted(self._took_s)
             if usual_s < AT_HAND_S and max(most, default=0.0) < ALL_BUT_ONE_S:
@@ -111,7 +116,7 @@ class Watch:
                     self._found.say_at_hand()
                 if self._pace >= ROWS:  # a smaller dataset is over: only its next loader gains
                     raise AtHand(f"a row is read in {1e6 * usual_s:.1f} µs")
-        return drew or len(self._took_s) >= self._pace
+        return drew or not self._pace or self._watched >= FIRST
 
 
 class Pace:
@@ -137,6 +142,24 @@ class Pace:
         most = sorted(self._took_s)[:-HELD_UP]
         self._took_s = []
         return sum(most) > SLOW_S * len(most)
+
+
+class _Moment(NamedTuple):
+    at_s: float
+    computed_s: float  # by this thread
+    waits: int  # that it has begun
+
+
+def _clock() -> _Moment:
+    waits = getrusage(RUSAGE_THREAD).ru_nvcsw
+    return _Moment(time.perf_counter(), time.thread_time(), waits)
+
+
+def _took_s(begun: _Moment, ended: _Moment) -> float:
+    """Return how long a row took, without what a busy machine did meanwhile."""
+    if begun.waits == ended.waits:  # whoever waits for nothing was only held up
+        return ended.computed_s - begun.computed_s
+    return ended.at_s - begun.at_s
 
 
 def _seen(dataset: Any) -> dict[str, Any]:

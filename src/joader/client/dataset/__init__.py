@@ -3,5 +3,5 @@
 Reading order: `unwrap` (a dataset as rows of a base), `tables` (one of the catalog), with
 `joined_columns`; `obstacle` (what keeps it from being shared), `ground` (what overlapping datasets
 have in common), `identity` (what a state must agree with), `description` (for `joader explain`),
-`learned` (what later loaders of datasets alike need not find out again).
+`learned` (what earlier loaders have found out of datasets alike).
 """
