@@ -116,6 +116,13 @@ IDIOMS = (
     Idiom("iterators", NO_SPAWN),
     Idiom("daemon_lost"),
     Idiom("loops", NO_SPAWN),
+    Idiom(
+        "loops_optimized",  # processes/test_optimized.py has the short form
+        FORK,
+        script="loops",
+        runs=(Run(variables={"PYTHONOPTIMIZE": "1"}),),
+        slow=True,
+    ),
     Idiom("orders", NO_SPAWN, slow=True),  # processes/test_torch_order.py has each order
     Idiom("manual_seed"),
     Idiom("random_loaders", FORK, runs=(Run(("0", "25")),)),
