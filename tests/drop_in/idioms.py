@@ -153,5 +153,6 @@ IDIOMS = (
     # The object
     Idiom("copies", NO_SPAWN),
     Idiom("attributes", FORK),
+    Idiom("replaced", FORK),
     Idiom("arguments", FORK),
 )
