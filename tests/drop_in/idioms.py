@@ -137,6 +137,7 @@ IDIOMS = (
     ),
     # What is seen of workers
     Idiom("errors", NO_SPAWN),
+    Idiom("exceptions", FORK),
     Idiom("printing", apart=True, any_order=True),
     Idiom("debugging", runs=(Run(("zero",), stdin="one\ntwo\np value\nc\n" * 2),)),
     Idiom(

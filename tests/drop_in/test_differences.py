@@ -98,6 +98,11 @@ class Missing(Rows):
         return Path("no such file").read_bytes()
 
 
+class Undecodable(Rows):
+    def __getitem__(self, row: int) -> Any:
+        return b"\xff".decode()
+
+
 class Ends(Rows):
     def __getitem__(self, row: int) -> Any:
         raise StopIteration
@@ -260,15 +265,31 @@ def test_batches_lie_in_ordinary_memory() -> None:
 # Errors
 
 
-@pytest.mark.parametrize("workers", [1, 0])
-def test_an_error_is_a_row_failed_too_and_comes_from_the_original(workers: int) -> None:
+def test_an_error_from_a_worker_is_a_row_failed_too_and_comes_from_the_original() -> None:
     with pytest.raises(FileNotFoundError) as plain:
-        read(TORCH(Missing(2), num_workers=workers))
-    assert plain.value.__cause__ is None
+        read(TORCH(Missing(2), num_workers=1))
+    assert (plain.value.__cause__, plain.value.errno) == (None, None)
     with pytest.raises(FileNotFoundError, match="no such file") as found:
-        read(joader.DataLoader(Missing(2), num_workers=workers))
+        read(joader.DataLoader(Missing(2), num_workers=1))
     assert isinstance(found.value, RowFailed)
     assert type(found.value.__cause__) is FileNotFoundError
+    assert found.value.errno == found.value.__cause__.errno == 2
+
+
+def test_an_error_from_a_worker_keeps_a_class_that_a_text_does_not_make() -> None:
+    with pytest.raises(RuntimeError):
+        read(TORCH(Undecodable(2), num_workers=1))
+    with pytest.raises(UnicodeDecodeError) as found:
+        read(joader.DataLoader(Undecodable(2), num_workers=1))
+    assert (found.value.object, found.value.start) == (b"\xff", 0)
+
+
+def test_an_error_in_the_job_has_a_note_that_names_its_row() -> None:
+    for kind in (TORCH, joader.DataLoader):
+        with pytest.raises(FileNotFoundError) as found:
+            read(kind(Missing(2), num_workers=0))
+        assert type(found.value) is FileNotFoundError
+        assert hasattr(found.value, "__notes__") == (kind is not TORCH)
 
 
 def test_a_dataset_that_raises_stop_iteration_does_not_end_the_pass() -> None:

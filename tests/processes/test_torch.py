@@ -8,6 +8,7 @@ import itertools
 import pickle
 from collections import Counter
 from pathlib import Path
+from traceback import format_exception
 from typing import Any
 
 import pytest
@@ -139,9 +140,9 @@ def test_worker_init_fn_runs_once_in_each_worker_of_a_pass_or_of_all(
 
 def test_an_error_of_worker_init_fn_is_told_with_its_traceback() -> None:
     loader = joader.DataLoader(Numbers(4), worker_init_fn=break_down)
-    with pytest.raises(RowFailed, match=r"KeyError: .*has no key") as error:
+    with pytest.raises(KeyError, match="has no key") as error:
         list(loader)
-    assert "raised by worker_init_fn" in str(error.value)
+    assert "raised by worker_init_fn" in str(error.value.__notes__)
 
 
 # Seeds.
@@ -313,10 +314,10 @@ def test_an_error_names_its_type_and_the_line_and_the_loader_can_be_used_again()
     for _ in range(2):
         passing = iter(loader)
         assert next(passing).tolist() == [0, 1]
-        with pytest.raises(RowFailed, match="RuntimeError: no such photo") as error:
+        with pytest.raises(RuntimeError, match="no such photo") as error:
             next(passing)
-        assert 'raise RuntimeError("no such photo")' in str(error.value)
-        assert "row 2" in str(error.value)
+        assert 'raise RuntimeError("no such photo")' in "".join(format_exception(error.value))
+        assert "row 2" in str(error.value.__notes__)
         assert list(passing) == []
     loader.close()
 

@@ -22,14 +22,18 @@ from joader.client.reading.connection import Connection
 from joader.client.reading.in_job import InJob
 from joader.client.reading.loader_view import Reading
 from joader.client.reading.no_daemon import Alone
-from joader.client.reading.on_error import Mender, failure, good_places
+from joader.client.reading.on_error import (
+    HERE,
+    Mender,
+    failed_elsewhere,
+    failed_here,
+    good_places,
+)
 from joader.client.reading.torch_workers import Failed
 from joader.messages import Deliver
 from joader.recipe.randomness import key_of
 from joader.recipe.watch import BetterInTheJob
-from joader.workers.complaint import class_of, complaint, without_class
-
-_HERE = "the job itself, process"
+from joader.workers.complaint import class_of, complaint, was_raised, without_class
 
 log = logging.getLogger("joader")
 
@@ -121,8 +125,8 @@ class Assembly:
                     step = self._reader.at
                     if self._mender.raises:
                         row = int(batch.rows[place])
-                        return Assembled(None, 1, failure(row, position, step, error))
-                    sample = Failed(complaint(error, step, __file__, _HERE))
+                        return Assembled(None, 1, failed_here(error, row, position, step))
+                    sample = Failed(complaint(error, step, __file__, HERE))
                 if isinstance(sample, Failed):
                     wrong.append((position, sample.reason))
                 else:
@@ -164,8 +168,7 @@ class Assembly:
 
         Not if it ended its worker, took too long, or ran out of memory: it would do so here.
         """
-        kind = class_of(reason)
-        if kind is None or issubclass(kind, MemoryError):
+        if not was_raised(reason) or issubclass(class_of(reason) or Exception, MemoryError):
             return False
         return self._loader.tries_here or _better_here(reason) is not None
 
@@ -186,7 +189,7 @@ class Assembly:
         nothing_left = mended is None and not self._mender.leaves_out
         if failed and (self._mender.raises or nothing_left):
             position, reason = failed[0]
-            error = failure(self._loader.row_at(position), position, "", reason)
+            error = failed_elsewhere(reason, self._loader.row_at(position), position)
             return Assembled(None, len(failed), error)
         for position, reason in failed:
             self._mender.name(position, self._loader.row_at(position), reason)

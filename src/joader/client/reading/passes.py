@@ -104,7 +104,10 @@ class Pass:
             # Before it is yielded: a state that is saved in the loop's body must hold it.
             self._delivery.note(batch, wait_s)
             if made.failure is not None:  # as with torch, the next batch is another
-                raise made.failure
+                try:
+                    raise made.failure
+                finally:
+                    del made  # no ring with the traceback
             replaced = max(0, made.size - (len(batch.positions) - made.failed))
             self._loader.count(batch, wait_s, made.failed, replaced, alone)
             if made.whole is not None:
