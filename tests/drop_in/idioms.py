@@ -77,6 +77,7 @@ IDIOMS = (
     Idiom("caches", FORKSERVER_FIRST),
     Idiom("handles"),
     Idiom("local_code"),
+    Idiom("local_samples", FORK),
     Idiom("stateful"),
     Idiom("samples", NO_SPAWN, slow=True),  # processes/test_torch_batches.py has each kind
     Idiom("getitems", ("forkserver", "fork")),

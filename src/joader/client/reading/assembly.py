@@ -30,6 +30,7 @@ from joader.client.reading.on_error import (
     good_places,
 )
 from joader.client.reading.torch_workers import Failed
+from joader.memory import CannotTravel
 from joader.messages import Deliver
 from joader.recipe.randomness import key_of
 from joader.recipe.watch import BetterInTheJob
@@ -174,7 +175,8 @@ class Assembly:
 
     def _say_here(self, reason: str) -> None:
         # What another job's worker found, which has not asked for any, is of no interest to users.
-        if not (self._said_here or _better_here(reason)):
+        found = class_of(reason)
+        if not (self._said_here or (found and issubclass(found, BetterInTheJob))):
             self._said_here = True
             log.warning(
                 "a row cannot be prepared in a worker process and can be in this one, so the job "
@@ -202,11 +204,14 @@ class Assembly:
         return [(position, reasons[n]) for n, position in positions if n in reasons]
 
 
-def better_here(batch: Deliver) -> type[BetterInTheJob] | None:
-    """Return what a worker found that speaks for reading in the job, if it did."""
+def better_here(batch: Deliver) -> type[Exception] | None:
+    """Return what a worker found that speaks for reading in the job, if it did.
+
+    A sample that cannot travel is one of many, mostly.
+    """
     return next((kind for _, reason in batch.failed if (kind := _better_here(reason))), None)
 
 
-def _better_here(reason: str) -> type[BetterInTheJob] | None:
+def _better_here(reason: str) -> type[Exception] | None:
     kind = class_of(reason)
-    return kind if kind is not None and issubclass(kind, BetterInTheJob) else None
+    return kind if kind and issubclass(kind, BetterInTheJob | CannotTravel) else None

@@ -27,7 +27,6 @@ from joader.client.reading.torch_workers import InWorkers, Request
 from joader.errors import ConnectionLost, NoDaemon, Overdue, Refusal, WorldError
 from joader.messages import MY_JOB, Announce, Deliver, Differs, Release
 from joader.recipe.randomness import key_of
-from joader.recipe.watch import BetterInTheJob
 
 # Daemons lost in a row, without a batch between them, before the pass gives up.
 MOST_LOSSES = 3
@@ -127,7 +126,7 @@ class Delivery:
             except Refusal as error:
                 self._go_on_alone(error)
 
-    def go_on_without_workers(self, why: type[BetterInTheJob]) -> None:
+    def go_on_without_workers(self, why: type[Exception]) -> None:
         """Read in this process from now on.
 
         If the dataset keeps state, no sample from a worker was yielded: the first row tells.

@@ -26,7 +26,6 @@ from joader.client.reading.no_daemon import Alone
 from joader.client.reading.torch_workers import InWorkers, Request
 from joader.errors import WorldError
 from joader.messages import Deliver
-from joader.recipe.watch import BetterInTheJob
 
 Rows = NDArray[np.int64]
 
@@ -95,7 +94,7 @@ class Reading:
         finally:
             del error  # no ring with the traceback
 
-    def connect_without_workers(self, why: type[BetterInTheJob]) -> Connection | Alone:
+    def connect_without_workers(self, why: type[Exception]) -> Connection | Alone:
         """Register anew, as a job that reads by itself what nobody has prepared."""
         self._job = self._with_these_rows(self._current.without_workers(why))
         self.reads_itself, self.tries_here = True, False
