@@ -52,6 +52,15 @@ class Noise(Rows):
         return torch.rand(1)
 
 
+class Seeds(Rows):
+    def __getitem__(self, row: int) -> Any:
+        return torch.initial_seed()
+
+
+def seed_with_12345(worker: int) -> None:
+    torch.manual_seed(12345)
+
+
 class Quick(Rows):
     def __getitem__(self, row: int) -> Any:
         return os.getpid(), row
@@ -199,6 +208,14 @@ def test_random_numbers_of_workers_do_not_follow_manual_seed() -> None:
     assert noise(joader.DataLoader, **seeded) == noise(joader.DataLoader, **seeded)
 
 
+def test_random_numbers_of_workers_do_not_follow_a_seed_of_worker_init_fn() -> None:
+    def seeds(kind: Any) -> set[int]:
+        return {b[0] for b in read(kind(Seeds(4), num_workers=1, worker_init_fn=seed_with_12345))}
+
+    assert seeds(TORCH) == {12345}
+    assert 12345 not in seeds(joader.DataLoader)
+
+
 def test_ranks_read_one_plan_and_drop_the_step_that_is_not_full_for_all(node: Node) -> None:
     script = """
 import torch
@@ -307,6 +324,13 @@ def test_workers_are_born_when_there_is_work_for_them(tmp_path: Path) -> None:
         note = tmp_path / kind.__module__
         assert read(kind(Rows(1), num_workers=2, worker_init_fn=Note(note))) == [[0]]
         assert note.stat().st_size == born
+
+
+def test_more_workers_than_cores_are_not_warned_about() -> None:
+    many = len(os.sched_getaffinity(0)) + 1
+    with pytest.warns(UserWarning, match="excessive worker creation"):
+        TORCH(Rows(4), num_workers=many)
+    joader.DataLoader(Rows(4), num_workers=many)  # warnings are errors here
 
 
 def test_without_num_workers_rows_are_read_in_worker_processes() -> None:

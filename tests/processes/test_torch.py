@@ -51,7 +51,7 @@ def test_every_combination_of_worker_arguments_is_taken() -> None:
     for number, values in enumerate(itertools.product(*choices.values())):
         named = dict(zip(choices, values, strict=True))
         if not named["num_workers"] and any(named[name] for name in list(choices)[1:4]):
-            with pytest.raises(ValueError, match="it is for workers, so give num_workers="):
+            with pytest.raises(ValueError, match="; give num_workers=, too"):
                 joader.DataLoader(Numbers(5), **named)
             continue
         loader = joader.DataLoader(Numbers(5), **named)
@@ -64,9 +64,9 @@ def test_every_combination_of_worker_arguments_is_taken() -> None:
         if number % 20 == 0:
             assert len(read(loader)) == 5
     assert len(read(joader.DataLoader(Numbers(5), timeout=float("inf")))) == 5
-    with pytest.raises(BadArgument, match="num_workers is -1"):
+    with pytest.raises(BadArgument, match="got num_workers=-1"):
         joader.DataLoader(Numbers(5), num_workers=-1)
-    with pytest.raises(BadArgument, match="prefetch_factor is -2"):
+    with pytest.raises(BadArgument, match="got prefetch_factor=-2"):
         joader.DataLoader(Numbers(5), prefetch_factor=-2)
 
 
@@ -93,7 +93,7 @@ def test_arguments_are_taken_by_position_in_torchs_order() -> None:
     ],
 )
 def test_what_torch_refuses_is_refused(arguments: Any) -> None:
-    with pytest.raises(BadArgument, match=r"batch_size|exclude|timeout"):
+    with pytest.raises(BadArgument, match=r"batch_size|exclusive|timeout"):
         joader.DataLoader(Numbers(3), **arguments)
     with pytest.raises(ValueError, match=r"batch_size|exclusive|timeout"):
         torch_data.DataLoader(Numbers(3), **arguments)

@@ -89,6 +89,12 @@ class InsidePass:
         """Return the number of batches of a pass."""
         return len(self._loader)
 
+    def __getattr__(self, name: str) -> Any:
+        """Show what torch's iterator has, such as `_workers`: libraries look there."""
+        if name == "_batches":  # not set yet
+            raise AttributeError(name)
+        return getattr(self._batches, name)
+
 
 def _size(batch: Any) -> int:
     """Return how many samples a batch has, as far as it tells."""
