@@ -163,6 +163,10 @@ class Channel(Generic[T]):
         self._look = select.poll()
         self._look.register(sock, select.POLLIN)
 
+    def leave_open(self) -> None:
+        """Have the end of the process close the socket: Python would warn that nobody did."""
+        self.socket.detach()
+
     def send(self, *messages: msgspec.Struct) -> None:
         """Send messages, at once."""
         try:
