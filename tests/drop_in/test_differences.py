@@ -326,6 +326,12 @@ def test_workers_are_born_when_there_is_work_for_them(tmp_path: Path) -> None:
         assert note.stat().st_size == born
 
 
+def test_an_iterator_does_not_show_processes() -> None:
+    assert len(iter(TORCH(Rows(4), num_workers=1))._workers) == 1  # type: ignore[attr-defined]
+    with joader.DataLoader(Rows(4), num_workers=1) as loader:
+        assert not hasattr(iter(loader), "_workers")
+
+
 def test_more_workers_than_cores_are_not_warned_about() -> None:
     many = len(os.sched_getaffinity(0)) + 1
     with pytest.warns(UserWarning, match="excessive worker creation"):
