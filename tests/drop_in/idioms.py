@@ -79,6 +79,7 @@ IDIOMS = (
     Idiom("local_code"),
     Idiom("local_samples", FORK),
     Idiom("stateful"),
+    Idiom("memory_order", FORK),
     Idiom("samples", NO_SPAWN, slow=True),  # processes/test_torch_batches.py has each kind
     Idiom("getitems", ("forkserver", "fork")),
     Idiom("iterable", NO_SPAWN),

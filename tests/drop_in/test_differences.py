@@ -136,6 +136,16 @@ class Backwards(Rows):
         return np.arange(4)[::-1]
 
 
+class Unlike(Rows):
+    def __init__(self, path: Path) -> None:
+        super().__init__(1)
+        self.path = path
+
+    def __getitem__(self, row: int) -> Any:
+        mapped = np.memmap(self.path, np.float64, "r")
+        return torch.arange(3).expand(2, 3), torch.tensor([1 + 2j]).conj(), mapped
+
+
 class Note:
     """A `worker_init_fn` that can be counted."""
 
@@ -271,6 +281,19 @@ def test_arrays_with_negative_strides_are_collated() -> None:
         read(TORCH(Backwards(2), batch_size=2))
     loader = joader.DataLoader(Backwards(2), batch_size=2, num_workers=1)
     assert read(loader) == [[[3, 2, 1, 0], [3, 2, 1, 0]]]
+
+
+def test_samples_of_workers_are_copies_for_a_collate_fn(tmp_path: Path) -> None:
+    path = tmp_path / "array"
+    np.zeros(6).tofile(path)
+
+    def seen(samples: list[Any]) -> list[Any]:
+        expanded, conjugate, mapped = samples[0]
+        return [expanded.stride(), conjugate.is_conj(), type(mapped) is np.memmap]
+
+    named: dict[str, Any] = {"num_workers": 1, "collate_fn": seen}
+    assert read(TORCH(Unlike(path), **named)) == [[(0, 1), True, True]]
+    assert read(joader.DataLoader(Unlike(path), **named)) == [[(3, 1), False, False]]
 
 
 def test_batches_lie_in_ordinary_memory() -> None:

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-PROTOCOL = 14
+PROTOCOL = 15
 
 Job = int
 Array = NDArray[np.int64]
