@@ -18,6 +18,8 @@ LEAST_MIRRORED = 0.8
 MOST_COLUMNS_OF_MARKDOWN = 120
 # These take any number of values of one kind, which have no names.
 TAKE_ANY_NUMBER = {"Sequential", "add_row", "label", "zip"}
+# What an assert may call: `python -O` leaves asserts out, so nothing may be done in one.
+WITHOUT_EFFECT = {"all", "any", "isinstance", "issubclass", "len"}
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -53,6 +55,17 @@ def by_place(tree: ast.AST) -> Iterator[str]:
             yield f"{node.lineno} {name}: {count} arguments"
 
 
+def with_an_effect(tree: ast.AST) -> Iterator[str]:
+    """Yield the asserts that may do something; a property of ours is taken to do nothing."""
+    acts = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.Assert):
+            for node in ast.walk(statement):
+                calls = isinstance(node, ast.Call) and ast.unparse(node.func) not in WITHOUT_EFFECT
+                if calls or isinstance(node, acts):
+                    yield f"{statement.lineno} {ast.unparse(statement)}"
+
+
 def test_no_file_is_too_long() -> None:
     lines = {path.relative_to(ROOT): len(path.read_text().splitlines()) for path in MODULES}
     found = [f"{path}: {count} lines" for path, count in lines.items() if count > MOST_LINES]
@@ -64,6 +77,16 @@ def test_no_function_is_too_long_and_no_call_has_too_many_arguments_by_place(
     find: Callable[[ast.AST], Iterator[str]],
 ) -> None:
     found = [f"{path.relative_to(ROOT)}:{one}" for path in MODULES for one in find(parsed(path))]
+    assert not found, "\n".join(found)
+
+
+def test_no_assert_has_an_effect() -> None:
+    """Such an assert made every job under `python -O` load by itself, for a false reason."""
+    found = [
+        f"{path.relative_to(ROOT)}:{one}"
+        for path in MODULES
+        for one in with_an_effect(parsed(path))
+    ]
     assert not found, "\n".join(found)
 
 

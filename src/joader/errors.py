@@ -25,7 +25,7 @@
     │   ├── NoDaemon           (ConnectionError) no daemon can be reached or started
     │   ├── ConnectionLost     (ConnectionError) the process at the other end is gone
     │   ├── Refusal            (MemoryError) the daemon cannot serve the job; it says what is needed
-    │   ├── Overdue            (TimeoutError) nothing came in time; it says from whom
+    │   ├── Overdue            (TimeoutError, RuntimeError) nothing came in time; it says from whom
     │   └── CacheFull          (MemoryError) everything that could be freed is in use now
     └── OurError               a broken invariant: a bug in joader, please report it
         └── BadMessage         (ValueError)  an unexpected message
@@ -150,8 +150,8 @@ class Refusal(WorldError, MemoryError):
     """Say that the daemon cannot serve the job, and what would be needed."""
 
 
-class Overdue(WorldError, TimeoutError):
-    """Say that nothing came in time, and from whom."""
+class Overdue(WorldError, TimeoutError, RuntimeError):
+    """Say that nothing came in time, and from whom; torch's loader raises a RuntimeError."""
 
 
 class BadMessage(OurError, ValueError):

@@ -163,6 +163,10 @@ class Channel(Generic[T]):
         self._look = select.poll()
         self._look.register(sock, select.POLLIN)
 
+    def leave_open(self) -> None:
+        """Have the end of the process close the socket: Python would warn that nobody did."""
+        self.socket.detach()
+
     def send(self, *messages: msgspec.Struct) -> None:
         """Send messages, at once."""
         try:
@@ -275,7 +279,8 @@ def welcomed(sock: socket.socket, hello: Hello, count: int) -> tuple[Welcome, li
     # To the byte: what the daemon sends next is for another reader.
     length, descriptors = _exactly(sock, _LENGTH_BYTES, max(1, count))
     stream: Stream[Welcome | Refuse] = Stream(Welcome | Refuse, _WELCOME_BYTES)
-    assert not list(stream.feed(length))  # BadMessage, before more is waited for than a daemon says
+    stream.put(length)
+    stream.take()  # BadMessage if it announces more than a daemon says, before that is waited for
     body, _ = _exactly(sock, int.from_bytes(length, "big"), 0)
     message = next(stream.feed(body))
     if isinstance(message, Refuse):

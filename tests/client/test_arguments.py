@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import joader
+from joader.client import torch_api
 from joader.errors import BadArgument, UnknownArgument
 
 OF_TORCH = {
@@ -35,12 +36,12 @@ class Length:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"timeout": "soon"}, "timeout is 'soon'; it is above 0"),
-        ({"timeout": None}, "timeout is None"),
-        ({"timeout": float("nan")}, "timeout is nan"),
+        ({"timeout": "soon"}, "but got timeout='soon'; it is in seconds, 120 by default"),
+        ({"timeout": None}, "got timeout=None"),
+        ({"timeout": float("nan")}, "got timeout=nan"),
         ({"key": 5}, "key is 5; it is a text, or None"),
         ({"job": b"x"}, "job is b'x'; it is a text, or None"),
-        ({"batch_size": 0}, "batch_size is 0"),
+        ({"batch_size": 0}, "got batch_size=0"),
         ({"weight": 0}, "weight is 0; it is a number from"),
         ({"weight": float("nan")}, "weight is nan"),
         ({"weight": float("inf")}, "weight is inf"),
@@ -51,6 +52,34 @@ class Length:
 def test_what_cannot_be_is_said(given: dict[str, Any], said: str) -> None:
     with pytest.raises(BadArgument, match=said):
         joader.DataLoader([1, 2, 3], **given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"num_workers": -1},
+        {"timeout": -1},
+        {"batch_size": 0},
+        {"batch_size": None, "drop_last": True},
+        {"sampler": [0], "shuffle": True},
+        {"batch_sampler": [[0]], "batch_size": 2},
+        {"batch_sampler": [[0]], "shuffle": True},
+        {"prefetch_factor": 2},
+        {"prefetch_factor": -1, "num_workers": 1},
+        {"persistent_workers": True},
+        {"multiprocessing_context": "fork"},
+        {"multiprocessing_context": "none", "num_workers": 1},
+    ],
+    ids=str,
+)
+def test_what_torch_refuses_is_refused_with_its_words(given: dict[str, Any]) -> None:
+    """Scripts look for them."""
+    pytest.importorskip("torch.utils.data")
+    with pytest.raises(ValueError, match=" ") as theirs:
+        torch_api.original_loader()([1, 2, 3], **given)
+    with pytest.raises(BadArgument) as ours:
+        joader.DataLoader([1, 2, 3], **given)
+    assert str(theirs.value)[:40] in str(ours.value)
 
 
 @pytest.mark.parametrize(

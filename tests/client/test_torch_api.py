@@ -1,6 +1,7 @@
 """What is taken from torch: its class, its collation, and what it draws when a pass begins."""
 
 import pickle
+from functools import partial
 from typing import Any
 
 import pytest
@@ -26,6 +27,19 @@ def test_one_class_is_both_ours_and_torchs() -> None:
     mine = torch_api.joined(Mine)
     assert (mine.__module__, mine.__qualname__) == (__name__, "Mine")
     assert issubclass(mine, Mine)
+
+
+def test_torchs_own_loader_is_found_if_others_stand_in_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = torch_api.original_loader()
+    assert own is torch.utils.data.DataLoader
+    for place in (torch.utils.data, torch.utils.data.dataloader):
+        monkeypatch.setattr(place, "DataLoader", joader.DataLoader)
+    assert torch_api.original_loader.__wrapped__() is own
+    # Not a class: a script may fix arguments.
+    monkeypatch.setattr(torch.utils.data, "DataLoader", partial(joader.DataLoader, lend=False))
+    assert issubclass(torch_api.joined(Mine), own)
 
 
 def test_a_loader_is_pickled_by_the_name_that_users_know() -> None:

@@ -77,7 +77,9 @@ IDIOMS = (
     Idiom("caches", FORKSERVER_FIRST),
     Idiom("handles"),
     Idiom("local_code"),
+    Idiom("local_samples", FORK),
     Idiom("stateful"),
+    Idiom("memory_order", FORK),
     Idiom("samples", NO_SPAWN, slow=True),  # processes/test_torch_batches.py has each kind
     Idiom("one_buffer", FORK),
     Idiom("one_buffers", NO_SPAWN, script="one_buffer", runs=(Run(("all",)),), slow=True),
@@ -120,6 +122,13 @@ IDIOMS = (
     Idiom("iterators", NO_SPAWN),
     Idiom("daemon_lost"),
     Idiom("loops", NO_SPAWN),
+    Idiom(
+        "loops_optimized",  # processes/test_optimized.py has the short form
+        FORK,
+        script="loops",
+        runs=(Run(variables={"PYTHONOPTIMIZE": "1"}),),
+        slow=True,
+    ),
     Idiom("orders", NO_SPAWN, slow=True),  # processes/test_torch_order.py has each order
     Idiom("manual_seed"),
     Idiom("random_loaders", FORK, runs=(Run(("0", "25")),)),
@@ -134,6 +143,7 @@ IDIOMS = (
     ),
     # What is seen of workers
     Idiom("errors", NO_SPAWN),
+    Idiom("exceptions", FORK),
     Idiom("printing", apart=True, any_order=True),
     Idiom("debugging", runs=(Run(("zero",), stdin="one\ntwo\np value\nc\n" * 2),)),
     Idiom(
@@ -150,5 +160,6 @@ IDIOMS = (
     # The object
     Idiom("copies", NO_SPAWN),
     Idiom("attributes", FORK),
+    Idiom("replaced", FORK),
     Idiom("arguments", FORK),
 )

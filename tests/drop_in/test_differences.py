@@ -52,6 +52,15 @@ class Noise(Rows):
         return torch.rand(1)
 
 
+class Seeds(Rows):
+    def __getitem__(self, row: int) -> Any:
+        return torch.initial_seed()
+
+
+def seed_with_12345(worker: int) -> None:
+    torch.manual_seed(12345)
+
+
 class Quick(Rows):
     def __getitem__(self, row: int) -> Any:
         return os.getpid(), row
@@ -98,6 +107,11 @@ class Missing(Rows):
         return Path("no such file").read_bytes()
 
 
+class Undecodable(Rows):
+    def __getitem__(self, row: int) -> Any:
+        return b"\xff".decode()
+
+
 class Ends(Rows):
     def __getitem__(self, row: int) -> Any:
         raise StopIteration
@@ -120,6 +134,16 @@ class SlowStart(Rows):
 class Backwards(Rows):
     def __getitem__(self, row: int) -> Any:
         return np.arange(4)[::-1]
+
+
+class Unlike(Rows):
+    def __init__(self, path: Path) -> None:
+        super().__init__(1)
+        self.path = path
+
+    def __getitem__(self, row: int) -> Any:
+        mapped = np.memmap(self.path, np.float64, "r")
+        return torch.arange(3).expand(2, 3), torch.tensor([1 + 2j]).conj(), mapped
 
 
 class Note:
@@ -194,6 +218,14 @@ def test_random_numbers_of_workers_do_not_follow_manual_seed() -> None:
     assert noise(joader.DataLoader, **seeded) == noise(joader.DataLoader, **seeded)
 
 
+def test_random_numbers_of_workers_do_not_follow_a_seed_of_worker_init_fn() -> None:
+    def seeds(kind: Any) -> set[int]:
+        return {b[0] for b in read(kind(Seeds(4), num_workers=1, worker_init_fn=seed_with_12345))}
+
+    assert seeds(TORCH) == {12345}
+    assert 12345 not in seeds(joader.DataLoader)
+
+
 def test_ranks_read_one_plan_and_drop_the_step_that_is_not_full_for_all(node: Node) -> None:
     script = """
 import torch
@@ -251,6 +283,19 @@ def test_arrays_with_negative_strides_are_collated() -> None:
     assert read(loader) == [[[3, 2, 1, 0], [3, 2, 1, 0]]]
 
 
+def test_samples_of_workers_are_copies_for_a_collate_fn(tmp_path: Path) -> None:
+    path = tmp_path / "array"
+    np.zeros(6).tofile(path)
+
+    def seen(samples: list[Any]) -> list[Any]:
+        expanded, conjugate, mapped = samples[0]
+        return [expanded.stride(), conjugate.is_conj(), type(mapped) is np.memmap]
+
+    named: dict[str, Any] = {"num_workers": 1, "collate_fn": seen}
+    assert read(TORCH(Unlike(path), **named)) == [[(0, 1), True, True]]
+    assert read(joader.DataLoader(Unlike(path), **named)) == [[(3, 1), False, False]]
+
+
 def test_batches_lie_in_ordinary_memory() -> None:
     named: dict[str, Any] = {"batch_size": 4, "num_workers": 1}
     assert [batch.is_shared() for batch in TORCH(Rows(4), **named)] == [True]
@@ -285,15 +330,31 @@ def test_a_change_within_a_large_array_is_seen_in_the_next_pass() -> None:
 # Errors
 
 
-@pytest.mark.parametrize("workers", [1, 0])
-def test_an_error_is_a_row_failed_too_and_comes_from_the_original(workers: int) -> None:
+def test_an_error_from_a_worker_is_a_row_failed_too_and_comes_from_the_original() -> None:
     with pytest.raises(FileNotFoundError) as plain:
-        read(TORCH(Missing(2), num_workers=workers))
-    assert plain.value.__cause__ is None
+        read(TORCH(Missing(2), num_workers=1))
+    assert (plain.value.__cause__, plain.value.errno) == (None, None)
     with pytest.raises(FileNotFoundError, match="no such file") as found:
-        read(joader.DataLoader(Missing(2), num_workers=workers))
+        read(joader.DataLoader(Missing(2), num_workers=1))
     assert isinstance(found.value, RowFailed)
     assert type(found.value.__cause__) is FileNotFoundError
+    assert found.value.errno == found.value.__cause__.errno == 2
+
+
+def test_an_error_from_a_worker_keeps_a_class_that_a_text_does_not_make() -> None:
+    with pytest.raises(RuntimeError):
+        read(TORCH(Undecodable(2), num_workers=1))
+    with pytest.raises(UnicodeDecodeError) as found:
+        read(joader.DataLoader(Undecodable(2), num_workers=1))
+    assert (found.value.object, found.value.start) == (b"\xff", 0)
+
+
+def test_an_error_in_the_job_has_a_note_that_names_its_row() -> None:
+    for kind in (TORCH, joader.DataLoader):
+        with pytest.raises(FileNotFoundError) as found:
+            read(kind(Missing(2), num_workers=0))
+        assert type(found.value) is FileNotFoundError
+        assert hasattr(found.value, "__notes__") == (kind is not TORCH)
 
 
 def test_a_dataset_that_raises_stop_iteration_does_not_end_the_pass() -> None:
@@ -311,6 +372,19 @@ def test_workers_are_born_when_there_is_work_for_them(tmp_path: Path) -> None:
         note = tmp_path / kind.__module__
         assert read(kind(Rows(1), num_workers=2, worker_init_fn=Note(note))) == [[0]]
         assert note.stat().st_size == born
+
+
+def test_an_iterator_does_not_show_processes() -> None:
+    assert len(iter(TORCH(Rows(4), num_workers=1))._workers) == 1  # type: ignore[attr-defined]
+    with joader.DataLoader(Rows(4), num_workers=1) as loader:
+        assert not hasattr(iter(loader), "_workers")
+
+
+def test_more_workers_than_cores_are_not_warned_about() -> None:
+    many = len(os.sched_getaffinity(0)) + 1
+    with pytest.warns(UserWarning, match="excessive worker creation"):
+        TORCH(Rows(4), num_workers=many)
+    joader.DataLoader(Rows(4), num_workers=many)  # warnings are errors here
 
 
 def test_without_num_workers_rows_are_read_in_worker_processes() -> None:

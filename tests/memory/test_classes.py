@@ -1,11 +1,15 @@
 """Classes by name, as the process that reads a sample finds them."""
 
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
 
 import pytest
 
 from joader.errors import BadArgument
-from joader.memory.classes import find, name_of
+from joader.memory.classes import CannotTravel, find, name_of
+
+
+class Holder:
+    Pair = namedtuple("Pair", ["left", "right"])
 
 
 class Outer:
@@ -24,8 +28,15 @@ def test_a_class_of_a_function_has_no_name_that_others_could_find() -> None:
     class Local:
         pass
 
-    with pytest.raises(BadArgument, match="defined in a function"):
+    with pytest.raises(CannotTravel, match=r"Local of .* cannot be found"):
         name_of(Local)
+
+
+def test_a_class_that_another_one_has_the_name_of_cannot_travel() -> None:
+    nested = namedtuple("Outer", ["label"])  # its name is that of the one above
+    for cls in (nested, Holder.Pair):
+        with pytest.raises(CannotTravel):
+            name_of(cls)
 
 
 @pytest.mark.parametrize("name", ["no_such_module:A", "collections:NoSuch", "collections:abc.No"])

@@ -37,12 +37,23 @@ def test_all_rows_of_images_with_labels_have_one_layout() -> None:
         ({"a": 1, "b": 2.0, "c": True}, {"a": -5, "b": float("nan"), "c": False}),
         (("cat.jpg", b"x"), ("a longer name.jpg", b"")),
         ([1, 2, 3], [4, 5, 6]),
-        (np.zeros((2, 3)), np.asfortranarray(np.ones((2, 3)))),
         (np.zeros((2, 3)), np.ones((3, 4))[1:, 1:]),
     ],
 )
 def test_samples_that_differ_in_values_only_have_equal_layouts(one: Any, other: Any) -> None:
     assert layout_of(one) == layout_of(other)
+
+
+def test_samples_that_lie_otherwise_in_memory_are_of_one_form() -> None:
+    one, other = layout_of(np.zeros((2, 3))), layout_of(np.asfortranarray(np.ones((2, 3))))
+    assert one != other
+    assert (one.form, one.size_bytes) == (other.form, other.size_bytes)
+
+
+@pytest.mark.parametrize("order", ["[0,0]", "[1,2]", "[0]", '["a",0]', "5"])
+def test_an_order_that_is_not_one_of_the_axes_is_no_layout(order: str) -> None:
+    with pytest.raises(OurError):
+        Layout.from_bytes(b'["array","<f8",[2,3],%s]' % order.encode())
 
 
 @pytest.mark.parametrize(

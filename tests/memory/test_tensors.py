@@ -222,3 +222,19 @@ def test_batches_held_by_the_user_keep_their_values_while_others_are_gathered() 
             for image, label in zip(images, labels, strict=True):
                 assert np.array_equal(image.numpy(), samples[int(label)][0])
         images = labels = image = None
+
+
+def test_a_dense_tensor_lies_as_it_did_and_a_batch_as_torch_collates_it() -> None:
+    last = torch.arange(48.0).reshape(1, 3, 4, 4).contiguous(memory_format=torch.channels_last)
+    permuted = torch.arange(48.0).reshape(4, 4, 3).permute(2, 0, 1)
+    for tensor in (last, permuted, permuted.mT):
+        back = round_trip(tensor)
+        assert torch.equal(back, tensor)
+        assert back.stride() == tensor.stride() or tensor is last
+        batch = gather(*lay_out([tensor, tensor.contiguous()]), tensors=True)
+        assert batch.collated
+        assert torch.equal(batch.data, torch.stack([tensor, tensor]))
+        assert batch.data.is_contiguous()
+    assert round_trip(last).is_contiguous(memory_format=torch.channels_last)
+    sliced = torch.arange(12).reshape(3, 4)[:, ::2]
+    assert round_trip(sliced).is_contiguous()

@@ -17,7 +17,7 @@ import pytest
 from joader.daemon.lifecycle import connected
 from joader.messages import PROTOCOL, AskStatus, Hello, Status
 from joader.wire import Channel, frame
-from tests.processes.jobs import Job, wait_until
+from tests.processes.jobs import FLAGS, Job, wait_until
 from tests.warm.process import Process
 
 
@@ -36,7 +36,8 @@ class Node:
         with (self.run / "daemon.log").open("ab") as log:
             self.daemon = Process(
                 [
-                    *(sys.executable, "-m", "joader.daemon.main", f"--socket={self.socket}"),
+                    *(sys.executable, *FLAGS, "-m", "joader.daemon.main"),
+                    f"--socket={self.socket}",
                     *(f"--memory={memory}", f"--workers={workers}", "--idle=0", *more),
                 ],
                 stdout=log,

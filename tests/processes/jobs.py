@@ -16,6 +16,9 @@ from typing import Any
 
 from tests.warm.process import Process
 
+# How jobs start Python, as in JOADER_TESTS_FLAGS=-O (test_optimized.py).
+FLAGS = os.environ.get("JOADER_TESTS_FLAGS", "").split()
+
 PRELUDE = '''
 import json, os, signal, sys, time
 import numpy as np
@@ -77,7 +80,7 @@ class Job:
         path.write_text(PRELUDE + script)
         self.environment = {**os.environ, "JOADER_RUNTIME": str(folder / "run"), **variables}
         self.process = Process(
-            [sys.executable, str(path), *arguments],
+            [sys.executable, *FLAGS, str(path), *arguments],
             cwd=folder,
             env=self.environment,
             stdin=subprocess.PIPE,

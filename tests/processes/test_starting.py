@@ -49,6 +49,17 @@ c.close()
     node.socket.unlink()
 
 
+def test_a_job_ends_without_a_warning_about_what_is_still_open(node: Node) -> None:
+    code = """
+import joader
+loader = joader.DataLoader([[row] * 1000 for row in range(40)], batch_size=4, num_workers=1)
+passing = iter(loader)
+next(passing)
+"""
+    result = run(node, code, "-X", "dev", "-W", "error")
+    assert (result.returncode, result.stderr) == (0, "")
+
+
 def test_signals_that_the_job_blocks_or_ignores_reach_the_daemon(node: Node) -> None:
     code = f"""
 import signal

@@ -185,7 +185,7 @@ say(labels)
 say(loader.stats().skipped)
 try:
     for batch in joader.DataLoader(open_storage(sys.argv[1]), batch_size=5): pass
-except joader.errors.RowFailed as error:
+except joader.errors.JoaderError as error:
     say(str(error))
 """
 
@@ -208,7 +208,7 @@ from joader.storage import open_storage
 storage = open_storage(sys.argv[1])
 try:
     for batch in joader.DataLoader(storage, batch_size=5, prepare=[Decode()]): pass
-except joader.errors.RowFailed as error:
+except joader.errors.BadImage as error:
     say(str(error))
 """
 

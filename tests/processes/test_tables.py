@@ -293,7 +293,7 @@ def read(**options):
     loader = joader.DataLoader("files", batch_size=4, columns=["image"], as_numpy=True, **options)
     try:
         return sorted(image.decode() for (images,) in loader for image in images)
-    except joader.errors.RowFailed as error:
+    except joader.errors.ReadFailed as error:
         return str(error)
 say(read())
 joader.open("files").refresh()

@@ -8,6 +8,7 @@ import itertools
 import pickle
 from collections import Counter
 from pathlib import Path
+from traceback import format_exception
 from typing import Any
 
 import pytest
@@ -50,7 +51,7 @@ def test_every_combination_of_worker_arguments_is_taken() -> None:
     for number, values in enumerate(itertools.product(*choices.values())):
         named = dict(zip(choices, values, strict=True))
         if not named["num_workers"] and any(named[name] for name in list(choices)[1:4]):
-            with pytest.raises(ValueError, match="it is for workers, so give num_workers="):
+            with pytest.raises(ValueError, match="; give num_workers=, too"):
                 joader.DataLoader(Numbers(5), **named)
             continue
         loader = joader.DataLoader(Numbers(5), **named)
@@ -63,9 +64,9 @@ def test_every_combination_of_worker_arguments_is_taken() -> None:
         if number % 20 == 0:
             assert len(read(loader)) == 5
     assert len(read(joader.DataLoader(Numbers(5), timeout=float("inf")))) == 5
-    with pytest.raises(BadArgument, match="num_workers is -1"):
+    with pytest.raises(BadArgument, match="got num_workers=-1"):
         joader.DataLoader(Numbers(5), num_workers=-1)
-    with pytest.raises(BadArgument, match="prefetch_factor is -2"):
+    with pytest.raises(BadArgument, match="got prefetch_factor=-2"):
         joader.DataLoader(Numbers(5), prefetch_factor=-2)
 
 
@@ -92,7 +93,7 @@ def test_arguments_are_taken_by_position_in_torchs_order() -> None:
     ],
 )
 def test_what_torch_refuses_is_refused(arguments: Any) -> None:
-    with pytest.raises(BadArgument, match=r"batch_size|exclude|timeout"):
+    with pytest.raises(BadArgument, match=r"batch_size|exclusive|timeout"):
         joader.DataLoader(Numbers(3), **arguments)
     with pytest.raises(ValueError, match=r"batch_size|exclusive|timeout"):
         torch_data.DataLoader(Numbers(3), **arguments)
@@ -139,9 +140,9 @@ def test_worker_init_fn_runs_once_in_each_worker_of_a_pass_or_of_all(
 
 def test_an_error_of_worker_init_fn_is_told_with_its_traceback() -> None:
     loader = joader.DataLoader(Numbers(4), worker_init_fn=break_down)
-    with pytest.raises(RowFailed, match=r"KeyError: .*has no key") as error:
+    with pytest.raises(KeyError, match="has no key") as error:
         list(loader)
-    assert "raised by worker_init_fn" in str(error.value)
+    assert "raised by worker_init_fn" in str(error.value.__notes__)
 
 
 # Seeds.
@@ -313,10 +314,10 @@ def test_an_error_names_its_type_and_the_line_and_the_loader_can_be_used_again()
     for _ in range(2):
         passing = iter(loader)
         assert next(passing).tolist() == [0, 1]
-        with pytest.raises(RowFailed, match="RuntimeError: no such photo") as error:
+        with pytest.raises(RuntimeError, match="no such photo") as error:
             next(passing)
-        assert 'raise RuntimeError("no such photo")' in str(error.value)
-        assert "row 2" in str(error.value)
+        assert 'raise RuntimeError("no such photo")' in "".join(format_exception(error.value))
+        assert "row 2" in str(error.value.__notes__)
         assert list(passing) == []
     loader.close()
 

@@ -12,7 +12,6 @@ import torch
 from torch.utils import data as torch_data
 
 import joader
-from joader.errors import RowFailed
 from tests.processes.torch_data import Made, Pair
 
 pytestmark = pytest.mark.usefixtures("shared_node")
@@ -125,17 +124,8 @@ def test_what_torch_cannot_collate_raises_what_torch_raises(make: Any, error: st
         list(torch_data.DataLoader(Made(make), 2))
 
 
-def test_what_cannot_be_pickled_is_named_with_its_row() -> None:
-    loader = joader.DataLoader(Made(lambda row: lambda: row), 2, num_workers=1, collate_fn=list)
-    with pytest.raises(RowFailed, match="which cannot be handed to another process"):
-        list(loader)
-    loader.close()
-
-
-@pytest.mark.parametrize("options", [{}, {"num_workers": 0}])
-def test_what_cannot_be_pickled_is_made_in_the_job_where_nobody_asked_for_workers(
-    options: dict[str, int],
-) -> None:
+@pytest.mark.parametrize("options", [{}, {"num_workers": 0}, {"num_workers": 1}])
+def test_what_cannot_be_pickled_is_made_in_the_job(options: dict[str, int]) -> None:
     with joader.DataLoader(Made(lambda row: lambda: row), 2, collate_fn=list, **options) as loader:
         assert [made() for batch in loader for made in batch] == [0, 1, 2, 3]
 

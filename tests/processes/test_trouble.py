@@ -114,7 +114,7 @@ def test_nothing_comes_in_time_is_an_error_that_says_from_whom(node: Node) -> No
     node.up()
     job = read(node, data={"length": 99, "slow_s": 0.3}, batch_size=33, timeout=1)
     error = job.error()
-    assert "Overdue: no batch came from the daemon" in error
+    assert "Overdue: DataLoader timed out after 1 seconds: no batch came from the daemon" in error
     assert re.search(r"row \d+ \(in the dataset\) .* worker process \d+ .*for \d", error)
 
 

@@ -122,7 +122,7 @@ wait()
 """)
     report = house.cook(house.bear(house.guest()), 0)
     assert isinstance(report, Failed)
-    assert report.reason.startswith("raised builtins:OSError\n")
+    assert report.reason.startswith("raised builtins:OSError ")
 
 
 # Signals.

@@ -4,6 +4,7 @@ Not here: what a loader shows of them (loader.py), whether its dataset can be sh
 (dataset/obstacle.py).
 """
 
+import multiprocessing
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -119,10 +120,16 @@ def _meant(name: str, known: Sequence[str]) -> str:
     return f"did you mean {plain[found[0]]}?" if found else "help(joader.DataLoader) lists them"
 
 
+# Where torch's loader refuses the same, a message begins as its message does: scripts look for it.
+
+
 def _check_order(given: Arguments) -> None:
     size = given.batch_size
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
-        raise BadArgument(f"batch_size is {size!r}; it is an integer above 0, or None")
+        raise BadArgument(
+            f"batch_size should be a positive integer value, but got batch_size={size!r}; or give "
+            "None, for single samples"
+        )
     if given.shuffle not in (None, True, False):
         raise BadArgument(f"shuffle is {given.shuffle!r}; it is True or False")
     if given.order not in ORDERS:
@@ -134,7 +141,10 @@ def _check_order(given: Arguments) -> None:
 def _check_kinds(given: Arguments) -> None:
     # Not `timeout < 0`: that lets NaN through.
     if not isinstance(given.timeout, Real) or not given.timeout >= 0:
-        raise BadArgument(f"timeout is {given.timeout!r}; it is above 0, and 120 s by default")
+        raise BadArgument(
+            f"timeout option should be non-negative, but got timeout={given.timeout!r}; it is in "
+            "seconds, 120 by default"
+        )
     if given.on_error not in ON_ERROR:
         raise BadArgument(f"on_error is {given.on_error!r}; there are {', '.join(ON_ERROR)}")
     checked_weight(given.weight)
@@ -146,16 +156,30 @@ def _check_kinds(given: Arguments) -> None:
     for name in ("num_workers", "prefetch_factor"):
         count = getattr(given, name)
         if count is not None and (not isinstance(count, int) or count < 0):
-            raise BadArgument(f"{name} is {count!r}; it is an integer >= 0")
+            raise BadArgument(
+                f"{name} option should be non-negative, but got {name}={count!r}; use an integer "
+                "from 0, or leave it out"
+            )
     # As torch: without workers these would have no effect.
     of_workers = {
-        "prefetch_factor": given.prefetch_factor,
-        "persistent_workers": given.persistent_workers or None,
-        "multiprocessing_context": given.multiprocessing_context,
+        "prefetch_factor option could only be specified in multiprocessing": given.prefetch_factor,
+        "persistent_workers option needs num_workers > 0": given.persistent_workers or None,
+        "multiprocessing_context can only be used with multi-process loading (num_workers > 0)": (
+            given.multiprocessing_context
+        ),
     }
-    for name, value in of_workers.items():
+    for refusal, value in of_workers.items():
         if value is not None and not given.num_workers:
-            raise BadArgument(f"{name} is {value!r}; it is for workers, so give num_workers=, too")
+            raise BadArgument(
+                f"{refusal}, but got {refusal.split()[0]}={value!r} and "
+                f"num_workers={given.num_workers!r}; give num_workers=, too"
+            )
+    method, methods = given.multiprocessing_context, multiprocessing.get_all_start_methods()
+    if isinstance(method, str) and method not in methods:
+        raise BadArgument(
+            f"multiprocessing_context option should specify a valid start method in {methods!r}, "
+            f"but got multiprocessing_context={method!r}"
+        )
     for name in ("key", "job"):
         text = getattr(given, name)
         if text is not None and not isinstance(text, str):
@@ -168,14 +192,21 @@ def _check_kinds(given: Arguments) -> None:
 
 def _check_batches(given: Arguments) -> None:
     if given.sampler is not None and given.shuffle:
-        raise BadArgument("sampler and shuffle=True exclude each other: a sampler is the order")
+        raise BadArgument(
+            "sampler option is mutually exclusive with shuffle: a sampler is the order; leave out "
+            "one of them"
+        )
     others = given.batch_size != 1 or given.shuffle or given.sampler is not None or given.drop_last
     if given.batch_sampler is not None and others:
         raise BadArgument(
-            "batch_sampler excludes batch_size, shuffle, sampler and drop_last: it is all of them"
+            "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and "
+            "drop_last: it is all of them; leave them out"
         )
     if given.batch_size is None and given.drop_last:
-        raise BadArgument("batch_size=None excludes drop_last: there are no batches")
+        raise BadArgument(
+            "batch_size=None option disables auto-batching and is mutually exclusive with "
+            "drop_last: there are no batches; leave out one of them"
+        )
 
 
 def steps_of(given: Any, name: str) -> Steps:

@@ -94,6 +94,7 @@ class DataLoader:
     multiprocessing_context: Any = None  # torch's is a property that would check it
     # Python would show that of `__new__`.
     __signature__ = CallSignature()
+    _iterator: Any = None  # where libraries look for torch's iterator, to end its workers
 
     @classmethod
     def known_to_torch(cls) -> "type[DataLoader]":

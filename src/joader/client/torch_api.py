@@ -3,11 +3,15 @@
 `joader.DataLoader` is a plain class. Made in a process that has imported torch, a loader is of a
 subclass of both, so that `isinstance(loader, torch.utils.data.DataLoader)` holds and frameworks
 know it. torch's own `__init__` and iterators never run. torch is never imported here.
+
+Scripts put our loader in the place of torch's, so that libraries get it, too. So nothing in joader
+takes what `torch.utils.data.DataLoader` stands for now to be torch's.
 """
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from typing import Any, Generic
 
 
 def loaded() -> Any:
@@ -17,13 +21,26 @@ def loaded() -> Any:
     return torch if torch is not None and "torch.utils.data" in sys.modules else None
 
 
+@cache
+def original_loader() -> Any:
+    """Return torch's own loader class, whatever its names stand for now."""
+    data = sys.modules["torch"].utils.data
+    # It is generic, so Generic knows it even if both names were replaced before the first call.
+    known = (data.DataLoader, data.dataloader.DataLoader, *Generic.__subclasses__())
+    name = "torch.utils.data.dataloader", "DataLoader"
+    return next(
+        one
+        for one in known
+        if (getattr(one, "__module__", ""), getattr(one, "__qualname__", "")) == name
+    )
+
+
 _joined: dict[type, type] = {}
 
 
 def joined(loader_class: type) -> type:
     """Return the class that is both this one and torch's; the same for each."""
-    torch = loaded()
-    if torch is None or issubclass(loader_class, torch.utils.data.DataLoader):
+    if loaded() is None or issubclass(loader_class, original_loader()):
         return loader_class
     if loader_class not in _joined:
         # Pickled by name, the loader's own class is found as users find it (joader/__init__.py).
@@ -34,7 +51,7 @@ def joined(loader_class: type) -> type:
             "__doc__": loader_class.__doc__,
             "plain_class": loader_class,
         }
-        bases = (loader_class, torch.utils.data.DataLoader)
+        bases = (loader_class, original_loader())
         _joined[loader_class] = type(loader_class.__name__, bases, names)
     return _joined[loader_class]
 

@@ -13,10 +13,11 @@ Not here: which byte ranges are free and who may use them (cache/runs.py, engine
 """
 
 from joader.memory.arena import Arena
+from joader.memory.classes import CannotTravel
 from joader.memory.gather import Batch, gather
 from joader.memory.layout import Layout
 from joader.memory.parcel import Parcel, pack
 from joader.memory.ring import Ring
 from joader.memory.sample import read
 
-__all__ = ["Arena", "Batch", "Layout", "Parcel", "Ring", "gather", "pack", "read"]
+__all__ = ["Arena", "Batch", "CannotTravel", "Layout", "Parcel", "Ring", "gather", "pack", "read"]

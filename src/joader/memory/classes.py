@@ -5,18 +5,30 @@ sample. A class of the user's script is in `__main__` there, too.
 """
 
 import importlib
+from functools import lru_cache
 
 from joader.errors import BadArgument
 
 
+class CannotTravel(BadArgument):
+    """Say that a sample cannot be handed to another process, and why."""
+
+
+@lru_cache(maxsize=256)
 def name_of(cls: type) -> str:
     """Return the name under which a reader can find the class."""
-    if "<locals>" in cls.__qualname__:
-        raise BadArgument(
-            f"a sample is a {cls.__qualname__} of {cls.__module__}, a class defined in a function, "
-            "which no other process can find; move it to the top level of its module"
+    name = f"{cls.__module__}:{cls.__qualname__}"
+    try:
+        there = find(name) is cls
+    except BadArgument:
+        there = False
+    if not there:
+        raise CannotTravel(
+            f"a sample is a {cls.__qualname__} of {cls.__module__}, a class that cannot be found "
+            "by this name, so it cannot be handed to another process; move it to the top level of "
+            "its module"
         )
-    return f"{cls.__module__}:{cls.__qualname__}"
+    return name
 
 
 def find(name: str) -> type:

@@ -47,6 +47,9 @@ class Leaf:
     kind: str
     dtype: str = ""
     shape: tuple[int, ...] = ()
+    # How the value lay in memory before: its axes, the one with the largest steps first. Without,
+    # in C order, as all do in their slots, so that batches are gathered without a look at this.
+    order: tuple[int, ...] = ()
 
     @property
     def size_bytes(self) -> int:
@@ -144,7 +147,7 @@ class Layout:
 
 def _form(node: Node) -> Node:
     if isinstance(node, Leaf):
-        return Leaf(node.kind) if node.kind in TEXTS else node
+        return Leaf(node.kind, *((node.dtype, node.shape) if node.kind not in TEXTS else ()))
     return Branch(node.kind, node.names, tuple(_form(child) for child in node.children))
 
 
@@ -164,7 +167,9 @@ def _decoded(data: bytes) -> Layout:
 def _plain(node: Node) -> list[Any]:
     if isinstance(node, Branch):
         return [node.kind, node.names, [_plain(child) for child in node.children]]
-    return [node.kind, node.dtype, node.shape] if node.dtype or node.shape else [node.kind]
+    if not node.dtype and not node.shape:
+        return [node.kind]
+    return [node.kind, node.dtype, node.shape, *([node.order] if node.order else [])]
 
 
 def _node(plain: list[Any]) -> Node:
@@ -174,10 +179,12 @@ def _node(plain: list[Any]) -> Node:
         return Branch(kind, tuple(map(str, names)), tuple(_node(child) for child in children))
     if kind not in _FIXED_BYTES and kind not in _TYPED | _COUNTED | {"tensor"}:
         raise ValueError(f"kind {kind!r}")
-    dtype, shape = rest if rest else ("", ())
+    dtype, shape, order = (*rest, ())[:3] if rest else ("", (), ())
+    if order and sorted(order) != list(range(len(shape))):
+        raise ValueError(f"order {order!r}")
     if not all(isinstance(length, int) and length >= 0 for length in shape):
         raise ValueError(f"shape {shape!r}")
-    leaf = Leaf(kind, dtype, tuple(shape))
+    leaf = Leaf(kind, dtype, tuple(shape), tuple(order))
     if leaf.size_bytes < 0 or (kind in _TYPED and not dtype):
         raise ValueError(f"leaf {plain!r}")
     return leaf

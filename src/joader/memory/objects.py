@@ -9,6 +9,7 @@ import pickle
 from typing import Any
 
 from joader.errors import BadArgument, OurError
+from joader.memory.classes import CannotTravel
 
 
 def dump(value: object) -> bytes:
@@ -17,7 +18,7 @@ def dump(value: object) -> bytes:
         return pickle.dumps(value, protocol=5)
     except Exception as error:  # any code of the value's class may run here
         cls = type(value)
-        raise BadArgument(
+        raise CannotTravel(
             f"a sample holds a {cls.__module__}.{cls.__qualname__}, which cannot be handed to "
             f"another process: {error}; return arrays, tensors, numbers, text or containers of them"
         ) from error

@@ -3,7 +3,8 @@
 `pack` looks at every value once and copies none of the large ones; then the size is known, a slot
 can be reserved, and `Parcel.write` makes the one copy, from the preparing code's array into the
 slot. Exact types only: a subclass (an Enum, a masked array, a tensor with metadata) would come back
-as its parent, so it travels as an object instead. Arrays come back in C order.
+as its parent, so it travels as an object instead. Dense arrays and tensors come back with their
+axes in the order that they had in memory, others in C order.
 
 A parcel refers to memory of the preparing code, which may use that for its next sample: one that is
 written later is `kept` before that code runs again.
@@ -131,7 +132,10 @@ def _plain_kind(sample: object) -> Hashable | None:
 
 def _array_kind(array: NDArray[Any]) -> Hashable | None:
     dtype = array.dtype
-    return (dtype.num, array.shape) if dtype.kind in "biuf" and dtype.isnative else None
+    if dtype.kind not in "biuf" or not dtype.isnative:
+        return None
+    steps = None if array.flags.c_contiguous else array.strides
+    return dtype.num, array.shape, steps
 
 
 def _node(value: Any, sources: list[Any], depth: int) -> Node:
@@ -259,7 +263,20 @@ def _numbers(value: Sequence[Any]) -> tuple[Leaf, Any] | None:
 
 def _array(value: NDArray[Any]) -> tuple[Leaf, Any] | None:
     name = dtypes.name_of(value.dtype)
-    return (Leaf("array", name, value.shape), value) if name else None
+    if name is None:
+        return None
+    order = () if value.flags.c_contiguous else _order(value.shape, value.strides)
+    if order and not value.transpose(order).flags.c_contiguous:
+        order = ()
+    return Leaf("array", name, value.shape, order), value
+
+
+def _order(shape: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the axes, that with the largest steps first."""
+    # Axes of one element may have any step: they stay where they are.
+    inner = sorted((n for n in range(len(shape)) if shape[n] > 1), key=lambda n: -steps[n])
+    axes = iter(inner)
+    return tuple(next(axes) if length > 1 else n for n, length in enumerate(shape))
 
 
 def _scalar(value: np.generic) -> tuple[Leaf, Any] | None:
@@ -275,7 +292,12 @@ def _tensor(value: Any, torch: Any) -> tuple[Leaf, Any] | None:
     plain = value.layout is torch.strided and value.device.type == "cpu" and not value.is_nested
     if not plain or value.requires_grad or name not in dtypes.TENSOR_ITEM_BYTES:
         return None
-    return Leaf("tensor", name, tuple(value.shape)), value
+    shape: tuple[int, ...] = tuple(value.shape)
+    order: tuple[int, ...] = ()
+    if not value.is_contiguous():
+        order = _order(shape, value.stride())
+        order = order if value.permute(order).is_contiguous() else ()
+    return Leaf("tensor", name, shape, order), value
 
 
 _LEAVES: dict[type, Callable[[Any], tuple[Leaf, Any] | None]] = {

@@ -106,6 +106,8 @@ def _leaf_value(leaf: Leaf, slot: NDArray[np.uint8], offset: int, allow_pickle: 
         return _tensor(leaf, slot, offset)
     if leaf.dtype:
         array = np.ndarray(leaf.shape, dtype_of(leaf.dtype), slot, offset)
+        if kind == "array" and leaf.order:
+            return array.transpose(leaf.order).copy("C").transpose(np.argsort(leaf.order))
         if kind == "array":
             return array.copy("C")
         if kind == "scalar":
@@ -149,6 +151,9 @@ def _tensor(leaf: Leaf, slot: NDArray[np.uint8], offset: int) -> Any:
     if tensor.numel():
         place = tensor.reshape(-1).view(torch.uint8).numpy()
         np.copyto(place, slot[offset : offset + leaf.size_bytes])
+    if leaf.order:
+        back = np.argsort(leaf.order).tolist()
+        return tensor.permute(leaf.order).contiguous().permute(back)
     return tensor
 
 

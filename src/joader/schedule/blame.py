@@ -113,6 +113,7 @@ def too_long(note: Note, limit_s: float, pid: int, trace: str) -> str:
     """Say in words why a row was abandoned."""
     return (
         f"{note.step} took more than {limit_s:g} s, which is the job's timeout, so its worker "
-        f"process {pid} was killed. If it is slow and does not hang, give a larger timeout=."
+        f"process {pid} was killed (DataLoader timed out after {limit_s:g} seconds). If it is slow "
+        "and does not hang, give a larger timeout=."
         f"\n{trace}"
     ).rstrip()

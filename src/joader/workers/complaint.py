@@ -1,50 +1,93 @@
 """What user code raised, in words that travel: the step, the file, the whole traceback.
 
-The exception itself does not travel: its class may be unknown elsewhere, it may not be picklable,
-even its text may raise. So nothing here trusts it, and what it says has a bound. Its class goes
-along by name, so that a job that knows it can raise it.
+The first line is for the job: the exception's class by name, and its fields, pickled. A class may
+be unknown elsewhere, a field may not be picklable, even an exception's text may raise: so nothing
+here trusts it, each field travels or is left out by itself, and all has a bound. The job makes the
+exception again without its `__init__`, which may want anything. The daemon moves text, and never
+unpickles it.
 """
 
 import os
+import pickle
 import sys
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from contextlib import suppress
+from io import BytesIO
 from traceback import StackSummary, TracebackException
+from types import GetSetDescriptorType, MemberDescriptorType
+from typing import Any, TypeVar
+
+E = TypeVar("E", bound=BaseException)
 
 # More is cut out of the middle: an exception may quote a whole file.
 MOST_CHARACTERS = 20_000
 _MOST_FRAMES = 60
-_RAISED = "raised "  # begins the first line, which names the class
+MOST_PICKLED_BYTES = 1 << 16  # of an exception; a field that there is no room for is left out
+_MOST_DEPTH = 4  # of exceptions in fields of exceptions: causes, groups
+_RAISED = "raised "  # begins the first line
+_IS_MADE_BY_CODE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
 def complaint(error: BaseException, step: str, own_file: str, where: str = "worker process") -> str:
     """Say in which step and on which file an error arose, with its traceback."""
     try:
         told = _traceback(error, own_file)
-        named = _file_of(error)
+        named = file_of(error)
     except BaseException as second:  # a part of the exception is user code, too
         told = f"{type(error).__name__} (it cannot be shown: {type(second).__name__})\n"
         named = ""
     file = f", on the file {named}" if named else ""
     kind = type(error)
     return (
-        f"{_RAISED}{kind.__module__}:{kind.__qualname__}\n"
+        f"{_RAISED}{kind.__module__}:{kind.__qualname__}{_pickled(error)}\n"
         f"{step} failed in {where} {os.getpid()}{file}:\n{bounded(told)}"
     )
 
 
 def without_class(reason: str) -> str:
     """Return a complaint, or any other reason, as people are to read it."""
-    return reason.partition("\n")[2] if reason.startswith(_RAISED) else reason
+    return reason.partition("\n")[2] if was_raised(reason) else reason
 
 
-def class_of(reason: str) -> type[Exception] | None:
+def was_raised(reason: str) -> bool:
+    """Tell whether code raised, and neither ended its process nor took too long."""
+    return reason.startswith(_RAISED)
+
+
+def class_of(reason: str) -> type[BaseException] | None:
     """Return the class of what was raised, if this process knows it; nothing is imported."""
-    if not reason.startswith(_RAISED):
+    if not was_raised(reason):
         return None
-    module, _, name = reason.partition("\n")[0].removeprefix(_RAISED).partition(":")
+    named = reason.partition("\n")[0].removeprefix(_RAISED).partition(" ")[0]
+    module, _, name = named.partition(":")
     found: object = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
-    return found if isinstance(found, type) and issubclass(found, Exception) else None
+    return found if isinstance(found, type) and issubclass(found, BaseException) else None
+
+
+def fields_of(reason: str) -> dict[str, Any]:
+    """Return the fields of what was raised, those that travelled; this runs the job's own code."""
+    packed = reason.partition("\n")[0].removeprefix(_RAISED).partition(" ")[2]
+    with suppress(Exception):
+        return _unpacked(pickle.loads(b64decode(packed)))
+    return {}
+
+
+def made(kind: type[E], args: tuple[Any, ...], fields: dict[str, Any]) -> E:
+    """Return an exception with these fields, without running its `__init__`; TypeError if not."""
+    solid: Any = kind  # the class that knows how its instances lie in memory
+    while solid.__flags__ & _IS_MADE_BY_CODE:
+        solid = solid.__base__
+    first = args
+    if issubclass(kind, BaseExceptionGroup):
+        first = "".join(map(str, args[:1])), fields["exceptions"]
+    error: E = solid.__new__(kind, *first)
+    for name, value in {**fields, "args": args}.items():
+        with suppress(Exception):  # such as a group's exceptions, which are there
+            BaseException.__setattr__(error, name, value)
+    return error
 
 
 def bounded(text: str) -> str:
@@ -73,7 +116,7 @@ def _traceback(error: BaseException, own_file: str) -> str:
     return "".join(told.format())
 
 
-def _file_of(error: BaseException) -> str:
+def file_of(error: BaseException) -> str:
     """Return the file an error is about, if it or what caused it says so."""
     seen: list[BaseException] = []
     cause: BaseException | None = error
@@ -84,3 +127,79 @@ def _file_of(error: BaseException) -> str:
         seen.append(cause)
         cause = cause.__cause__ or cause.__context__
     return ""
+
+
+def _fields(error: BaseException) -> Iterator[tuple[str, Any]]:
+    """Yield what an exception holds: what Python keeps for its class, and its own attributes."""
+    for kind in type(error).__mro__:
+        for name, value in vars(kind).items():
+            kept = isinstance(value, MemberDescriptorType | GetSetDescriptorType)
+            if kept and not name.startswith("__"):
+                with suppress(Exception):
+                    yield name, getattr(error, name)
+    if error.__cause__ is not None:
+        yield "__cause__", error.__cause__
+    yield from vars(error).items()
+
+
+class _Bounded(BytesIO):
+    """A file that refuses more than there is room for, before it is all pickled."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self._room = room
+
+    def write(self, data: Any) -> int:
+        self._room -= len(data)
+        if self._room < 0:
+            raise ValueError("too long to travel")
+        return super().write(data)
+
+
+class _Pickler(pickle.Pickler):
+    """Takes exceptions apart by themselves, wherever they are."""
+
+    def __init__(self, file: _Bounded, depth: int) -> None:
+        super().__init__(file, protocol=5)
+        self._depth = depth
+
+    def reducer_override(self, value: Any) -> Any:
+        if not isinstance(value, BaseException):
+            return NotImplemented
+        if self._depth == _MOST_DEPTH:
+            raise ValueError("too deep to travel")
+        return _made_again, (type(value), _packed(value, self._depth + 1))
+
+
+def _pickled(error: BaseException) -> str:
+    """Return the fields of an exception as the rest of a complaint's first line."""
+    try:
+        return f" {b64encode(pickle.dumps(_packed(error, 0))).decode()}"
+    except Exception:
+        return ""
+
+
+def _packed(error: BaseException, depth: int) -> dict[str, bytes]:
+    """Return the fields of an exception that can travel, each pickled by itself."""
+    packed: dict[str, bytes] = {}
+    room = MOST_PICKLED_BYTES
+    for name, value in _fields(error):
+        with suppress(Exception):  # any code of the value's class may run here
+            file = _Bounded(room - len(name))
+            _Pickler(file, depth).dump(value)
+            packed[name] = file.getvalue()
+            room -= len(name) + len(packed[name])
+    return packed
+
+
+def _unpacked(packed: dict[str, bytes]) -> dict[str, Any]:
+    fields = {}
+    for name, data in packed.items():
+        with suppress(Exception):
+            fields[name] = pickle.loads(data)
+    return fields
+
+
+def _made_again(kind: type[BaseException], packed: dict[str, bytes]) -> BaseException:
+    fields = _unpacked(packed)
+    return made(kind, fields.pop("args", ()), fields)

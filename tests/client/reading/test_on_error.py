@@ -1,20 +1,31 @@
 """What is made of a batch in which rows failed."""
 
+import json
 import logging
+import pickle
+import threading
 from threading import Lock
 from traceback import format_exception
+from typing import Any
 
 import numpy as np
 import pytest
 
 from joader.client.reading.collate import Samples, Slots
-from joader.client.reading.on_error import MOST_NAMED, Mender, failure, good_places, nearest
+from joader.client.reading.on_error import (
+    MOST_NAMED,
+    Mender,
+    failed_elsewhere,
+    failed_here,
+    good_places,
+    nearest,
+)
 from joader.errors import JoaderError, RowFailed, UserError
 from joader.memory import pack, read
 from joader.messages import (
     Deliver,
 )
-from joader.workers.complaint import complaint
+from joader.workers.complaint import MOST_PICKLED_BYTES, complaint
 
 
 def batch_of(*values: int | None) -> tuple[Deliver, Slots]:
@@ -118,58 +129,136 @@ class Slotted(Exception):
     __slots__ = ("detail",)
 
 
-class Final(BaseException):
-    """No Exception."""
+class Refuses(Exception):
+    """Is not what it was after pickle has had it."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"code {code}")
+        self.code = code
+        self.lock = threading.Lock()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("no")
 
 
-def raised(error: Exception) -> Exception:
+class OwnGroup(ExceptionGroup[Exception]):
+    pass
+
+
+def raised(error: BaseException) -> BaseException:
     try:
         raise error
-    except Exception as caught:
+    except BaseException as caught:
         return caught
 
 
+def from_a_worker(error: BaseException) -> Exception:
+    return failed_elsewhere(complaint(raised(error), "reading the row", __file__), 7, 9)
+
+
+def slotted() -> Slotted:
+    error = Slotted("x")
+    error.detail = 4
+    return error
+
+
+FIELDS: list[tuple[Exception, dict[str, object]]] = [
+    (ValueError("broken"), {}),
+    (KeyError("missing"), {}),
+    (FileNotFoundError(2, "No such file", "/a/b"), {"errno": 2, "filename": "/a/b"}),
+    (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), {"object": b"\xff", "end": 1}),
+    (json.JSONDecodeError("bad", "{x", 1), {"doc": "{x", "pos": 1, "lineno": 1}),
+    (ModuleNotFoundError("none", name="none"), {"name": "none"}),
+    (Wants(3, where="here"), {"code": 3}),
+    (Refuses(7), {"code": 7}),
+    (slotted(), {"detail": 4}),
+    (MemoryError("no room"), {}),
+    (TimeoutError("slow"), {}),
+]
+
+
 @pytest.mark.parametrize(
-    "error",
-    [
-        ValueError("broken"),
-        KeyError("missing"),
-        FileNotFoundError(2, "No such file", "/a/b"),
-        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"),
-        Wants(3, where="here"),
-        Slotted("x"),
-        MemoryError("no room"),
-        ExceptionGroup("both", [ValueError("a"), KeyError("b")]),
-        TimeoutError("slow"),
-    ],
-    ids=lambda error: type(error).__name__,
+    ("error", "fields"), FIELDS, ids=[type(error).__name__ for error, _ in FIELDS]
 )
-@pytest.mark.parametrize("told", [False, True], ids=["here", "by a worker"])
-def test_a_row_fails_with_what_the_users_code_raised(error: Exception, told: bool) -> None:
-    caught = raised(error)
-    cause = complaint(caught, "reading the row", __file__) if told else caught
-    failed = failure(7, 9, "reading the row", cause)
+def test_a_row_fails_with_what_the_users_code_raised_in_a_worker(
+    error: Exception, fields: dict[str, object]
+) -> None:
+    failed = from_a_worker(error)
     assert isinstance(failed, RowFailed)
-    assert isinstance(failed, type(error)) or isinstance(error, ExceptionGroup)
-    if not isinstance(error, ExceptionGroup):
-        assert type(failed).__name__ == type(error).__name__
-        assert type(failed).__module__ == type(error).__module__
-    assert str(failed.args[0]).startswith("row 7 (position 9) could not be prepared:\n")
-    assert "raised builtins" not in failed.args[0]
-    assert isinstance(failed.__cause__, type(error)) or isinstance(error, ExceptionGroup)
-    if not told:
-        assert failed.__cause__ is caught
-    with pytest.raises(RowFailed):
+    assert isinstance(failed, type(error))
+    assert type(failed).__name__ == type(error).__name__
+    assert type(failed).__module__ == type(error).__module__
+    assert failed.args[0].startswith("row 7 (position 9) could not be prepared:\nreading the row")
+    assert type(failed.__cause__) is type(error)
+    assert failed.__cause__.args == error.args
+    for name, value in fields.items():
+        assert getattr(failed, name) == getattr(failed.__cause__, name) == value
+    with pytest.raises(type(error)):
         raise failed
+    again = pickle.loads(pickle.dumps(failed))  # as from a pool of processes
+    assert isinstance(again, RowFailed)
+    assert isinstance(again, type(error))
+    assert str(again) == str(failed)
 
 
-@pytest.mark.parametrize("told", [False, True], ids=["here", "by a worker"])
-def test_who_catches_the_original_class_or_ours_catches_it(told: bool) -> None:
-    caught = raised(FileNotFoundError(2, "No such file", "/a/b"))
-    cause = complaint(caught, "reading the row", __file__) if told else caught
+def test_notes_and_causes_come_from_a_worker() -> None:
+    cause, error = Wants(3, where="here"), ValueError("broken")
+    error.add_note("look at the file")
+    error.__cause__ = cause
+    failed = from_a_worker(error)
+    assert failed.__notes__ == ["look at the file"]
+    assert failed.__cause__ is not None
+    told = failed.__cause__.__cause__
+    assert isinstance(told, Wants)
+    assert told.code == 3
+    error.__cause__ = error  # no end
+    assert isinstance(from_a_worker(error), ValueError)
+
+
+@pytest.mark.parametrize("kind", [ExceptionGroup, OwnGroup])
+def test_a_group_from_a_worker_is_a_group(kind: type[ExceptionGroup[Exception]]) -> None:
+    found: list[BaseException] = []
+    try:
+        raise from_a_worker(kind("both", [ValueError("a"), Wants(5, where="b")]))
+    except* Wants as group:
+        found += group.exceptions
+    except* ValueError as group:
+        found += group.exceptions
+    assert [type(error) for error in found] == [Wants, ValueError]
+    assert found[0].code == 5  # type: ignore[attr-defined]
+
+
+def test_what_ends_a_process_is_a_failure_in_a_worker_and_its_cause_has_the_code() -> None:
+    failed = from_a_worker(SystemExit(3))
+    assert type(failed) is RowFailed
+    assert isinstance(failed.__cause__, SystemExit)
+    assert failed.__cause__.code == 3
+
+
+def test_fields_that_cannot_travel_or_are_too_large_are_left_out() -> None:
+    error = Refuses(1)
+    error.add_note("x" * MOST_PICKLED_BYTES)
+    failed = from_a_worker(error)
+    assert isinstance(failed, Refuses)
+    assert failed.code == 1
+    assert not hasattr(failed, "lock")
+    assert not hasattr(failed, "__notes__")
+
+
+def test_what_is_raised_in_the_job_is_the_exception_itself() -> None:
+    error = Wants(3, where="here")
+    for _ in range(2):
+        assert failed_here(error, 7, 9, "reading the row") is error
+    assert error.__notes__ == [
+        "(joader) row 7 (position 9) could not be prepared: reading the row failed"
+    ]
+    assert error.args == (3, "here")
+
+
+def test_who_catches_the_original_class_or_ours_catches_it() -> None:
     for kind in (RowFailed, FileNotFoundError, OSError, UserError, JoaderError):
         with pytest.raises(kind):
-            raise failure(7, 9, "step", cause)
+            raise from_a_worker(FileNotFoundError(2, "No such file", "/a/b"))
 
 
 @pytest.mark.parametrize(
@@ -177,28 +266,30 @@ def test_who_catches_the_original_class_or_ours_catches_it(told: bool) -> None:
     [
         "the worker that prepared it died (signal 9), 2 times",
         "raised no_such_module:Error\nreading the row failed in worker process 3:\nError: x\n",
-        "raised builtins:SystemExit\nreading the row failed in worker process 3:\n",
+        "raised no_such_module:Error bm8=\nreading the row failed in worker process 3:\n",
         "raised joader.errors:RowFailed\nreading the row failed\n",
         "",
     ],
 )
 def test_a_reason_whose_class_is_not_known_here_is_a_plain_failure(reason: str) -> None:
-    failed = failure(1, 2, "", reason)
+    failed = failed_elsewhere(reason, 1, 2)
     assert type(failed) is RowFailed
     assert failed.__cause__ is None
     assert "raised " not in str(failed)
 
 
-def test_what_was_a_failure_already_stays_one() -> None:
-    failed = failure(1, 2, "step", raised(RowFailed("inner")))
-    assert type(failed) is RowFailed
-    assert isinstance(failed.__cause__, RowFailed)
+def test_a_class_without_its_fields_is_made_all_the_same() -> None:
+    failed = failed_elsewhere("raised builtins:OSError !!\nreading the row failed\n", 1, 2)
+    assert isinstance(failed, OSError)
+    assert failed.errno is None
 
 
 def test_a_failure_can_be_shown() -> None:
     for error in (KeyError("missing"), Wants(3, where="here"), OSError(2, "No such file", "/a/b")):
-        for cause in (raised(error), complaint(raised(error), "step", __file__)):
-            shown = "".join(format_exception(failure(7, 9, "step", cause)))
+        caught = raised(error)
+        assert isinstance(caught, Exception)
+        for failed in (from_a_worker(error), failed_here(caught, 7, 9, "step")):
+            shown = "".join(format_exception(failed))
             assert type(error).__name__ in shown
             assert "row 7 (position 9)" in shown
 
@@ -283,7 +374,9 @@ def test_the_log_does_not_show_how_a_class_travels(caplog: pytest.LogCaptureFixt
 
 
 def test_a_stop_iteration_does_not_end_the_loop_over_a_loader() -> None:
-    failed = failure(7, 9, "reading the row", StopIteration(3))
-    assert isinstance(failed, RowFailed)
-    assert not isinstance(failed, StopIteration)
-    assert isinstance(failed.__cause__, StopIteration)
+    here = failed_here(StopIteration(3), 7, 9, "reading the row")
+    for failed in (here, from_a_worker(StopIteration(3))):
+        assert isinstance(failed, RowFailed)
+        assert not isinstance(failed, StopIteration)
+        assert isinstance(failed.__cause__, StopIteration)
+        assert failed.__cause__.value == 3

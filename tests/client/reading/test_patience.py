@@ -23,7 +23,7 @@ class Daemon:
 def test_a_row_that_is_given_up_soon_is_waited_for_once_per_batch() -> None:
     daemon, patience = Daemon(Why("row 3 is slow", more_s=2.0)), Patience()
     assert 2.0 < patience.more_s(daemon, 10.0) < 10.0  # type: ignore[arg-type]
-    with pytest.raises(Overdue, match=r"process 7\) in 10.0 s: row 3 is slow. See `joader status`"):
+    with pytest.raises(Overdue, match=r"process 7\) in 10 s: row 3 is slow. See `joader status`"):
         patience.more_s(daemon, 10.0)  # type: ignore[arg-type]
     patience.begin()
     assert patience.more_s(daemon, 10.0) > 2.0  # type: ignore[arg-type]
@@ -33,7 +33,7 @@ def test_other_ranks_are_waited_for_a_bounded_number_of_times() -> None:
     daemon, patience = Daemon(Why("rank 0 has not asked", patience=True)), Patience()
     for _ in range(MOST_PATIENCE):
         assert patience.more_s(daemon, 10.0) == 10.0  # type: ignore[arg-type]
-    with pytest.raises(Overdue, match="rank 0 has not asked"):
+    with pytest.raises(RuntimeError, match=r"^DataLoader timed out after 10 seconds: .* not asked"):
         patience.more_s(daemon, 10.0)  # type: ignore[arg-type]
 
 

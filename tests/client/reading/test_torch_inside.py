@@ -131,3 +131,11 @@ def test_steps_are_done_where_torch_makes_no_batches(
     singly = arguments.get("batch_size", 1) is None
     loader = DataLoader(**arguments, prepare=(lambda row: [row]) if singly else (lambda row: row))
     assert of(loader) == batches
+
+
+def test_libraries_find_what_they_look_for_in_torchs_iterator() -> None:
+    loader = DataLoader(Stream(), batch_size=3, num_workers=1)
+    assert len(iter(loader)._workers) == 1  # type: ignore[attr-defined]
+    assert loader._iterator is None
+    with pytest.raises(AttributeError):
+        _ = iter(DataLoader(Stream()))._no_such_name  # type: ignore[attr-defined]

@@ -35,7 +35,7 @@ def test_what_cannot_be_compared_is_named_and_equals_nothing():
     assert one.name != other.name
     assert one.name != look(Box(f=None, size=3)).name
     assert one.opaque.startswith("dataset.f is a sqlite3.Connection, which has no state that could")
-    assert "maybe because dataset[...] was called before the loader was made" in one.opaque
+    assert "maybe because this process has read dataset[...], by itself or in a pass" in one.opaque
     assert "give key= to name the dataset yourself" in one.opaque
     assert difference(one.outline, other.outline) == (
         "dataset.f differs: both are a sqlite3.Connection"

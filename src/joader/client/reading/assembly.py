@@ -22,14 +22,19 @@ from joader.client.reading.connection import Connection
 from joader.client.reading.in_job import InJob
 from joader.client.reading.loader_view import Reading
 from joader.client.reading.no_daemon import Alone
-from joader.client.reading.on_error import Mender, failure, good_places
+from joader.client.reading.on_error import (
+    HERE,
+    Mender,
+    failed_elsewhere,
+    failed_here,
+    good_places,
+)
 from joader.client.reading.torch_workers import Failed
+from joader.memory import CannotTravel
 from joader.messages import Deliver
 from joader.recipe.randomness import key_of, random_state
 from joader.recipe.watch import BetterInTheJob
-from joader.workers.complaint import class_of, complaint, without_class
-
-_HERE = "the job itself, process"
+from joader.workers.complaint import class_of, complaint, was_raised, without_class
 
 log = logging.getLogger("joader")
 
@@ -128,8 +133,8 @@ class Assembly:
                     step = self._reader.at
                     if self._mender.raises:
                         row = int(batch.rows[place])
-                        return Assembled(None, 1, failure(row, position, step, error))
-                    sample = Failed(complaint(error, step, __file__, _HERE))
+                        return Assembled(None, 1, failed_here(error, row, position, step))
+                    sample = Failed(complaint(error, step, __file__, HERE))
                 if place not in batch.found:
                     took_s.append(time.perf_counter() - begun)
                 if isinstance(sample, Failed):
@@ -174,14 +179,14 @@ class Assembly:
 
         Not if it ended its worker, took too long, or ran out of memory: it would do so here.
         """
-        kind = class_of(reason)
-        if kind is None or issubclass(kind, MemoryError):
+        if not was_raised(reason) or issubclass(class_of(reason) or Exception, MemoryError):
             return False
         return self._loader.tries_here or _better_here(reason) is not None
 
     def _say_here(self, reason: str) -> None:
         # What another job's worker found, which has not asked for any, is of no interest to users.
-        if not (self._said_here or _better_here(reason)):
+        found = class_of(reason)
+        if not (self._said_here or (found and issubclass(found, BetterInTheJob))):
             self._said_here = True
             log.warning(
                 "a row cannot be prepared in a worker process and can be in this one, so the job "
@@ -196,7 +201,7 @@ class Assembly:
         nothing_left = mended is None and not self._mender.leaves_out
         if failed and (self._mender.raises or nothing_left):
             position, reason = failed[0]
-            error = failure(self._loader.row_at(position), position, "", reason)
+            error = failed_elsewhere(reason, self._loader.row_at(position), position)
             return Assembled(None, len(failed), error)
         for position, reason in failed:
             self._mender.name(position, self._loader.row_at(position), reason)
@@ -209,11 +214,14 @@ class Assembly:
         return [(position, reasons[n]) for n, position in positions if n in reasons]
 
 
-def better_here(batch: Deliver) -> type[BetterInTheJob] | None:
-    """Return what a worker found that speaks for reading in the job, if it did."""
+def better_here(batch: Deliver) -> type[Exception] | None:
+    """Return what a worker found that speaks for reading in the job, if it did.
+
+    A sample that cannot travel is one of many, mostly.
+    """
     return next((kind for _, reason in batch.failed if (kind := _better_here(reason))), None)
 
 
-def _better_here(reason: str) -> type[BetterInTheJob] | None:
+def _better_here(reason: str) -> type[Exception] | None:
     kind = class_of(reason)
-    return kind if kind is not None and issubclass(kind, BetterInTheJob) else None
+    return kind if kind and issubclass(kind, BetterInTheJob | CannotTravel) else None

@@ -179,8 +179,11 @@ class Nursery:
 
     def __del__(self, _ends: Callable[[], bool] = sys.is_finalizing) -> None:
         """End it with the last who needs it; at the end of Python it sees for itself."""
-        if hasattr(self, "_ended") and not _ends():
-            self.end()
+        if hasattr(self, "_ended"):
+            if _ends():
+                self._control.leave_open()
+            else:
+                self.end()
 
     def _wait_for_name(self) -> None:
         """Wait until it has loaded the code, and take over what the recipe is called there."""

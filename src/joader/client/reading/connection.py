@@ -190,8 +190,11 @@ class Connection:
 
     def __del__(self, _ends: Callable[[], bool] = sys.is_finalizing) -> None:
         """Close with the loader: the job ends when nobody can iterate any more."""
-        if hasattr(self, "closed") and not _ends():  # the end of Python closes sockets, too
-            self.close()
+        if hasattr(self, "closed"):
+            if _ends():  # nothing else is sure to be there any more
+                self._channel.leave_open()
+            else:
+                self.close()
 
     def hang_up(self) -> None:
         """Let go of a daemon that is gone; the pass that had it goes on with another."""

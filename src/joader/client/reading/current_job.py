@@ -20,6 +20,7 @@ from joader.client.reading.look import Looker, Sight
 from joader.client.reading.no_daemon import Alone
 from joader.client.reading.settings import Settings
 from joader.errors import WorldError
+from joader.memory import CannotTravel
 from joader.recipe.watch import ROWS, AtHand, BetterInTheJob, Pace, Signs, Watch
 from joader.storage import Storage
 
@@ -108,7 +109,7 @@ class CurrentJob:
         """Bring other workers from the next pass on."""
         self._become(replace(self.settings, num_workers=num_workers, context=context))
 
-    def without_workers(self, why: type[BetterInTheJob]) -> Job:
+    def without_workers(self, why: type[Exception]) -> Job:
         """Bring no workers from now on."""
         at_hand = issubclass(why, AtHand)
         self._learn(**{"at_hand" if at_hand else "keeps_state": True})
@@ -118,6 +119,8 @@ class CurrentJob:
             "num_workers; give num_workers= to have worker processes read it",
             "is in memory, as it seems from the time its rows take"
             if at_hand
+            else "has samples that cannot be handed to another process"
+            if issubclass(why, CannotTravel)
             else "changes when it is read",
         )
         if at_hand:

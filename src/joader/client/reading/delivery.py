@@ -24,7 +24,7 @@ from joader.client.order.source import Drawn, Source
 from joader.client.reading.connection import Connection
 from joader.client.reading.loader_view import Reading
 from joader.client.reading.no_daemon import Alone
-from joader.client.reading.patience import Patience, daemon_log, silence
+from joader.client.reading.patience import Patience, daemon_log, overdue, silence
 from joader.client.reading.torch_workers import InWorkers, Request
 from joader.errors import ConnectionLost, NoDaemon, Overdue, Refusal, WorldError
 from joader.messages import MY_JOB, Announce, Deliver, Differs, Release
@@ -264,7 +264,8 @@ class Delivery:
             raise
         except TimeoutError:
             late = silence(self.connection, timeout_s)
-            self._go_on_alone(Overdue(f"{late}, and it does not answer; see {daemon_log()}"))
+            text = f"{late}, and it does not answer; see {daemon_log()}"
+            self._go_on_alone(overdue(text, timeout_s))
         except ConnectionLost as error:
             self._note_loss(error)
         except Refusal as error:

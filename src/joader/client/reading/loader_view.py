@@ -29,7 +29,6 @@ from joader.client.reading.torch_workers import InWorkers, Request
 from joader.errors import WorldError
 from joader.messages import Deliver
 from joader.recipe.glance import Glance
-from joader.recipe.watch import BetterInTheJob
 
 Rows = NDArray[np.int64]
 
@@ -113,7 +112,7 @@ class Reading:
         finally:
             del error  # no ring with the traceback
 
-    def bring_no_workers(self, why: type[BetterInTheJob]) -> None:
+    def bring_no_workers(self, why: type[Exception]) -> None:
         """Become a job that reads by itself what nobody has prepared."""
         self._become(self._current.without_workers(why))
 

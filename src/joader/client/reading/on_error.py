@@ -22,10 +22,18 @@ from joader.errors import RowFailed
 from joader.memory import read
 from joader.memory.layout import LINE_BYTES
 from joader.messages import Deliver
-from joader.workers.complaint import class_of, complaint, without_class
+from joader.workers.complaint import (
+    class_of,
+    complaint,
+    fields_of,
+    file_of,
+    made,
+    without_class,
+)
 
 # So many rows of a pass are named in the log, if they fail; all are counted.
 MOST_NAMED = 10
+HERE = "the job itself, process"
 
 log = logging.getLogger("joader")
 
@@ -108,42 +116,53 @@ class Mender:
         return self._on_error == "replace" or self._equal_steps
 
 
-def failure(row: int, position: int, step: str, cause: Exception | str) -> Exception:
-    """Return what to raise for a row: a `RowFailed` that is also what the user's code raised.
+def failed_here(error: Exception, row: int, position: int, step: str) -> Exception:
+    """Return what to raise for a row that this job has read itself: what its code raised.
 
-    `cause` is the exception itself, or what a worker said of it; then the exception that it is
-    raised from has the class and the text, as with torch.
+    As torch's loader without workers does. Which row it was is added as a note.
     """
-    if isinstance(cause, Exception):
-        reason, kind = complaint(cause, step, __file__, "the job itself, process"), type(cause)
-    else:
-        reason, kind = cause, class_of(cause) or RowFailed
+    if isinstance(error, StopIteration):
+        # It would end the loop over the loader, as if there were no more batches.
+        return failed_elsewhere(complaint(error, step, __file__, HERE), row, position, error)
+    with suppress(Exception):  # a part of the exception is user code, too
+        file = f", on the file {name}" if (name := file_of(error)) else ""
+        note = f"(joader) row {row} (position {position}) could not be prepared: {step} failed"
+        if note + file not in getattr(error, "__notes__", ()):  # it may be raised again and again
+            error.add_note(note + file)
+    return error
+
+
+def failed_elsewhere(
+    reason: str, row: int, position: int, cause: BaseException | None = None
+) -> Exception:
+    """Return what to raise for a row by what a worker said of it.
+
+    A `RowFailed` that is also what the user's code raised, with the fields of that.
+    """
     text = f"row {row} (position {position}) could not be prepared:\n{without_class(reason)}"
+    kind, fields = class_of(reason) or RowFailed, fields_of(reason)
     failed: Exception = RowFailed(text)
-    # A StopIteration would end the loop over the loader, as if there were no more batches.
-    if not issubclass(RowFailed, kind) and not issubclass(kind, StopIteration | RowFailed):
-        with suppress(TypeError):  # classes whose instances cannot be one
-            both: Any = type(kind.__name__, (RowFailed, kind), {"__module__": kind.__module__})
-            # Not by __init__, which may want anything. OSError and others are made by their own.
-            failed = both.__base__.__new__(both, text)
-            failed.args = (text,)
-    failed.__cause__ = cause if isinstance(cause, Exception) else _original(kind, reason)
+    with suppress(Exception):  # classes whose instances cannot be one, or not without a field
+        failed = both(kind, text, fields)
+    if kind is not RowFailed:
+        with suppress(Exception):
+            cause = cause or made(kind, fields.get("args", ()), fields)
+    failed.__cause__ = cause
     return failed
 
 
-def _original(kind: type[Exception], reason: str) -> Exception | None:
-    """Return an exception as the worker raised it, as far as its class can be made of a text."""
-    if kind is RowFailed:
-        return None
-    told: Any
-    try:
-        told = kind(without_class(reason))
-    except Exception:  # a class of the user's that wants other arguments
-        try:
-            told = kind.__new__(kind, without_class(reason))
-        except Exception:  # as an ExceptionGroup does
-            return None
-    return told if isinstance(told, Exception) else None
+def both(kind: type[Any], text: str, fields: dict[str, Any]) -> Exception:
+    """Return a failure that is also of another class, if that is an `Exception`."""
+    if not issubclass(kind, Exception) or issubclass(kind, StopIteration | RowFailed):
+        return RowFailed(text)
+    names = {
+        "__module__": kind.__module__,
+        # Nobody finds the class by name: what is raised in a pool of processes is pickled.
+        "__reduce__": lambda self: (both, (kind, text, fields)),
+    }
+    joined: Any = type(kind.__name__, (RowFailed, kind), names)
+    failed: Exception = made(joined, (text,), fields)
+    return failed
 
 
 def good_places(batch: Deliver) -> NDArray[np.int64]:

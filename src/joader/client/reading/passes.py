@@ -118,7 +118,10 @@ class Pass:
             collate_s = time.perf_counter() - here + self._transform_s
             self._delivery.note(batch, wait_s, read_s, collate_s)
             if made.failure is not None:  # as with torch, the next batch is another
-                raise made.failure
+                try:
+                    raise made.failure
+                finally:
+                    del made  # no ring with the traceback
             replaced = max(0, made.size - (len(batch.positions) - made.failed))
             self._loader.count(batch, wait_s, made.failed, replaced, by)
             if made.whole is not None:

@@ -50,14 +50,19 @@ class Patience:
         )
         self._waited += 1
         if not why.patience or self._waited > MOST_PATIENCE:
-            raise Overdue(text)
+            raise overdue(text, timeout_s)
         log.warning("%s", text)
         return timeout_s
 
 
+def overdue(text: str, timeout_s: float) -> Overdue:
+    """Return what to raise, with what torch's loader says first: scripts look for that."""
+    return Overdue(f"DataLoader timed out after {timeout_s:g} seconds: {text}")
+
+
 def silence(connection: Connection, timeout_s: float) -> str:
     """Say who was waited for, and how long."""
-    return f"no batch came from the daemon (process {connection.daemon_pid}) in {timeout_s} s"
+    return f"no batch came from the daemon (process {connection.daemon_pid}) in {timeout_s:g} s"
 
 
 def daemon_log() -> str:

@@ -37,8 +37,7 @@ class Inside:
         collate_fn: Any,
     ) -> None:
         """Make it, with the samplers as the user gave them; torch's errors are its own."""
-        torch = torch_api.loaded()
-        if torch is None:
+        if torch_api.loaded() is None:
             raise BadArgument(
                 f"{reason}; only torch's loader can read that, and torch is not loaded"
             )
@@ -49,7 +48,7 @@ class Inside:
         if batch_sampler is None:  # which excludes these
             arguments |= {"batch_size": ours.batch_size, "drop_last": ours.drop_last}
             arguments["shuffle"] = shuffle or None
-        self.loader = torch.utils.data.DataLoader(**arguments)
+        self.loader = torch_api.original_loader()(**arguments)
         self._reason = reason
         self._said = False
 
@@ -89,6 +88,12 @@ class InsidePass:
     def __len__(self) -> int:
         """Return the number of batches of a pass."""
         return len(self._loader)
+
+    def __getattr__(self, name: str) -> Any:
+        """Show what torch's iterator has, such as `_workers`: libraries look there."""
+        if name == "_batches":  # not set yet
+            raise AttributeError(name)
+        return getattr(self._batches, name)
 
 
 def _size(batch: Any) -> int:

@@ -50,7 +50,7 @@ class InWorkers:
         assert job.lending is not None
         self._asked: deque[Deliver] = deque()
         torch = torch_api.loaded()
-        loader = torch.utils.data.DataLoader(
+        loader = torch_api.original_loader()(
             _Rows(job),
             batch_sampler=_Keys(requests, self._asked),
             num_workers=job.lending.shown,

@@ -100,9 +100,9 @@ class Walk:
         rest = "leave it out in __getstate__, or give key= to name the dataset yourself"
         if issubclass(type(thing), _RUNNING):
             return rest
-        # Most such handles are opened at first use, as they should be; but then someone looked at
-        # one sample before training.
+        # Most such handles are opened at first use, as they should be; but this process was the
+        # first: someone looked at one sample, or an earlier loader read without workers.
         return (
-            f"it is open now, maybe because {self._name}[...] was called before the loader was "
-            f"made; make the loader first and open it when it is first used, {rest}"
+            f"it is open now, maybe because this process has read {self._name}[...], by itself or "
+            f"in a pass with num_workers=0; have workers be the first to open it, {rest}"
         )
