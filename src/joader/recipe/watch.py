@@ -3,7 +3,7 @@
 Only where nobody asked for workers: torch's loader would read in the job. A dataset that *keeps
 state* changes when it is read, and such changes would be lost in a worker; the first row tells. One
 whose rows are *at hand*, in memory and as they are to be, is read in a few microseconds, and to
-bring a row from another process takes many times longer; some of the first few rows tell. Not if they draw
+bring a row from another process takes many times longer; the first few rows tell. Not if they draw
 random numbers: which they get would depend on when the job has begun to read.
 
 Raising one of these makes the row fail in its worker, and its job go on without workers.
