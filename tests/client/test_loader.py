@@ -20,11 +20,11 @@ class Rows:
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ({"batch_size": 0}, "batch_size is 0"),
-        ({"batch_size": 2.5}, "batch_size is 2.5"),
-        ({"batch_size": True}, "batch_size is True"),
+        ({"batch_size": 0}, "got batch_size=0"),
+        ({"batch_size": 2.5}, "got batch_size=2.5"),
+        ({"batch_size": True}, "got batch_size=True"),
         ({"order": "best"}, "order is 'best'; there are shared, joint, seeded"),
-        ({"timeout": -1}, "timeout is -1"),
+        ({"timeout": -1}, "got timeout=-1"),
         ({"fallback": "never"}, "fallback is 'never'; it is True or False"),
         ({"on_error": "ignore"}, "on_error is 'ignore'; there are raise, skip, replace"),
     ],

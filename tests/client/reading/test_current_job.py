@@ -11,7 +11,7 @@ from joader.client.reading.job import Job
 from joader.client.reading.settings import Settings
 from joader.errors import NoDaemon
 from joader.images import Steps
-from joader.recipe.watch import MANY, SLOW_S, AtHand, KeepsState
+from joader.recipe.watch import FIRST, MANY, SLOW_S, AtHand, KeepsState
 
 
 class Numbers:
@@ -195,7 +195,7 @@ def test_rows_that_take_longer_or_draw_random_numbers_are_not(took_s: float, dre
     its = current(num_workers=0)
     seen(its, Quick(10))
     assert its.watch_here()
-    its.note_read_here([took_s] * 9, drew=drew)
+    its.note_read_here([took_s] * FIRST, drew=drew)
     assert not its.watch_here()
     assert not seen(current(num_workers=0), Quick(10)).at_hand
 
