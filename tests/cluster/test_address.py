@@ -10,6 +10,7 @@ import pytest
 from joader.cluster import address as address_module
 from joader.cluster import leader as leader_module
 from joader.cluster.address import ByAddress
+from joader.cluster.contract import LASTING
 from joader.cluster.leader_address import Address
 from joader.errors import JoaderError, NoDaemon, Refusal
 from joader.messages.nodes import Members, Node
@@ -80,6 +81,24 @@ async def test_values_reach_all_and_those_who_come_later() -> None:
     b.say({"z": b"4"})
     await until(lambda: seen_a.values == {("b", "z"): b"4"} and ("b", "z") in seen_c.values)
     for one in (c, b, a):
+        await one.leave()
+
+
+async def test_what_lasts_outlives_who_has_said_it_and_the_greatest_counts() -> None:
+    port = free_port()
+    (a, _), (b, seen_b), (c, seen_c) = (member(name, port) for name in "abc")
+    await a.join()
+    await b.join()
+    for value in (b"2", b"3", b"1"):
+        b.say({f"{LASTING}x": value, "y": value})
+        a.say({f"{LASTING}x": b"0", "seen": value})
+        await until(lambda value=value: seen_b.values.get(("a", "seen")) == value)
+    await b.leave()
+    await c.join()
+    # It is there with the members: who asks then has heard of it.
+    assert seen_c.values["", f"{LASTING}x"] == b"3"
+    assert ("b", "y") not in seen_c.values
+    for one in (c, a):
         await one.leave()
 
 

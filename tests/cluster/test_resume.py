@@ -70,6 +70,13 @@ class Puppet:
         self.job.result()
 
 
+def whole_pass(puppet: Puppet) -> list[int]:
+    puppet.does("begin")
+    rows: list[int] = puppet.does("rest")
+    assert sorted(rows) == list(range(ROWS))
+    return rows
+
+
 def alike(one: list[int], other: list[int]) -> float:
     """Return which part of the pairs of rows comes in the same order in both; by chance half."""
     place = {row: place for place, row in enumerate(other)}
@@ -102,3 +109,41 @@ def test_who_resumes_alone_on_its_node_reads_nothing_in_the_order_it_had(nodes: 
     assert alike(early, driven) > 0.95  # it followed what the other drives
     # 28,680 pairs: 0.5 by chance, with a standard deviation of 0.022.
     assert abs(alike(early, again) - 0.5) < 0.11
+
+
+@pytest.mark.short
+@pytest.mark.slow
+def test_no_order_comes_again_from_a_daemon_that_was_started_again(nodes: Nodes) -> None:
+    """The leader's node reads nothing; the job lives on."""
+    nodes.up("b", "a")
+    job = Puppet(nodes, "a")
+    orders = [whole_pass(job) for _ in range(2)]
+    nodes.kill("a")
+    nodes.up("a")
+    orders += [whole_pass(job) for _ in range(2)]
+    job.end()
+    assert all(abs(alike(*two) - 0.5) < 0.11 for two in combinations(orders, 2))
+
+
+@pytest.mark.short
+@pytest.mark.slow
+def test_no_order_comes_again_on_another_node_that_knows_nothing_of_it(nodes: Nodes) -> None:
+    nodes.up("b", "a")
+    before = Puppet(nodes, "b")
+    orders = [whole_pass(before) for _ in range(2)]
+    state = before.does("state")
+    before.end()
+    job, other = Puppet(nodes, "a"), Puppet(nodes, "a")
+    theirs = [whole_pass(other)]
+    job.does({"go on from": state})
+    orders.append(job.does("rest"))
+    for _ in range(2):
+        other.does("begin")
+        theirs.append(other.does(30))
+        orders.append(whole_pass(job))
+        theirs[-1] += other.does("rest")
+    job.end()
+    other.end()
+    assert all(abs(alike(*two) - 0.5) < 0.11 for two in combinations(orders, 2))
+    # Nor does anybody here read what it has read there.
+    assert all(abs(alike(one, two) - 0.5) < 0.11 for one in orders[:2] for two in theirs)

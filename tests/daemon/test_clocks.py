@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from joader.daemon.clocks import SALT_EVERY, Clocks
+from joader.daemon.clocks import SALT_EVERY, UNSAID, Clocks
 from joader.engine import Engine
 from joader.messages import Begin, Event, Hear, Join, Register, Want
 
@@ -72,7 +72,7 @@ def test_a_recipe_that_nobody_reads_here_is_noted_until_somebody_does(node: Node
     assert node.heard == []
     node.reads()
     node.clocks.joined(EVERYWHERE)
-    assert node.heard == [Hear(RECIPE, STREAM, ((0, 3, 50, 100),))]
+    assert node.heard == [Hear(RECIPE, STREAM, ((0, 3, 50, 100),), past=3)]
 
 
 def test_the_engine_is_told_only_what_is_new(node: Node) -> None:
@@ -95,13 +95,13 @@ def test_a_node_that_reads_no_more_or_has_gone_does_not_count(node: Node, gone: 
         node.clocks.said("a", EVERYWHERE, b"")
     else:
         node.clocks.forget("a")
-    assert node.heard[-1] == Hear(RECIPE, STREAM, ())
+    assert node.heard[-1] == Hear(RECIPE, STREAM, (), past=1)  # its generation was read, though
 
 
 def test_orders_that_start_elsewhere_are_no_matter_of_ours(node: Node) -> None:
     node.reads()
     node.clocks.said("a", EVERYWHERE, said(1, 50, stream=STREAM + 1))
-    assert node.heard == [Hear(RECIPE, STREAM, ())]
+    assert node.heard == [Hear(RECIPE, STREAM, (), past=1)]  # too high a number does no harm
 
 
 def test_homes_are_drawn_anew_after_so_many_generations_of_any_node(node: Node) -> None:
@@ -120,3 +120,20 @@ def test_homes_are_drawn_anew_after_so_many_generations_of_any_node(node: Node) 
 def test_what_is_not_read_here_is_not_told(node: Node) -> None:
     host: Any = Host()
     assert node.clocks.of(host) == b""
+
+
+def test_generations_of_before_this_node_came_are_over(node: Node) -> None:
+    """So are a few that nobody has heard of: a node says now and then how far it is."""
+    node.clocks.before(EVERYWHERE, (7).to_bytes(8))
+    node.reads()
+    node.clocks.joined(EVERYWHERE)
+    assert node.heard == [Hear(RECIPE, STREAM, (), 7 + UNSAID)]
+    assert node.clocks.salt(EVERYWHERE) == (0, False)  # nothing of them is here
+
+
+def test_a_node_says_for_those_who_come_which_generation_is_the_latest(node: Node) -> None:
+    node.clocks.said("b", EVERYWHERE, said(300, 50))
+    assert int.from_bytes(node.clocks.latest(EVERYWHERE)) == 300
+    node.clocks.said("b", EVERYWHERE, b"")  # nobody reads it any more
+    assert int.from_bytes(node.clocks.latest(EVERYWHERE)) == 300
+    assert (255).to_bytes(8) < node.clocks.latest(EVERYWHERE)

@@ -8,6 +8,7 @@ import pytest
 from joader.engine.orders import Orders, sampler_of
 from joader.engine.plan import Drawn, plan_of
 from joader.engine.recipe_rows import JobRows
+from joader.engine.recipes import Recipes
 from joader.messages import Begin, Join
 from joader.sampling import DependentSampler, SequentialSampler, StreamSampler
 from joader.sampling.generation import Clock
@@ -239,3 +240,49 @@ def test_a_state_that_goes_on_in_a_new_process_brings_no_order_back(company: boo
     pairs = 20 * 19 // 2
     # Half of them by chance, with this variance; z is at most 5.
     assert abs(same / runs - pairs / 2) < 5 * (20 * 19 * 45 / 72 / runs) ** 0.5
+
+
+def test_who_comes_back_to_a_node_that_has_forgotten_reads_no_order_again() -> None:
+    """Its daemon was started again; of the streams it knows how often they were opened before."""
+    before, after = in_cluster(), in_cluster()
+    first = plan(before, 1, "me")
+    had = []
+    for _ in range(3):
+        first.begin(Begin(1), LIFE)
+        had.append(read(first, ROWS))
+    after.hear([], before.latest)
+    again = plan(after, 1, "me")
+    for _ in range(3):
+        again.begin(Begin(1, life=LIFE), LIFE + 1)
+        assert again.sampler is after.sampler("shared")  # nobody else reads: it opens the next
+        had.append(read(again, ROWS))
+    assert len({tuple(rows) for rows in had}) == 6
+    beside = plan(after, 2, "another")
+    beside.begin(Begin(2), LIFE + 1)
+    assert tuple(read(beside, ROWS)) not in {tuple(rows) for rows in had}
+
+
+def test_who_may_know_a_generation_begins_after_it_though_nothing_was_heard_of_it() -> None:
+    here, there = in_cluster(), in_cluster()
+    moved, other = plan(here, 1, "moved"), plan(there, 1, "other")
+    other.begin(Begin(1), LIFE)
+    theirs = read(other, 10)
+    here.hear(there.clocks())
+    here.bar("moved")
+    here.hear([])  # a node that is not heard for a moment
+    moved.begin(Begin(1, life=LIFE), LIFE + 1)
+    here.hear(there.clocks())  # it was not gone
+    assert read(moved, 10) != theirs
+    assert here.latest == 2
+
+
+def test_a_stream_goes_on_where_a_dataset_under_its_name_has_grown() -> None:
+    recipes = Recipes(seed=1)
+    read_in = []
+    for rows in (ROWS, ROWS + 5):
+        of = recipes.open("photos", rows, stream=99).orders
+        one = plan(of, 1, "me")
+        one.begin(Begin(1), LIFE)
+        read_in.append(read(one, ROWS))
+        one.end()
+    assert read_in[0] != read_in[1]

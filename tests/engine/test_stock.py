@@ -147,7 +147,7 @@ def test_what_went_before_anybody_got_it_is_counted_as_wasted() -> None:
     shelf.stock.table.claimed.cells[1] = 1
     shelf.stock.drop_all(shelf.recipe)
     assert shelf.stock.cache.wasted == 1
-    assert not shelf.stock.holds(shelf.recipe)
+    assert not shelf.stock.keeps(shelf.recipe)
 
 
 def test_what_ends_in_the_turn_that_began_it_is_not_prepared_nor_its_successor_twice() -> None:

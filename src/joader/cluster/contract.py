@@ -3,6 +3,9 @@
 A *company* tells its *observer* of every change, in the daemon's loop. Values are small and few:
 which recipes a node can prepare, how far its streams are. What cannot be reached is not an error:
 the company goes on as it was last known, and says so once.
+
+A value whose name begins with LASTING outlives who has said it, as long as the leader does: whoever
+comes is told the greatest, before it is told who is there. Of nobody in particular: the node is "".
 """
 
 from collections.abc import Mapping
@@ -10,6 +13,8 @@ from typing import Protocol
 
 from joader.cluster.leader_address import Address
 from joader.messages.nodes import Members
+
+LASTING = "lasting "
 
 
 class Observer(Protocol):

@@ -2,7 +2,7 @@
 
 It decides nothing about rows. A member that closes its connection is gone at once, one that is
 silent for SILENT_S after that; the version of the membership grows with each change. A member that
-comes is told all that the others have said.
+comes is told all that the others have said, and of what lasts the greatest that anybody ever has.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from joader.cluster.contract import LASTING
 from joader.errors import BadMessage
 from joader.messages import Refuse
 from joader.messages.nodes import Beat, Knock, Members, Node, Said, Say
@@ -24,6 +25,8 @@ BEAT_S = 0.5
 # Own heartbeats: three seconds without a word, and whoever it is counts as gone.
 SILENT_S = 3.0
 _MOST_BYTES = 1 << 22
+# Values that outlive who has said them: the latest that were said.
+_MOST_LASTING = 10_000
 
 
 class Leader:
@@ -35,6 +38,7 @@ class Leader:
         self._version = 0
         self._nonce = 1 + secrets.randbits(62)
         self._seats: dict[str, _Seat] = {}
+        self._lasting: dict[str, bytes] = {}
         self._ticking: asyncio.TimerHandle | None = None
         self._tick()
 
@@ -69,6 +73,8 @@ class Leader:
         if other is not None:
             other.close()
         self._seats[name] = seat
+        if self._lasting:
+            seat.send(Said("", self._lasting))
         for node, known in self._seats.items():
             if known.values and known is not seat:
                 seat.send(Said(node, known.values))
@@ -77,6 +83,10 @@ class Leader:
     def said(self, seat: "_Seat", values: dict[str, bytes]) -> None:
         """Pass on what a node says."""
         seat.values = {k: v for k, v in (seat.values | values).items() if v}
+        for name in (name for name in values if name.startswith(LASTING)):
+            self._lasting[name] = max(self._lasting.pop(name, b""), values[name])
+            if len(self._lasting) > _MOST_LASTING:
+                del self._lasting[next(iter(self._lasting))]
         for other in self._seats.values():
             if other is not seat:
                 other.send(Said(seat.node.name, values))

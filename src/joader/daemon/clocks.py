@@ -16,6 +16,8 @@ from joader.messages import Event, Hear
 # Homes of rows are drawn anew after so many generations of a stream: ranks of one job then see
 # other rows than before. It costs a transfer of most rows.
 SALT_EVERY = 8
+# A node that goes may have opened so many generations since it last said how far it was.
+UNSAID = 4
 _Clocks = tuple[int, int, tuple[tuple[int, int, int, int], ...]]
 
 
@@ -28,8 +30,9 @@ class Clocks:
         """Know of none."""
         self._engine, self._registration, self._tell = engine, registration, tell
         self._clocks: dict[str, dict[str, _Clocks]] = {}  # by recipe and node
-        self._heard: dict[str, object] = {}  # by recipe: what the engine was told last
+        self._heard: dict[str, Hear] = {}  # by recipe: what the engine was told last
         self._latest: dict[str, int] = {}  # by recipe: the latest generation of any group
+        self._past: dict[str, int] = {}  # the same, of before this node came
 
     def salt(self, recipe: str) -> tuple[int, bool]:
         """Return the salt of a recipe's homes, and whether it has changed in this generation.
@@ -55,6 +58,18 @@ class Clocks:
         else:
             clocks.pop(node, None)
         self._hear(recipe)
+
+    def before(self, recipe: str, value: bytes) -> None:
+        """Take in how far a recipe was read before this node came, as `latest` of some node.
+
+        By jobs that may come here now, also by those of this node before it was started again.
+        """
+        self._past[recipe] = int.from_bytes(value) + UNSAID
+        self._hear(recipe)
+
+    def latest(self, recipe: str) -> bytes:
+        """Return the latest generation of a recipe, for nodes that come; a later one is greater."""
+        return self._latest.get(recipe, 0).to_bytes(8)
 
     def joined(self, recipe: str) -> None:
         """Let a job that joins know how far others are."""
@@ -87,6 +102,8 @@ class Clocks:
             if said == stream
             for clock in each
         )
-        if stream and self._heard.get(recipe) != clocks:
-            self._heard[recipe] = clocks
-            self._tell(Hear(host.register.join.recipe, stream, clocks))
+        past = max(self._latest.get(recipe, 0), self._past.get(recipe, 0))
+        event = Hear(host.register.join.recipe, stream, clocks, past)
+        if stream and self._heard.get(recipe) != event:
+            self._heard[recipe] = event
+            self._tell(event)

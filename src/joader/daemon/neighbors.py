@@ -19,7 +19,7 @@ import msgspec
 
 from joader.cluster.address import ByAddress
 from joader.cluster.byte_server import ByteServer, Load, Question
-from joader.cluster.contract import Company
+from joader.cluster.contract import LASTING, Company
 from joader.cluster.leader_address import Address
 from joader.cluster.listener import Listener
 from joader.cluster.rank_line import PURPOSE as RANKS
@@ -58,7 +58,7 @@ log = logging.getLogger("joader.cluster")
 TICK_S = 0.1
 _FEW = 8
 _ABLE, _KEEP, _LEAVES, _TEAMS, _JOINT = "able", "keep", "leaves", "teams", "joint"
-_CLOCK, _TRAFFIC = "clock ", "traffic"
+_CLOCK, _TRAFFIC, _OPENED = "clock ", "traffic", f"{LASTING}opened "
 
 
 class Neighbors:
@@ -207,6 +207,8 @@ class Neighbors:
                     self._joint.said(node, value)
                 elif name.startswith(_CLOCK):
                     self._clocks.said(node, name.removeprefix(_CLOCK), value)
+                elif name.startswith(_OPENED) and not node:
+                    self._clocks.before(name.removeprefix(_OPENED), value)
             if _ABLE in values or _KEEP in values:
                 self._ask_held()
             if values.get(_LEAVES) and self._links.up(node) is not None:
@@ -362,6 +364,7 @@ class Neighbors:
             self._guests.let_go(hosts.keys())
         for recipe, host in hosts.items():
             values[_CLOCK + recipe] = self._clocks.of(host)
+            values[_OPENED + recipe] = self._clocks.latest(recipe)
         self._said_clocks = set(hosts)
         self.company.say(values)
 

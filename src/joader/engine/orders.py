@@ -82,19 +82,29 @@ class Orders:
         streams = self._samplers.get(SHARED)
         return streams.clocks() if isinstance(streams, StreamSampler) else []
 
-    def hear(self, clocks: Sequence[Clock]) -> None:
-        """Take in how far they are read on other nodes."""
+    def hear(self, clocks: Sequence[Clock], past: int = 0) -> None:
+        """Take in how far they are read on other nodes, and the latest generation of all times."""
         streams = self.sampler(SHARED)
         if isinstance(streams, StreamSampler):
-            streams.hear(clocks)
+            streams.hear(clocks, past)
 
     def bar(self, whom: str) -> None:
         """Keep somebody out of all generations so far: it may have followed them elsewhere."""
         self._barred[whom] = self.latest
 
+    def barred(self, whom: str) -> int:
+        """Return up to which generation somebody is kept out."""
+        return self._barred.get(whom, 0)
+
     def may_follow(self, whom: str) -> bool:
-        """Tell whether a pass in this name knows nothing of the generations that there are."""
-        return whom not in self._barred or self.latest > self._barred[whom]
+        """Tell whether a pass in this name may begin in the stream now.
+
+        If others read generations that it may know, it waits for a later one, drawing by itself; if
+        nobody reads any, it opens one.
+        """
+        streams = self._samplers.get(SHARED)
+        driven = isinstance(streams, StreamSampler) and streams.driven
+        return not driven or self.latest > self.barred(whom) or whom not in self._barred
 
     def enter(self, whom: str, one: Pass) -> bool:
         """Let a pass draw in the stream in somebody's name; False while another pass does."""

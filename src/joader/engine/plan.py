@@ -211,6 +211,7 @@ class Followed(Drawn):
                 followed=followed,
                 behind=behind,
                 seed=self._gives,
+                after=self._orders.barred(self._whom),
             )
         else:
             self.sampler.add(self.name, numbers)

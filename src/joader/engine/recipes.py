@@ -72,6 +72,7 @@ class Recipes:
         """
         recipe = self._open.get(name)
         if recipe is not None and not recipe.readers and recipe.row_limit != row_limit:
+            self._note_opened(recipe)
             self._replaced.append(self._open.pop(name))
             recipe = None
         if recipe is None:
@@ -128,7 +129,7 @@ class Recipes:
         """Take in how far a recipe is read on other nodes; not if its streams are others there."""
         recipe = self._open.get(event.recipe)
         if recipe is not None and recipe.orders.stream == event.stream:
-            recipe.orders.hear([Clock(*each) for each in event.clocks])
+            recipe.orders.hear([Clock(*each) for each in event.clocks], event.past)
 
     def has(self, name: str) -> bool:
         """Tell whether a recipe of this name is open."""
@@ -161,13 +162,17 @@ class Recipes:
         """Free the numbers of a recipe."""
         if recipe.raw is not None:
             recipe.raw.feeds -= 1
-        if recipe.orders.stream:
-            # Its orders must not come again: what was read of them is forgotten with it.
-            self._opened[recipe.orders.stream] = recipe.orders.latest
+        self._note_opened(recipe)
         if recipe in self._replaced:
             self._replaced.remove(recipe)
         else:
             del self._open[recipe.name]
+
+    def _note_opened(self, recipe: Recipe) -> None:
+        """See that its orders do not come again: what was read of them is forgotten with it."""
+        stream = recipe.orders.stream
+        if stream:
+            self._opened[stream] = max(recipe.orders.latest, self._opened.get(stream, 0))
 
     def _free_base(self, row_limit: int) -> int:
         base = 0

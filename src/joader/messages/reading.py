@@ -115,11 +115,15 @@ class Begin(Message, frozen=True):
 
 
 class Hear(Message, frozen=True):
-    """Jobs on other nodes are so far in the streams of a recipe: see `sampling.Clock`."""
+    """Jobs on other nodes are so far in the streams of a recipe: see `sampling.Clock`.
+
+    `past`: the latest generation that was ever opened on any node.
+    """
 
     recipe: Text
     stream: Word
     clocks: tuple[tuple[int, int, int, int], ...] = ()
+    past: Natural = 0
 
 
 class Reassign(Message, frozen=True):

@@ -37,6 +37,7 @@ class Start(NamedTuple):
 
     rest: bool = False  # of a broken pass: it leaves the clock to others
     behind: int = 0  # so many rows behind the head
+    after: int = 0  # in a later generation than this
 
 
 WHOLE = Start()
@@ -56,6 +57,7 @@ class StreamGroup:
         self._seed, self._key = seed, (nonce, number)
         self._opened = self._forgotten = opened
         self._heard: Clock | None = None  # the farthest of other nodes
+        self._past = opened  # the latest that was ever heard of
         self._bits = Bits("streams", seed, nonce, number)
         self._joint: DependentSampler | None = None
         self._sets: dict[Job, tuple[RowSet, bool]] = {}  # of the members; True: a rest
@@ -224,8 +226,13 @@ class StreamGroup:
 
     @property
     def latest(self) -> int:
-        """The number of the latest generation that was opened here, or heard of."""
-        return max(self._opened, self._heard.generation if self._heard else 0)
+        """The number of the latest generation that was opened here, or ever heard of."""
+        return max(self._opened, self._past)
+
+    @property
+    def driven(self) -> bool:
+        """Whether somebody reads its newest generation, here or elsewhere."""
+        return self.newest is not None and self.newest.driven
 
     def clock(self) -> Clock | None:
         """Return how far the newest generation is read, if a job of this process reads it."""
@@ -234,9 +241,13 @@ class StreamGroup:
             return None
         return Clock(self._key[1], newest.number, newest.head, newest.size)
 
-    def hear(self, clocks: Sequence[Clock]) -> None:
-        """Take in where the same group is on other nodes that read it; the farthest counts."""
+    def hear(self, clocks: Sequence[Clock], past: int = 0) -> None:
+        """Take in where the same group is on other nodes that read it; the farthest counts.
+
+        `past`: the latest generation that was ever opened anywhere, whoever reads it now.
+        """
         self._heard = max(clocks, key=lambda clock: (clock.generation, clock.part), default=None)
+        self._past = max(self._past, past, *(clock.generation for clock in clocks))
         if self.newest is not None:
             mine = [clock for clock in clocks if clock.generation == self.newest.number]
             self.newest.hear(max(mine, key=lambda clock: clock.part, default=None))
@@ -288,7 +299,7 @@ class StreamGroup:
 
     def _begin(self, job: Job, rows: RowSet, reach: int | None, start: Start) -> None:
         past = self._gone.pop(job, None)
-        generation = self._running(rows, reach)
+        generation = self._running(rows, reach, start.after)
         drives = not start.rest or not generation.driven
         follower = Follower(rows, generation, drives, start.behind)
         if drives:
@@ -301,7 +312,7 @@ class StreamGroup:
             follower.use_marks(marks)
         self.members[job] = follower
 
-    def _running(self, rows: RowSet, reach: int | None) -> Generation:
+    def _running(self, rows: RowSet, reach: int | None, after: int) -> Generation:
         """Return the generation in which a pass over these rows begins; open one if need be."""
         newest, heard = self.newest, self._heard
         if heard is not None and heard.generation > self._opened:
@@ -309,8 +320,9 @@ class StreamGroup:
             newest = self._open(rows, reach, heard.generation)
             newest.hear(heard)
         # One that nobody drove for a while may be driven elsewhere now; who read it is forgotten.
-        if newest is None or not self._remembers(newest) or newest.over or not newest.driven:
-            return self._open(rows, reach, self.latest + 1)
+        known = newest is not None and (not self._remembers(newest) or newest.number <= after)
+        if newest is None or known or newest.over or not newest.driven:
+            return self._open(rows, reach, max(self.latest, after) + 1)
         if not any(known is rows for known in self._united):
             self._admit(newest, rows)
         return newest

@@ -75,6 +75,7 @@ class StreamSampler:
         self._jobs: dict[Job, _Member] = {}
         self._joined = self._formed = 0
         self._elsewhere: list[Clock] = []
+        self._past = opened
 
     @property
     def reach(self) -> int | None:
@@ -101,6 +102,7 @@ class StreamSampler:
         followed: bool = False,
         behind: int = 0,
         seed: int | None = None,
+        after: int = 0,
     ) -> None:
         """Begin a pass of this job over these rows; the epoch has no effect here.
 
@@ -109,6 +111,8 @@ class StreamSampler:
         What it then read is not known here, so it draws blind until a new generation opens.
         `behind`: begin so many rows behind the head, which is ahead of what others read now.
         `seed`: of the generations that open while all jobs of its group give this one.
+        `after`: the pass begins in a later generation than this, as the job may have followed all
+        up to it where nothing is known of it here: on another node, or before a restart.
         """
         check_epoch(epoch)
         seed = None if seed is None else checked_seed(seed)
@@ -121,7 +125,7 @@ class StreamSampler:
             for group in self._groups:
                 group.take_as_known(job)
         self._joined += 1
-        self._jobs[job] = _Member(self._joined, checked, Start(rest, behind), seed)
+        self._jobs[job] = _Member(self._joined, checked, Start(rest, behind, after), seed)
 
     def draw(self, counts: Counts) -> Draws:
         """Draw for each job from the stream it follows."""
@@ -218,23 +222,29 @@ class StreamSampler:
 
     @property
     def latest(self) -> int:
-        """The number of the latest generation that was opened here, or heard of elsewhere."""
-        heard = (clock.generation for clock in self._elsewhere)
-        return max(self._opened, *heard, *(group.latest for group in self._groups), 0)
+        """The number of the latest generation that was opened here, or ever heard of."""
+        return max(self._past, *(group.latest for group in self._groups), 0)
+
+    @property
+    def driven(self) -> bool:
+        """Whether somebody reads a generation now, here or elsewhere."""
+        return bool(self._elsewhere) or any(group.driven for group in self._groups)
 
     def clocks(self) -> list[Clock]:
         """Return how far jobs of this process have read, for other nodes with the same seed."""
         return [clock for group in self._groups if (clock := group.clock()) is not None]
 
-    def hear(self, clocks: Sequence[Clock]) -> None:
+    def hear(self, clocks: Sequence[Clock], past: int = 0) -> None:
         """Take in how far jobs on other nodes are, all of them: what was heard before is over.
 
+        `past`: the latest generation that was ever opened on any node, whoever reads it now.
         Samplers of one seed and nonce have the same orders. Those whose jobs come in the same
         generations, at about the same place, read the same rows at about the same time.
         """
         self._elsewhere = list(clocks)
+        self._past = max(self._past, past, *(clock.generation for clock in clocks))
         for group in self._groups:
-            group.hear([clock for clock in clocks if clock.group == group.number])
+            group.hear([clock for clock in clocks if clock.group == group.number], past)
 
     def _same(self, rows: RowSet) -> RowSet:
         """Return the equal set that is kept already, if there is one."""
@@ -258,7 +268,8 @@ class StreamSampler:
                 best, most = group, common
         if best is None:
             best = StreamGroup(member.rows, self._seed, self._nonce, self._formed, self._opened)
-            best.hear([clock for clock in self._elsewhere if clock.group == self._formed])
+            heard = [clock for clock in self._elsewhere if clock.group == self._formed]
+            best.hear(heard, self._past)
             self._formed += 1
             self._groups.append(best)
         best.join(job, member.rows, self._reach, member.start, member.seed)

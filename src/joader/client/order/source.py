@@ -138,8 +138,8 @@ class Drawn:
                 for (positions, repeated, _), by in zip(self._plan, self._planned_by, strict=True)
             ),
             number=number,
-            # What was drawn under its own name the daemon knows by itself.
-            life=0 if before.whom == by.whom else before.life,
+            # What it has drawn under this name itself the daemon knows.
+            life=0 if before == by else before.life,
         )
 
     def learn(self, news: Announce) -> Know:
