@@ -32,21 +32,27 @@ loader.close()
 AT_THE_SWITCH = """
 from joader.client.reading.loader_view import Reading
 
-class Quick(Squares):
+class Changing(Squares):
     def __getitem__(self, row):
+        self.latest = row
+        time.sleep(0.001)
         return np.full((4, 4), row % 251, np.uint8), row
 
-connect = Reading.connect_without_workers
+connect = Reading.connect
 
-def connect_and_lose(self, why):
-    connection = connect(self, why)
-    os.kill(connection.daemon_pid, signal.SIGKILL)
-    say("lost")
-    time.sleep(0.3)
+def connect_and_lose(self, *arguments):
+    connection = connect(self, *arguments)
+    if self.reads_itself and connection.daemon_pid:
+        Reading.connect = connect
+        os.kill(connection.daemon_pid, signal.SIGKILL)
+        say("lost")
+        time.sleep(0.3)
     return connection
 
-Reading.connect_without_workers = connect_and_lose
-loader = joader.DataLoader(Quick(400), batch_size=4, shuffle=True)
+Reading.connect = connect_and_lose
+data = Changing(400)
+data.latest = None
+loader = joader.DataLoader(data, batch_size=4, shuffle=True)
 say([row for batch in loader for row in check(batch)])
 loader.close()
 """
@@ -81,7 +87,7 @@ def test_a_pass_goes_on_with_the_daemon_that_was_started_after_a_crash(node: Nod
 
 
 def test_a_daemon_that_goes_as_a_job_begins_to_read_by_itself_costs_no_row(node: Node) -> None:
-    """Its rows take no time, so it registers anew, without workers, in the middle of a pass."""
+    """Reading changes its dataset, so it registers anew, without workers, within a pass."""
     job = node.job(AT_THE_SWITCH)
     assert job.line() == "lost"
     assert sorted(job.line()) == list(range(400))

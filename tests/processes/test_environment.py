@@ -117,7 +117,9 @@ def test_a_folder_that_cannot_be_written_is_named(place: Path) -> None:
         subprocess.run(["umount", place], check=True)
     assert "NoDaemon: cannot reach or start a daemon at" in result.stderr
     assert "Read-only file system" in result.stderr
-    assert "set JOADER_RUNTIME to another folder" in result.stderr
+    assert (
+        "or set JOADER_RUNTIME (or the address, if you gave one) to another folder" in result.stderr
+    )
 
 
 @needs_root

@@ -103,7 +103,7 @@ def test_an_own_part_that_raises_names_the_row_and_nobody_else_notices(node: Nod
     node.up()
     other = read(node, data={"length": 300}, batch_size=4, add=1)
     error = read(node, data={"length": 300}, batch_size=4, what="raise").error()
-    assert "ValueError: row 7 (position 7) could not be prepared" in error
+    assert "row 7 (position 7) could not be prepared" in error
     assert "ValueError: row 7 is too much" in error
     assert sorted(other.result()[1][0]) == list(range(300))
 

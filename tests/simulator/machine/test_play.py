@@ -152,7 +152,7 @@ def test_one_seed_gives_one_outcome() -> None:
 
 
 def test_what_does_not_fit_is_said_as_the_daemon_would() -> None:
-    with pytest.raises(BadArgument, match=r"the daemon would refuse this: .*give it at least"):
+    with pytest.raises(BadArgument, match=r"the daemon would refuse this: .*joader up --memory"):
         played(job("a", sample_kb=4000.0), memory="8MB")
 
 
