@@ -190,3 +190,21 @@ def test_who_resumes_alone_on_its_node_reads_nothing_in_the_order_it_had(silent:
         same += sum(place[a] < place[b] for a, b in combinations(early, 2))
     # 28 pairs a run, 14 by chance with a variance of 8 * 7 * 21 / 72; z is at most 5.
     assert abs(same / runs - 14) < 5 * (8 * 7 * 21 / 72 / runs) ** 0.5
+
+
+def test_who_may_know_a_generation_does_not_begin_in_it_after_joint_draws_either() -> None:
+    sampler = StreamSampler(1, 1, 10, opened=1)
+    sampler.hear([Clock(0, 4, 10, 100)])
+    sampler.add("small", range(20))
+    sampler.draw({"small": 1})  # in the generation of the other node
+    sampler.add("moved", range(100), after=5)
+    sampler.draw({"small": 5, "moved": 5})  # of sets of so different sizes: jointly
+    sampler.hear([Clock(0, 5, 10, 100)])
+    sampler.remove("small")
+    sampler.add("large", range(100))
+    sampler.draw({"moved": 1, "large": 1})  # in a stream again
+    followed = {
+        job: sampler._groups[0].members[job].generation.number for job in ("moved", "large")
+    }
+    assert followed["moved"] == 6
+    assert followed["large"] == 5

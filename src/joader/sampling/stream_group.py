@@ -60,7 +60,7 @@ class StreamGroup:
         self._past = opened  # the latest that was ever heard of
         self._bits = Bits("streams", seed, nonce, number)
         self._joint: DependentSampler | None = None
-        self._sets: dict[Job, tuple[RowSet, bool]] = {}  # of the members; True: a rest
+        self._sets: dict[Job, tuple[RowSet, Start]] = {}  # of the members
         self._seeds: dict[Job, int | None] = {}  # that they give
         self._samples: dict[int, tuple[RowSet, Rows]] = {}  # by id: sets, and some of their rows
         self._gone: dict[Job, Follower] = {}  # left since the newest generation opened
@@ -104,7 +104,7 @@ class StreamGroup:
     ) -> None:
         """Begin a pass."""
         self._remember(rows)
-        self._sets[job], self._seeds[job] = (rows, start.rest), seed
+        self._sets[job], self._seeds[job] = (rows, start), seed
         if self._apart() != (self._joint is not None):
             self._change_mode(job, reach)
         elif self._joint is not None:
@@ -262,14 +262,16 @@ class StreamGroup:
 
         A pass over a small set ends sooner; under streams it would hurry all others.
         """
-        sizes = [rows.size for rows, rest in self._sets.values() if not rest and rows.size]
+        each = self._sets.values()
+        sizes = [rows.size for rows, start in each if not start.rest and rows.size]
         return bool(sizes) and max(sizes) > UNEQUAL * min(sizes)
 
     def _change_mode(self, newcomer: Job, reach: int | None) -> None:
         """Take all jobs over to joint draws, or back.
 
         Joint draws are uniform whatever came before, and when they end a new generation opens, of
-        which nobody knows anything: so nothing has to be remembered.
+        which nobody knows anything: so nothing has to be remembered, but what a job may know of
+        other nodes.
         """
         unread = {job: self.unread(job) for job in self._sets if job != newcomer}
         self.members.clear()
@@ -282,9 +284,11 @@ class StreamGroup:
             self._joint.add(newcomer, self._sets[newcomer][0])
             return
         self._joint = None
-        self._begin(newcomer, self._sets[newcomer][0], reach, WHOLE)
+        all_rows, start = self._sets[newcomer]
+        self._begin(newcomer, all_rows, reach, Start(after=start.after))
         for job, rows in unread.items():
-            self._begin(job, RowSet(rows), reach, Start(rest=True))
+            after = self._sets[job][1].after
+            self._begin(job, RowSet(rows), reach, Start(rest=True, after=after))
 
     def _remember(self, rows: RowSet) -> None:
         """Keep some rows of a set, to find out who else belongs here."""
