@@ -51,7 +51,7 @@ def connect_and_lose(self, *arguments):
 
 Reading.connect = connect_and_lose
 data = Changing(400)
-data.latest = None
+data.latest = -1
 loader = joader.DataLoader(data, batch_size=4, shuffle=True)
 say([row for batch in loader for row in check(batch)])
 loader.close()
