@@ -152,3 +152,26 @@ def test_compiled_functions_do_not_tell_processes_apart(tmp_path):
         "import torch; self.compiled = torch.compile(read, backend='eager'), "
         "torch.compile(torch.nn.ReLU(), backend='eager')",
     )
+
+
+LATE = """
+import sys
+import numpy as np
+from joader.recipe.fingerprint import fingerprint
+
+class Dataset:
+    def __getitem__(self, row):
+        return np.random.default_rng(row), np.fft.fft([row])
+
+if sys.argv[1] == "loaded":
+    np.random, np.fft
+assert {part in sys.modules for part in ("numpy.random", "numpy.fft")} == {sys.argv[1] == "loaded"}
+print(fingerprint(Dataset()))
+"""
+
+
+def test_parts_of_numpy_that_are_loaded_by_now_do_not_tell_processes_apart(tmp_path):
+    script = tmp_path / "their_training.py"
+    script.write_text(LATE)
+    found = [fingerprints(tmp_path, 0, str(script), how) for how in ("loaded", "late")]
+    assert found[0] == found[1]

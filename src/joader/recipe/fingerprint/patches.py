@@ -19,6 +19,8 @@ from joader.recipe.fingerprint.origin import library_of
 from joader.recipe.fingerprint.reads import Use
 
 _WRAPPERS = (functools.partial, functools.partialmethod, functools._lru_cache_wrapper)
+# Types of compiled functions lie in a module of Cython's, whoever wrote the function.
+_CYTHON = "_cython_"
 # Types that know where they are from. Others are not asked, which might load a lazy object.
 _NAMED = (FunctionType, BuiltinFunctionType, type, np.ufunc, type(np.sum))
 
@@ -69,6 +71,8 @@ def is_users(value: Any) -> bool:
         return _is_users_function(function)
     cls = value if issubclass(type(value), type) else type(value)
     module = str(cls.__module__)
+    if module.startswith(_CYTHON):
+        module = str(getattr(value, "__module__", ""))
     return module in sys.modules and library_of(module) is None
 
 
