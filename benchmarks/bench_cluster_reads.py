@@ -22,7 +22,7 @@ from harness import machine, report
 
 from joader.simulator.machine.play import Outcome, play
 from joader.simulator.machine.workload import JobSpec, MachineSpec, Storage, Workload
-from joader.simulator.many_nodes import Cluster, one_pass
+from papers.simulators.many_nodes import Cluster, one_pass
 from tests.cluster.nodes import NodeJob, Nodes
 
 NODES = ("a", "b", "c")

@@ -2,7 +2,8 @@
 
     python benchmarks/bench_forms.py [--rows 1000] [--live 400]
 
-Simulated (simulator/two_forms.py): milliseconds of reading and preparing per row that a job reads.
+Simulated (papers/simulators/two_forms.py): milliseconds of reading and preparing per row that a
+job reads.
 
 Live: a job reads a storage of the kind that joader reads apart from preparing it, row by row from a
 web server of its own process (throttled_store.py) that takes 20 ms for each. A row has 16 KiB; to
@@ -29,7 +30,7 @@ from live_jobs import status
 from row_over_http import ask
 
 from joader.cache.forms import Costs
-from joader.simulator.two_forms import WAYS, spent_per_row
+from papers.simulators.two_forms import WAYS, spent_per_row
 
 READ_S, PREPARE_S, RAW_BYTES, PREPARED_BYTES = 0.020, 0.008, 16_384 + 64, 29_184
 WARM, PASSES = 2, 2

@@ -11,7 +11,7 @@ import numpy as np
 from harness import machine, report
 
 from joader.sampling import DependentSampler
-from joader.simulator.figures import (
+from papers.figure import (
     chained,
     folds,
     mean_misses,
@@ -20,7 +20,7 @@ from joader.simulator.figures import (
     random_sets,
     union,
 )
-from joader.simulator.runs import Run, Sets, prepared
+from papers.runs import Run, Sets, prepared
 
 SEEDS = range(5)
 SIZE = 10_000

@@ -2,7 +2,7 @@
 
     python benchmarks/bench_ranks.py [--iterations 1000]
 
-Simulated (simulator/rank_queues.py). The unit is what a row of mean cost takes one thread.
+Simulated (papers/simulators/rank_queues.py). The unit is what a row of mean cost takes one thread.
 """
 
 import argparse
@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from harness import machine, report
 
-from joader.simulator.rank_queues import Node, compare
+from papers.simulators.rank_queues import Node, compare
 
 NODES = {
     "8 ranks, 32 threads": Node(),

@@ -10,10 +10,10 @@ training runs and one with loading runs.
 import sys
 from pathlib import Path
 
-from joader.cli.profile.architectures import of_the_paper
-from joader.cli.profile.samples import Samples, read_samples
+from papers.profile.architectures import of_the_paper
+from papers.profile.samples import Samples, read_samples
 
-TARGET = Path(__file__).parents[1] / "src/joader/simulator/papers/adloader_runs.py"
+TARGET = Path(__file__).parents[1] / "papers/figures/adloader_runs.py"
 
 TEXT = '''"""Runs that `joader profile --collect` measured, for the figures of A-Dloader's models.
 
@@ -21,7 +21,7 @@ Written by benchmarks/profile_runs.py. Trained on: {trained}.
 Rows: {recipe}, decoded and resized, on: {loaded}.
 """
 
-from joader.schedule.models.runs import Architecture, LoadingRun, Operation, TrainingRun
+from papers.models.runs import Architecture, LoadingRun, Operation, TrainingRun
 
 TRAINED_ON = "{device}"
 PROCESSORS = {processors}

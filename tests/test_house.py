@@ -21,7 +21,9 @@ TAKE_ANY_NUMBER = {"Sequential", "add_row", "label", "zip"}
 # What an assert may call: `python -O` leaves asserts out, so nothing may be done in one.
 WITHOUT_EFFECT = {"all", "any", "isinstance", "issubclass", "len"}
 
-MODULES = sorted(SOURCE.rglob("*.py"))
+PAPERS = ROOT / "papers"
+
+MODULES = sorted((*SOURCE.rglob("*.py"), *PAPERS.rglob("*.py")))
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -91,11 +93,14 @@ def test_no_assert_has_an_effect() -> None:
 
 
 def test_modules_have_their_tests_where_they_lie_themselves() -> None:
-    """`joader/a/b.py` is tested by `tests/a/test_b.py`."""
+    """`joader/a/b.py` is tested by `tests/a/test_b.py`, `papers/a.py` by
+    `tests/papers/test_a.py`."""
     modules = [path for path in MODULES if not path.name.startswith("__")]
     missing = [
         str(where)
-        for where in (path.relative_to(SOURCE) for path in modules)
+        for where in (
+            path.relative_to(SOURCE if path.is_relative_to(SOURCE) else ROOT) for path in modules
+        )
         if not (TESTS / where.with_name(f"test_{where.name}")).exists()
     ]
     share = 1 - len(missing) / len(modules)

@@ -28,40 +28,33 @@ def packages(extras: dict[str, list[str]], extra: str) -> set[str]:
     return found
 
 
-def test_only_reproduce_needs_what_is_not_in_the_wheel() -> None:
+def test_the_wheel_has_no_tests_and_nothing_of_the_papers() -> None:
     with (ROOT / "pyproject.toml").open("rb") as file:
         wheel = tomllib.load(file)["tool"]["hatch"]["build"]["targets"]["wheel"]
-    left_out = [ROOT / folder for folder in wheel["exclude"]]
-    names = [".".join(folder.relative_to(ROOT / "src").parts) for folder in left_out]
-    assert all(folder.is_dir() for folder in left_out)
-    needing = {
-        str(path.relative_to(ROOT / "src" / "joader"))
-        for path in (ROOT / "src").rglob("*.py")
-        if not any(path.is_relative_to(folder) for folder in left_out)
-        and any(f"from {name}" in path.read_text() for name in names)
-    }
-    assert needing == {"simulator/every_figure.py", "cli/reproduce.py"}
+    assert wheel == {"packages": ["src/joader"]}
+    assert not [path for path in (ROOT / "src").rglob("*.py") if path.parent.name == "papers"]
     users = {
-        str(path.relative_to(ROOT / "src" / "joader"))
+        path.relative_to(ROOT / "src" / "joader").as_posix()
         for path in (ROOT / "src").rglob("*.py")
-        if not any(path.is_relative_to(folder) for folder in left_out)
-        and re.search(r"from joader\.(simulator\.every_figure|cli\.reproduce) ", path.read_text())
+        if re.search(r"^\s*(from|import) papers\b", path.read_text(), re.MULTILINE)
     }
-    assert users == {"cli/main.py", "cli/reproduce.py"}
+    assert users == {"cli/papers.py"}
 
 
-def test_reproduce_says_what_to_do_if_the_figures_are_not_here(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("command", [["reproduce", "--list"], ["profile", "--quick"]])
+def test_the_door_says_what_to_do_if_the_papers_are_not_here(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("joader.cli.main.find_spec", lambda name: None)
-    assert main(["reproduce", "--list"]) == 2
+    monkeypatch.setattr("joader.cli.papers.find_spec", lambda name: None)
+    assert main(command) == 2
     assert "clone joader's repository" in capsys.readouterr().err
 
 
 def test_all_installs_nothing_that_no_module_imports() -> None:
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
-    source = "\n".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "papers").rglob("*.py")]
+    source = "\n".join(path.read_text() for path in sources)
     names = {IMPORTED_AS.get(name, name) for name in packages(extras, "all")}
     # Imported as such, or by name: needed("duckdb", ...), sys.modules.get("datasets").
     unused = {name for name in names if not re.search(rf'(import |from |["\']){name}\b', source)}

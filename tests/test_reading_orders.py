@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parent.parent / "src" / "joader"
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "joader"
 # One file per figure, named for it: docs/papers.md and `joader reproduce --list` name them.
-LISTED_ELSEWHERE = {"simulator/papers", "cli/live"}
+LISTED_ELSEWHERE = {"papers/figures", "papers/live"}
 # So few files need no order.
 FEW = 4
 
@@ -17,12 +18,18 @@ def modules(package: Path) -> set[str]:
     return {file.stem for file in package.glob("*.py")} - {"__init__", "__main__"}
 
 
+def place(package: Path) -> str:
+    """Return where a package lies, as people write it."""
+    return package.relative_to(SOURCE if package.is_relative_to(SOURCE) else ROOT).as_posix()
+
+
 PACKAGES = [
     file.parent
-    for file in sorted(SOURCE.rglob("__init__.py"))
+    for top in (SOURCE, ROOT / "papers")
+    for file in sorted(top.rglob("__init__.py"))
     if file.parent != SOURCE  # the rooms themselves are in docs/architecture.md
     and len(modules(file.parent)) >= FEW
-    and file.parent.relative_to(SOURCE).as_posix() not in LISTED_ELSEWHERE
+    and place(file.parent) not in LISTED_ELSEWHERE
 ]
 
 
@@ -32,11 +39,12 @@ def named(package: Path) -> set[str]:
     return {word.removesuffix(".py") for word in re.findall(r"`([a-z_]+(?:\.py)?)`", words)}
 
 
-@pytest.mark.parametrize("package", PACKAGES, ids=lambda p: p.relative_to(SOURCE).as_posix())
+@pytest.mark.parametrize("package", PACKAGES, ids=place)
 def test_the_docstring_of_a_package_names_all_its_modules(package: Path) -> None:
     missing = sorted(modules(package) - named(package))
-    where = package.relative_to(SOURCE.parent.parent) / "__init__.py"
-    assert not missing, f"the reading order in {where} does not name {', '.join(missing)}"
+    assert not missing, (
+        f"the reading order in {place(package)}/__init__.py does not name {', '.join(missing)}"
+    )
 
 
 def test_there_are_packages_to_look_at() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from joader import __version__
 from joader.cli.main import main
-from joader.simulator.appendix import FIGURES
+from papers.figures.appendix import FIGURES
 from tests.cli.command import joader
 
 
@@ -35,7 +35,7 @@ def test_wrong_arguments_get_one_line_and_code_2_before_the_work(
         raise AssertionError("the work started")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("joader.cli.reproduce.compute", work)
+    monkeypatch.setattr("papers.reproduce.compute", work)
     monkeypatch.setattr("joader.cli.demo.demo.run", work)
     assert main(arguments) == 2
     printed = capsys.readouterr()
@@ -59,7 +59,7 @@ def test_an_interrupt_is_said_in_a_line(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("joader.cli.reproduce.compute", interrupted)
+    monkeypatch.setattr("papers.reproduce.compute", interrupted)
     assert main(["reproduce", "joader-sizes4"]) == 130
     assert capsys.readouterr().err == "joader: interrupted\n"
 

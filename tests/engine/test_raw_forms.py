@@ -5,7 +5,7 @@ import pytest
 from joader.cache import READY, two_forms
 from joader.cache.forms import Costs
 from joader.messages import Prepare
-from joader.simulator.two_forms import spent_per_row
+from papers.simulators.two_forms import spent_per_row
 from tests.engine.kitchen import Kitchen
 
 DEAR_READ = Costs(0.020, 0.008, 110_000, 196_000)

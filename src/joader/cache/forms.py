@@ -13,7 +13,7 @@ there when the pass ends, whether it was used long before or a moment ago. Of fo
 the same, the one leaves that is used last.
 
 Only where joader reads the bytes itself: a dataset that reads and decodes in one call has one form.
-Used by the simulator (simulator/two_forms.py) as it is; the engine follows from it what it does
+Used as it is by papers/simulators/two_forms.py; the engine follows from it what it does
 (two_forms.py).
 """
 

@@ -52,3 +52,14 @@ def port(text: str) -> int:
     if not text.isdecimal() or not (int(text) == 0 or 1024 <= int(text) <= 65535):
         raise argparse.ArgumentTypeError(f"{text!r} is not a port; use 1024 to 65535, or 0 for any")
     return int(text)
+
+
+def add_json(command: argparse.ArgumentParser) -> None:
+    """Add the option to keep figures as JSON."""
+    command.add_argument(
+        "--json",
+        metavar="FILE",
+        nargs="?",
+        const="-",
+        help="write the figures (without FILE: to standard output)",
+    )

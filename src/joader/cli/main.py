@@ -8,16 +8,15 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 
 from joader import __version__
-from joader.cli.arguments import Parser, count, seconds, seed
+from joader.cli.arguments import Parser, add_json, count, seconds, seed
 from joader.cli.console import drop, write
 from joader.cli.examples import add_examples
 from joader.cli.letters import adapt
-from joader.cli.profiling import add_profile
+from joader.cli.papers import add_papers
 from joader.cli.screens import add_screens
-from joader.errors import BadArgument, JoaderError, MissingExtra, UserError
+from joader.errors import JoaderError, UserError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -77,9 +76,8 @@ def parser() -> argparse.ArgumentParser:
     _add_schedule(commands)
     add_screens(commands)
     _add_datasets(commands)
-    _add_reproduce(commands)
     _add_simulate(commands)
-    add_profile(commands)
+    add_papers(commands)
     _add_demo(commands)
     _add_completion(commands)
     add_examples(commands)
@@ -182,35 +180,6 @@ def _add_datasets(commands: "argparse._SubParsersAction[argparse.ArgumentParser]
             action.add_argument("--exist-ok", action="store_true", help="refresh it if it exists")
 
 
-def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    command = commands.add_parser(
-        "reproduce",
-        help="rerun a figure of the papers with joader's own code",
-        description="Rerun a figure of the papers with joader's own code.",
-    )
-    command.add_argument("name", nargs="?", metavar="NAME", help="which figure; see --list")
-    command.add_argument("--list", action="store_true", help="name the figures")
-    command.add_argument("--all", action="store_true", help="all figures of the papers")
-    command.add_argument("--quick", action="store_true", help="smaller sets, one seed: seconds")
-    command.add_argument("--seed", type=seed, default=0, help="first seed (default 0)")
-    command.add_argument(
-        "--live", action="store_true", help="measure it here, with real jobs, if it has such a form"
-    )
-    command.add_argument("--data", metavar="FOLDER", help="CIFAR-10, for figures of accuracy")
-    command.add_argument(
-        "--from", dest="kept", metavar="FILE", help="draw what --json has kept, run nothing"
-    )
-    _add_json(command)
-    command.add_argument(
-        "--plot",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="draw the figure; .png or .svg; may be given twice",
-    )
-    command.set_defaults(run=_reproduce)
-
-
 def _add_simulate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     command = commands.add_parser(
         "simulate",
@@ -226,7 +195,7 @@ def _add_simulate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]
         "--policy", action="append", default=[], metavar="NAME", help="may be given several times"
     )
     command.add_argument("--seed", type=seed, default=0, help="default 0")
-    _add_json(command)
+    add_json(command)
     command.add_argument(
         "--plot", metavar="FILE", action="append", default=[], help="draw a timeline; .png or .svg"
     )
@@ -243,7 +212,7 @@ def _add_demo(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     command.add_argument("--pictures", type=count, default=1000, metavar="N", help="default 1000")
     command.add_argument("--jobs", type=count, default=4, metavar="N", help="default 4")
     command.add_argument("--epochs", type=count, default=2, metavar="N", help="default 2")
-    _add_json(command)
+    add_json(command)
     command.set_defaults(run=_demo)
 
 
@@ -251,16 +220,6 @@ def _add_completion(commands: "argparse._SubParsersAction[argparse.ArgumentParse
     command = commands.add_parser("completion", help="complete commands in your shell")
     command.add_argument("shell", choices=("bash", "zsh", "fish"))
     command.set_defaults(run=_completion)
-
-
-def _add_json(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--json",
-        metavar="FILE",
-        nargs="?",
-        const="-",
-        help="write the figures (without FILE: to standard output)",
-    )
 
 
 def _up(options: argparse.Namespace) -> int:
@@ -334,27 +293,6 @@ def _datasets(options: argparse.Namespace) -> int:
         exist_ok=options.exist_ok,
         as_json=options.json,
     )
-
-
-def _reproduce(options: argparse.Namespace) -> int:
-    if find_spec("joader.simulator.papers") is None:  # left out of the wheel, in pyproject.toml
-        raise MissingExtra(
-            "the figures of the papers are not part of the installed package: clone joader's "
-            "repository, run `make setup` there, and then `.venv/bin/joader reproduce`"
-        )
-    from joader.cli.reproduce import Choice, list_figures, reproduce, reproduce_all
-    from joader.cli.run import Outputs
-    from joader.simulator.figures import FULL, QUICK
-
-    effort = QUICK if options.quick else FULL
-    if options.all:
-        if options.name or options.json or options.plot or options.kept or options.live:
-            raise BadArgument("--all only prints; to keep or draw a figure, give its NAME alone")
-        return reproduce_all(options.seed, effort, options.data)
-    if options.list or options.name is None:
-        return list_figures()
-    choice = Choice(options.name, options.live, options.data, options.kept)
-    return reproduce(choice, options.seed, effort, Outputs(options.json, options.plot))
 
 
 def _simulate(options: argparse.Namespace) -> int:

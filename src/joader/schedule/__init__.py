@@ -15,9 +15,6 @@ before: `experience`, `learning`.
 
 What limits a job or the node, in words: `diagnosis`.
 
-Not used by the daemon: `rank_threads` (Lobster's, for comparison), `numa` (which memory node;
-decided here, but no worker is moved yet).
-
-The engine brings the figures that they decide by: `Reader.lasts_s`, `Reader.holding`. `models/` are
-fitted to what was measured. `nodes/` is what many machines decide together.
+The engine brings the figures that they decide by: `Reader.lasts_s`, `Reader.holding`. `nodes/`
+is what many machines decide together.
 """

@@ -1,10 +1,8 @@
 """Jobs on a virtual clock, through the engine that runs in production: what would be shared?
 
-Reading order: `job`, `timeline`, `choices`, `simulate`, `runs`, `figures`, `appendix`, `insertion`;
-samplers alone, without the engine: `opportunistic`, `sharing`, `streams_figure`; one job on many
-nodes: `many_nodes`; its ranks on one node: `rank_queues`; raw beside prepared samples: `two_forms`;
-workers among jobs: `shares_over_time`. Machines on which things take time, and the schedule
-decides, too: `machine/`. Figures of the papers: `papers/`, `every_figure`.
+Reading order: `job`, `timeline`, `choices`, `simulate`. Machines on which things take time, and the
+schedule decides, too: `machine/`. Figures of the papers, and small simulators that serve them
+alone, lie in `papers/`, beside `src`.
 """
 
 from joader.simulator.job import Job
