@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import permutations
 from statistics import fmean
 
-from joader.schedule.policies import Need, policy_of
+from joader.schedule.shares.policies import Need, policy_of
 from papers.figures.adloader_jobs import (
     APPS,
     Times,

@@ -10,8 +10,8 @@ wrong: what a row costs is measured in the pool as it runs, contention included.
 
 from collections.abc import Iterator
 
-from joader.schedule.policies import Need
-from joader.schedule.policies.throughput import whole_units
+from joader.schedule.shares.policies import Need
+from joader.schedule.shares.policies.throughput import whole_units
 from papers.figure import Effort, Figure, Row
 from papers.figures.adloader_machine import (
     TEN_WORKERS,

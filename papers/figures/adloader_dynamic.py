@@ -14,7 +14,7 @@ to gain over that is bounded (adloader_bounds.py).
 from collections.abc import Iterator
 from statistics import fmean
 
-from joader.schedule.policies import policy_of
+from joader.schedule.shares.policies import policy_of
 from joader.simulator.machine.play import play
 from joader.simulator.machine.workload import JobSpec, MachineSpec, Workload
 from papers.figure import Effort, Figure, Row

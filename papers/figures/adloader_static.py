@@ -11,8 +11,8 @@ above 1,660 and 1,554 "7 %" below.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from joader.schedule.policies import Need, policy_of
-from joader.schedule.policies.throughput import whole_units
+from joader.schedule.shares.policies import Need, policy_of
+from joader.schedule.shares.policies.throughput import whole_units
 from papers.figure import Effort, Figure, Row
 from papers.figures.adloader_machine import (
     PAUSE_S,

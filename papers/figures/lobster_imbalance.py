@@ -18,7 +18,7 @@ from heapq import heapify, heapreplace
 import numpy as np
 from numpy.typing import NDArray
 
-from joader.schedule.turns import Turns
+from joader.schedule.work.turns import Turns
 from papers.figure import Effort, Figure, Row
 from papers.figures.lobster_node import LRU, MOST, OURS, cached, rows_of
 from papers.runs import Tick

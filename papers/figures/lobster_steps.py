@@ -21,7 +21,7 @@ from heapq import heapreplace
 import numpy as np
 from numpy.typing import NDArray
 
-from joader.schedule.turns import Turns
+from joader.schedule.work.turns import Turns
 from papers.figure import Effort
 from papers.figures.lobster_node import (
     DALI_READING,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from joader.schedule.policies import Need
+from joader.schedule.shares.policies import Need
 
 Allocate = Callable[[Sequence[Need], float], Sequence[float]]
 Loading = Callable[[float], float]  # busy workers -> rows per second of all together

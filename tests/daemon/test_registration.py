@@ -10,7 +10,7 @@ from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.errors import BadArgument, BadMessage
 from joader.messages import Begin, Compare, Event, Inspect, Join, Leave, Named, Prepare, Register
-from joader.schedule.actions import Lent
+from joader.schedule.work.actions import Lent
 from joader.wire import Allowance
 
 

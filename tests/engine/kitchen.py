@@ -20,7 +20,7 @@ from joader.messages import (
     Sized,
     Want,
 )
-from joader.schedule.orders import rows_of
+from joader.schedule.work.orders import rows_of
 
 BATCH = 4
 

@@ -4,7 +4,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from joader.messages import Compare, Compared, Inspect, Instruction, Join, Leave
-from joader.schedule.orders import Row
+from joader.schedule.work.orders import Row
 from tests.engine.world import World
 
 ROWS = 6

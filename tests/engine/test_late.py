@@ -3,7 +3,7 @@
 import numpy as np
 
 from joader.messages import Join, Late, Prepare
-from joader.schedule.orders import Row, rows_of
+from joader.schedule.work.orders import Row, rows_of
 from tests.engine.world import World
 
 

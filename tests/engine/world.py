@@ -35,7 +35,7 @@ from joader.messages import (
     Want,
 )
 from joader.sampling import SeededSampler
-from joader.schedule.orders import Own, Raw, Row, own_parts_of, rows_of
+from joader.schedule.work.orders import Own, Raw, Row, own_parts_of, rows_of
 
 NOTHING = np.empty(0, np.int64)
 # The recipe of rows as they are stored, of all that have one.

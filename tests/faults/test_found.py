@@ -31,7 +31,7 @@ from joader.messages import (
     Welcome,
 )
 from joader.recipe.parts import OwnPart, SharedPart
-from joader.schedule.actions import Lent
+from joader.schedule.work.actions import Lent
 from joader.wire import Channel, frame
 from joader.workers import loop, nursery
 from joader.workers.desk import Desk

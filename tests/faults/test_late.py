@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from joader.messages import Join, Late
-from joader.schedule.orders import Own, Row
+from joader.schedule.work.orders import Own, Row
 from tests.engine.world import World
 
 ROWS = 24

@@ -19,7 +19,8 @@ from joader.messages import (
     Sized,
     Stop,
 )
-from joader.schedule.actions import (
+from joader.schedule.dispatch import Dispatch
+from joader.schedule.work.actions import (
     Abandon,
     Action,
     AskForWorker,
@@ -30,9 +31,8 @@ from joader.schedule.actions import (
     Tell,
     Warn,
 )
-from joader.schedule.blame import Note, Pulse
-from joader.schedule.dispatch import Dispatch
-from joader.schedule.whereabouts import acts_in_s, whereabouts
+from joader.schedule.work.blame import Note, Pulse
+from joader.schedule.work.whereabouts import acts_in_s, whereabouts
 
 LAYOUT = b"layout"
 SLOT_BYTES = 128

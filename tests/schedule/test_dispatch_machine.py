@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from joader.messages import Failed, Place, Prepared, Sized
-from joader.schedule.blame import Pulse
-from joader.schedule.orders import Own
-from joader.schedule.pace import MOST_CHUNK
+from joader.schedule.limits.pace import MOST_CHUNK
+from joader.schedule.work.blame import Pulse
+from joader.schedule.work.orders import Own
 from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, Worker
 
 PICK = st.integers(0, 1000)

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from joader.schedule.demand import Demand
 from joader.schedule.experience import MOST_JOBS, MOST_RECIPES, Experience, Habit, Known, Pace
-from joader.schedule.knee import Knee
-from joader.schedule.pace import RowPace
+from joader.schedule.limits.knee import Knee
+from joader.schedule.limits.pace import RowPace
+from joader.schedule.shares.demand import Demand
 from joader.simulator.machine.play import play
 from joader.simulator.machine.workload import JobSpec, MachineSpec, Workload
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from joader.messages import Bear, Ended, Stop, ToNursery, Unborn
-from joader.schedule.actions import Lent
 from joader.schedule.dispatch import GRACE_S
+from joader.schedule.work.actions import Lent
 from joader.wire import Stream, frame
 from joader.workers.link import NurseryLink
 from joader.workers.pool import Pool

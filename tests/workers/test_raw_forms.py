@@ -12,7 +12,7 @@ from joader.images import Steps
 from joader.memory import Arena
 from joader.messages import FromWorker
 from joader.recipe.parts import SharedPart
-from joader.schedule.orders import Row
+from joader.schedule.work.orders import Row
 from joader.wire import Channel
 from joader.workers.outbox import Outbox
 from joader.workers.raw_forms import RawForms

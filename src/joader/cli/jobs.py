@@ -14,7 +14,7 @@ from joader.cli.top.job_table import MOST_LINES, table
 from joader.cli.words import counted
 from joader.client.watcher import Watcher
 from joader.errors import BadArgument
-from joader.schedule.weight import checked_weight
+from joader.schedule.shares.weight import checked_weight
 
 
 def jobs(name: str | None, weight: str | None, as_json: bool) -> int:

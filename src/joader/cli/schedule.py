@@ -11,7 +11,7 @@ from rich.text import Text
 from joader.cli.console import Console, write
 from joader.cli.words import advice, printable
 from joader.client.watcher import Watcher
-from joader.schedule.policies import POLICIES, policy_of
+from joader.schedule.shares.policies import POLICIES, policy_of
 from joader.statistics import JobStatistics, NodeStatistics, ShareStatistics, label_of
 
 

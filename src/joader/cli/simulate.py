@@ -16,7 +16,7 @@ from joader.cli.plot import check_plot_path
 from joader.cli.timeline import draw_timeline
 from joader.cli.words import counted
 from joader.errors import BadArgument
-from joader.schedule.policies import policy_of
+from joader.schedule.shares.policies import policy_of
 from joader.simulator.machine.drawn import drawn
 from joader.simulator.machine.play import Outcome, play
 from joader.simulator.machine.workload import Workload, parsed

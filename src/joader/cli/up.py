@@ -17,7 +17,7 @@ from joader.config import cpu_part, size_in_bytes, socket_path
 from joader.daemon.lifecycle import connected, log_path, start
 from joader.daemon.start_lock import start_lock
 from joader.errors import BadArgument, JoaderError, MissingExtra
-from joader.schedule.policies import policy_of
+from joader.schedule.shares.policies import policy_of
 
 
 @dataclass(frozen=True)

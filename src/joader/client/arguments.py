@@ -14,7 +14,7 @@ from joader.client.script import script
 from joader.errors import BadArgument, UnknownArgument
 from joader.images import Step, Steps
 from joader.sampling.sampler import checked_seed
-from joader.schedule.weight import checked_weight
+from joader.schedule.shares.weight import checked_weight
 
 if TYPE_CHECKING:
     from inspect import Signature

@@ -22,7 +22,7 @@ from joader.memory.layout import Layout
 from joader.messages import Event, Place, Prepare, Prepared, Sized
 from joader.schedule.nodes.trust import Trust
 from joader.schedule.nodes.worth import MOST_ROWS, Worth
-from joader.schedule.orders import part_of
+from joader.schedule.work.orders import part_of
 from joader.workers.pool import Pool
 
 log = logging.getLogger("joader.cluster")

@@ -26,7 +26,7 @@ from joader.daemon.pacing import paced_loop
 from joader.daemon.start_lock import start_lock
 from joader.daemon.summary import write_summary
 from joader.errors import BadArgument, JoaderError, NoDaemon
-from joader.schedule.policies import policy_of
+from joader.schedule.shares.policies import policy_of
 
 log = logging.getLogger("joader.daemon")
 

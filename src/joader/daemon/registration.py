@@ -34,9 +34,9 @@ from joader.messages import (
     Register,
     Registered,
 )
-from joader.schedule.actions import Lent
-from joader.schedule.orders import part_of
-from joader.schedule.weight import checked_weight
+from joader.schedule.shares.weight import checked_weight
+from joader.schedule.work.actions import Lent
+from joader.schedule.work.orders import part_of
 from joader.statistics import ReadStatistics
 from joader.workers.pool import Pool
 

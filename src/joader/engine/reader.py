@@ -12,8 +12,8 @@ from joader.engine.sizes import Sizes
 from joader.engine.window import Window
 from joader.errors import BadArgument
 from joader.messages import Array, Job, Join
-from joader.schedule.pace import ReadingPace
-from joader.schedule.shares import Holding
+from joader.schedule.limits.pace import ReadingPace
+from joader.schedule.shares.memory import Holding
 from joader.statistics import FlowStatistics, ReadStatistics
 
 

@@ -2,7 +2,7 @@
 
 from joader.engine.reader import Reader
 from joader.engine.stock import Stock
-from joader.schedule.shares import spare_bytes, who_gives_back
+from joader.schedule.shares.memory import spare_bytes, who_gives_back
 
 
 class Room:

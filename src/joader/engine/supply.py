@@ -26,7 +26,7 @@ from joader.engine.recipes import Recipe
 from joader.engine.room import Room
 from joader.engine.stock import Preparation, Stock
 from joader.messages.work import TIMES
-from joader.schedule.turns import TURN, Turns
+from joader.schedule.work.turns import TURN, Turns
 
 # A row of which there is no sample that the reader may get.
 _ABSENT = -1

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from math import inf, isfinite
 
 from joader.messages import Want
-from joader.schedule.policies import POLICIES
+from joader.schedule.shares.policies import POLICIES
 from joader.statistics import (
     CrewStatistics,
     DiagnosisStatistics,

@@ -14,24 +14,24 @@ from msgspec.structs import replace
 
 from joader.errors import BadArgument, BadMessage
 from joader.messages import Compare, Drop, Failed, Finish, FromWorker, Place, Prepare
-from joader.schedule import blame
-from joader.schedule.actions import Action, Dismiss, Give, Lent, Seen, Warn
-from joader.schedule.allocation import Allocation
-from joader.schedule.blame import Note
-from joader.schedule.claims import Claims
-from joader.schedule.crew import Crew, Worker
-from joader.schedule.crew_figures import crew_figures
 from joader.schedule.feeding import Feeding
-from joader.schedule.homes import Homes
 from joader.schedule.learning import Learning
-from joader.schedule.orders import own_parts_of, rows_of
-from joader.schedule.pace import KEEPS, KEEPS_READING_AHEAD
-from joader.schedule.policies import policy_of
-from joader.schedule.quota import Quota
-from joader.schedule.reports import Reports
-from joader.schedule.staff import Staff
-from joader.schedule.watch import Watch
-from joader.schedule.weight import checked_weight
+from joader.schedule.limits.pace import KEEPS, KEEPS_READING_AHEAD
+from joader.schedule.shares.allocation import Allocation
+from joader.schedule.shares.policies import policy_of
+from joader.schedule.shares.weight import checked_weight
+from joader.schedule.work import blame
+from joader.schedule.work.actions import Action, Dismiss, Give, Lent, Seen, Warn
+from joader.schedule.work.blame import Note
+from joader.schedule.work.claims import Claims
+from joader.schedule.work.crew import Crew, Worker
+from joader.schedule.work.crew_figures import crew_figures
+from joader.schedule.work.homes import Homes
+from joader.schedule.work.orders import own_parts_of, rows_of
+from joader.schedule.work.quota import Quota
+from joader.schedule.work.reports import Reports
+from joader.schedule.work.staff import Staff
+from joader.schedule.work.watch import Watch
 from joader.statistics import CrewStatistics, ReadStatistics, ScheduleStatistics
 
 # How long the workers of a job that is gone may go on with what others wait for.

@@ -37,13 +37,13 @@ from collections.abc import Mapping
 from math import ceil, inf
 from typing import NamedTuple
 
-from joader.schedule.actions import AskForWorker
-from joader.schedule.crew import Crew, Worker
-from joader.schedule.demand import Demand
-from joader.schedule.orders import Order, Row
-from joader.schedule.pace import CHUNK_S, chunk_of
-from joader.schedule.staff import Staff
+from joader.schedule.limits.pace import CHUNK_S, chunk_of
+from joader.schedule.shares.demand import Demand
 from joader.schedule.stages import MOST_AHEAD, Stages
+from joader.schedule.work.actions import AskForWorker
+from joader.schedule.work.crew import Crew, Worker
+from joader.schedule.work.orders import Order, Row
+from joader.schedule.work.staff import Staff
 
 # Comparisons and suspects go before all turns: jobs wait for each of them.
 _AT_ONCE = -1.0

@@ -1,10 +1,10 @@
 """What a node learns of recipes while it works, and what new jobs start with."""
 
-from joader.schedule.actions import Lent
-from joader.schedule.allocation import Allocation
-from joader.schedule.claims import Claims
 from joader.schedule.experience import Experience
-from joader.schedule.staff import Staff
+from joader.schedule.shares.allocation import Allocation
+from joader.schedule.work.actions import Lent
+from joader.schedule.work.claims import Claims
+from joader.schedule.work.staff import Staff
 
 
 class Learning:

@@ -18,11 +18,11 @@ recipe whose rows compute most of the time has no limit here.
 from collections.abc import Mapping
 from math import inf
 
-from joader.schedule.crew import Crew
-from joader.schedule.demand import Demand
-from joader.schedule.pace import CHUNK_S, KEEPS_READING_AHEAD
-from joader.schedule.staff import Staff
-from joader.schedule.storage_knee import StorageKnee
+from joader.schedule.limits.pace import CHUNK_S, KEEPS_READING_AHEAD
+from joader.schedule.limits.storage_knee import StorageKnee
+from joader.schedule.shares.demand import Demand
+from joader.schedule.work.crew import Crew
+from joader.schedule.work.staff import Staff
 
 # Rows whose workers compute less than this part of their time wait; they do until it is more than
 # the other.

@@ -19,7 +19,7 @@ import threading
 import time
 from typing import Self
 
-from joader.schedule.blame import Note
+from joader.schedule.work.blame import Note
 
 SIGNAL = signal.SIGRTMAX
 LOADING = b"loading the code (unpickling, imports)"

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from joader.errors import BadMessage
 from joader.messages import FromWorker
-from joader.schedule.blame import Pulse
+from joader.schedule.work.blame import Pulse
 from joader.wire import Mail, Stream
 from joader.workers.desk import SIGNAL, Desk
 

@@ -58,8 +58,8 @@ from joader.messages.work import TIMES
 from joader.recipe.parts import OwnPart, SharedPart, step_names
 from joader.recipe.randomness import key_of, start_random_numbers
 from joader.recipe.watch import Signs, Watch
-from joader.schedule.orders import Own, Row, own_parts_of, rows_of
-from joader.schedule.pace import MOST_CHUNK
+from joader.schedule.limits.pace import MOST_CHUNK
+from joader.schedule.work.orders import Own, Row, own_parts_of, rows_of
 from joader.wire import Channel
 from joader.workers.comparison import compared
 from joader.workers.complaint import complaint

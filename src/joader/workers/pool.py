@@ -13,10 +13,19 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from joader.messages import Bear, Compare, Event, Finish, FromWorker, Place, Prepare, Slay
-from joader.schedule import actions, whereabouts
-from joader.schedule.actions import Abandon, AskForWorker, Dismiss, Give, Lent, Seen, Tell, Warn
-from joader.schedule.blame import Note
 from joader.schedule.dispatch import Dispatch
+from joader.schedule.work import actions, whereabouts
+from joader.schedule.work.actions import (
+    Abandon,
+    AskForWorker,
+    Dismiss,
+    Give,
+    Lent,
+    Seen,
+    Tell,
+    Warn,
+)
+from joader.schedule.work.blame import Note
 from joader.statistics import PoolStatistics, ReadStatistics
 from joader.wire import readable
 from joader.workers.desk import Desk

@@ -15,7 +15,7 @@ from typing import Any
 
 from joader.memory import Arena, Layout, Parcel, pack, read
 from joader.recipe.parts import SharedPart
-from joader.schedule.orders import Row
+from joader.schedule.work.orders import Row
 from joader.workers.outbox import Outbox
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from joader.schedule.policies import policy_of
+from joader.schedule.shares.policies import policy_of
 from papers.figures import (
     adloader_bounds,
     adloader_jobs,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from joader.schedule.policies import Need, policy_of
+from joader.schedule.shares.policies import Need, policy_of
 from papers.figures import (
     adloader_jobs,
     adloader_static,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from joader.schedule.policies import Need
+from joader.schedule.shares.policies import Need
 from papers.figure import QUICK
 from papers.figures import adloader_static
 from tests.papers.figures.rows import by_case

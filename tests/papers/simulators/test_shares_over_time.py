@@ -2,7 +2,7 @@
 
 import pytest
 
-from joader.schedule.policies import policy_of
+from joader.schedule.shares.policies import policy_of
 from papers.simulators.shares_over_time import Training, ends_s, stretches
 
 EVEN, FAIR = policy_of("even").shares, policy_of("fair").shares

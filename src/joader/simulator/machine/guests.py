@@ -17,7 +17,7 @@ import numpy as np
 from joader.daemon.guests import REFUSED_S
 from joader.messages import Begin, Deliver, Event, Join, Leave, Prepare, Release, Want
 from joader.schedule.nodes.worth import MOST_ROWS
-from joader.schedule.orders import part_of
+from joader.schedule.work.orders import part_of
 from joader.simulator.machine.clock import Clock
 from joader.simulator.machine.resource import Resource
 from joader.simulator.machine.workload import JobSpec, MachineSpec

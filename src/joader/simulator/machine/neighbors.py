@@ -17,7 +17,7 @@ from joader.sampling.generation import Clock
 from joader.schedule.nodes import placement
 from joader.schedule.nodes.trust import Trust
 from joader.schedule.nodes.worth import MOST_ROWS, Worth
-from joader.schedule.orders import part_of
+from joader.schedule.work.orders import part_of
 from joader.simulator.machine import clock as virtual
 from joader.simulator.machine.guests import FIRST_GUEST, NETWORK_S, Ask, Guests, stream_of
 from joader.simulator.machine.workload import JobSpec, MachineSpec

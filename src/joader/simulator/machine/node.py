@@ -28,7 +28,8 @@ from joader.messages import (
     Refuse,
     Want,
 )
-from joader.schedule.actions import (
+from joader.schedule.dispatch import Dispatch
+from joader.schedule.work.actions import (
     Abandon,
     Action,
     AskForWorker,
@@ -39,7 +40,6 @@ from joader.schedule.actions import (
     Tell,
     Warn,
 )
-from joader.schedule.dispatch import Dispatch
 from joader.simulator.machine.neighbors import Clocks, Neighbors
 from joader.simulator.machine.worker import LAYOUT, Hardware, Worker
 from joader.simulator.machine.workload import JobSpec

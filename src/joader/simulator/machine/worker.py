@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from joader.messages import Drop, Finish, HandBack, NotBegun, Place, Prepare, Prepared, Sized, Stop
-from joader.schedule.orders import Own, Row, is_whole, own_parts_of, rows_of
+from joader.schedule.work.orders import Own, Row, is_whole, own_parts_of, rows_of
 from joader.simulator.machine.clock import Clock
 from joader.simulator.machine.disk import Disk
 from joader.simulator.machine.resource import Resource

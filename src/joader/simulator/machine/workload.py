@@ -52,8 +52,8 @@ from typing import Any, TypeVar
 
 from joader.config import cpu_part, size_in_bytes
 from joader.errors import BadArgument
-from joader.schedule.policies import policy_of
-from joader.schedule.weight import checked_weight
+from joader.schedule.shares.policies import policy_of
+from joader.schedule.shares.weight import checked_weight
 
 T = TypeVar("T")
 _LARGEST = 1e12

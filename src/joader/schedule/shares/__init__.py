@@ -1,0 +1,5 @@
+"""Who gets how much: from what jobs need to the part of the workers' time that each is given.
+
+Reading order: `policies/` (a new one is a file there), `demand` (what a job would read), `weight`,
+`allocation` (from needs to shares); of memory: `memory`.
+"""

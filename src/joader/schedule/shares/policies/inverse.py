@@ -1,0 +1,17 @@
+"""`inverse`: smaller models have more reserved, as in A-Dloader's Fig. 3; for comparison."""
+
+from collections.abc import Sequence
+
+from joader.schedule.shares.policies.need import Need, Policy, Shares, in_proportion
+
+# A job without a training step counts as the fastest that can be told from it.
+_LEAST_S = 1e-6
+
+
+def inverse(needs: Sequence[Need], capacity: float) -> Shares:
+    """Return parts of the capacity in proportion to samples per second, if none had to wait."""
+    speeds = [1.0 / max(_LEAST_S, need.step_s) for need in needs]
+    return in_proportion(speeds, capacity)
+
+
+INVERSE = Policy("inverse", inverse, reserves=True)

@@ -1,0 +1,121 @@
+"""What each claimant has had of all workers of the node, and what that is for its share.
+
+A *claimant* is a recipe, for the rows that all who read it share, or one job, for its own parts.
+Its account counts the seconds that workers computed for it, over its share: whoever has the least
+on its account comes next, so all get time in proportion to their shares. Who waited for nothing has
+saved up nothing: when it comes back, its account is raised to that of the claimant whose turn it
+was last, but for SAVED_S: what waits may be all handed out for a moment, and come again with the
+next report.
+
+Under a policy that reserves, an account has a quota as well; with a ceiling for the node, all have
+one in common. Not here: how large shares are (allocation.py), what waits (claims.py).
+"""
+
+from joader.schedule.work.quota import Quota
+
+# Of worker time: a chunk or two, so that it never shows in a rate.
+SAVED_S = 0.08
+# Of who has all that it waits for in workers' hands: it is not away, but it must not save for ever.
+AT_WORK_SAVED_S = 1.0
+# No share is less: what is divided by it must stay finite.
+_LEAST_SHARE = 1e-3
+
+
+class Account:
+    """One claimant's."""
+
+    __slots__ = ("_book", "_share", "quota", "spent_s", "used_s")
+
+    def __init__(self, book: "Accounts") -> None:
+        """Begin where the others are."""
+        self._book = book
+        self._share = 1.0
+        self.quota: Quota | None = None
+        self.spent_s = 0.0  # over its share
+        self.used_s = 0.0  # in all
+
+    @property
+    def share(self) -> float:
+        """What it gets beside others who have their shares: only ratios matter."""
+        return self._share
+
+    @share.setter
+    def share(self, share: float) -> None:
+        # It stays as many seconds before or behind the others as it was: what it has had counts by
+        # the share that it had then.
+        ahead_s = (self.spent_s - self._book.level_s) * self._share
+        self._share = max(_LEAST_SHARE, share)
+        self.spent_s = self._book.level_s + ahead_s / self._share
+
+    @property
+    def open(self) -> bool:
+        """Whether anything may be handed out for it now."""
+        ceiling = self._book.ceiling
+        return (self.quota is None or self.quota.open) and (ceiling is None or ceiling.open)
+
+    def charge(self, seconds: float) -> None:
+        """Note that workers computed so long for it; less than 0: it was charged too much."""
+        self.spent_s += seconds / self._share
+        self.used_s += seconds
+        if self.quota is not None:
+            self.quota.take(seconds)
+        if self._book.ceiling is not None:
+            self._book.ceiling.take(seconds)
+
+    def take_turn(self) -> None:
+        """Note that it is its turn."""
+        self._book.level_s = max(self._book.level_s, self.spent_s)
+
+    def come_back(self, was_at_work: bool = False) -> None:
+        """Let it begin where the others are, after it waited for nothing.
+
+        `was_at_work`: only because all that it waits for is in workers' hands.
+        """
+        saved_s = AT_WORK_SAVED_S if was_at_work else SAVED_S
+        self.spent_s = max(self.spent_s, self._book.level_s - saved_s / self._share)
+
+    def forgive(self) -> None:
+        """Let it be neither far before nor far behind the others: other rules apply from now on."""
+        most = SAVED_S / self._share
+        level_s = self._book.level_s
+        self.spent_s = min(max(self.spent_s, level_s - most), level_s + most)
+
+
+class Accounts:
+    """All claimants' of a node."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self.recipes: dict[str, Account] = {}  # by what code prepares them
+        self.jobs: dict[int, Account] = {}  # for their own parts
+        self.ceiling: Quota | None = None  # of all together
+        self.level_s = 0.0  # what the one whose turn it was last had spent before it
+
+    def of_recipe(self, code: str) -> Account:
+        """Return the account of a recipe."""
+        return self.recipes.setdefault(code, Account(self))
+
+    def of_job(self, job: int) -> Account:
+        """Return the account of a job's own parts."""
+        return self.jobs.setdefault(job, Account(self))
+
+    def forgive(self) -> None:
+        """Let all begin together."""
+        for account in (*self.recipes.values(), *self.jobs.values()):
+            account.forgive()
+
+    def pass_time(self, now: float) -> None:
+        """Let all quotas fill until now."""
+        for quota in self._quotas():
+            quota.pass_time(now)
+
+    @property
+    def opens_in_s(self) -> float:
+        """How long until somebody may be handed more; 0: nobody waits for a quota."""
+        closed = [quota.opens_in_s for quota in self._quotas() if not quota.open]
+        return min(closed, default=0.0)
+
+    def _quotas(self) -> list[Quota]:
+        accounts = (*self.recipes.values(), *self.jobs.values())
+        found = [account.quota for account in accounts if account.quota is not None]
+        return [*found, self.ceiling] if self.ceiling is not None else found

@@ -1,0 +1,76 @@
+"""What is to be done, as `dispatch` decides it, and what it is told of jobs and processes."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from joader.messages import Event, ToWorker
+from joader.schedule.work.blame import Note, Pulse
+
+
+class Give(NamedTuple):
+    """Send messages to a worker."""
+
+    worker: int
+    messages: Sequence[ToWorker]
+
+
+class AskForWorker(NamedTuple):
+    """Ask the nursery of a ticket for a worker of this number."""
+
+    ticket: str
+    number: int
+
+
+class Abandon(NamedTuple):
+    """Let a worker say where its code is, and kill it."""
+
+    worker: int
+
+
+class Dismiss(NamedTuple):
+    """Kill what is left of a crew's workers, and let its nursery go."""
+
+    ticket: str
+    workers: tuple[int, ...]
+
+
+class Tell(NamedTuple):
+    """Tell the engine."""
+
+    event: Event
+
+
+class Warn(NamedTuple):
+    """Say something in the log."""
+
+    text: str
+
+
+Action = Give | AskForWorker | Abandon | Dismiss | Tell | Warn
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """What a job brings: which workers, what they can prepare, and what for."""
+
+    ticket: str
+    code: str
+    workers: int = 0  # the most it lends; 0: its share of the cores
+    lends: bool = True  # to others with equal code, while they have nothing to do
+    waits: bool = False  # rows wait for a network, many at a time
+    timeout_s: float = math.inf  # how long the job waits for a row
+    weight: float = 1.0  # of the job, beside others that want more than there is
+    home: str = ""  # where its workers run: cgroup and affinity; "": where the daemon does
+    cores: int = 0  # how many of them that home can keep busy
+    name: str = ""  # of the job, for people; jobs of one name are likely to be alike
+    team: str = ""  # of ranks of one job: the weight is of all of them
+
+
+class Seen(NamedTuple):
+    """What is known of a worker's process from outside, now and then."""
+
+    at_work: Sequence[Note]
+    private_bytes: int
+    pulse: Pulse | None = None  # of those that are in doubt
