@@ -29,7 +29,7 @@ from harness import machine, report
 from live_jobs import status
 from row_over_http import ask
 
-from joader.cache.forms import Costs
+from joader.cache.two_forms import Costs
 from papers.simulators.two_forms import WAYS, spent_per_row
 
 READ_S, PREPARE_S, RAW_BYTES, PREPARED_BYTES = 0.020, 0.008, 16_384 + 64, 29_184

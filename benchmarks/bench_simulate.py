@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from harness import machine, report
 from live_jobs import node, processor_s, rates, reading, set_policy, status
 
-from joader.cli.timeline import draw_timeline
+from joader.cli.simulate import draw_timeline
 from joader.simulator.machine.play import play
 from joader.simulator.machine.workload import JobSpec, MachineSpec, Workload
 

@@ -12,7 +12,7 @@ from random import Random
 
 import numpy as np
 
-from joader.cache.forms import PREPARED, RAW, Costs, chosen, worth
+from joader.cache.two_forms import PREPARED, RAW, Costs, chosen, worth
 from joader.errors import BadArgument
 
 WAYS = ("nothing", RAW, PREPARED, "both", "soonest")

@@ -1,4 +1,7 @@
-"""What the paper says of its cache, who leaves for whom, and what is refused."""
+"""What the paper says of its cache, who leaves for whom, and what is refused.
+
+Bytes that may leave, by how many jobs need them: counted one by one, or from a part of them.
+"""
 
 from itertools import pairwise
 
@@ -10,15 +13,19 @@ from hypothesis import strategies as st
 from joader.cache import (
     READY,
     Cache,
+    Demand,
     ExpectedUse,
     Fifo,
     Lru,
     RandomReplacement,
     RefCount,
+    Table,
     cache,
     class_bytes,
     runs,
 )
+from joader.cache import cache as by_need
+from joader.cache.cache import parts_by_need
 from joader.errors import BadArgument, CacheFull, JoaderError, SampleTooLarge, UnknownJob
 from tests.trials import trials
 
@@ -516,3 +523,46 @@ def test_a_sample_that_comes_after_another_never_has_the_same_serial():
     serials = [store.table.serial.cells[admit(store, home)[0]] for home in range(5)]
     assert all(one < other for one, other in pairwise(serials))
     assert len(store) == 1
+
+
+HOMES = 12
+
+
+@given(
+    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=HOMES),
+    pinned=st.sets(st.integers(0, HOMES)),
+    needs=st.lists(st.sets(st.integers(0, HOMES - 1)), max_size=4),
+)
+def test_each_sample_counts_with_its_bytes_for_how_many_need_it(sizes, pinned, needs) -> None:  # type: ignore[no-untyped-def]
+    table, demand = Table(size=2), Demand()
+    for job, homes in enumerate(needs):
+        demand.begin(job, sorted(homes))
+    expected = {0: 0, 1: 0, 2: 0}
+    for home, size in enumerate(sizes):
+        sample = table.add(home)
+        table.state.cells[sample], table.size.cells[sample] = READY, size
+        if home in pinned:
+            table.pins.cells[sample] = 1
+        else:
+            expected[min(2, sum(home in homes for homes in needs))] += size
+    total = sum(expected.values())
+    many, one = parts_by_need(table, demand)
+    if total:
+        np.testing.assert_allclose([many, one], [expected[2] / total, expected[1] / total])
+    else:
+        assert (many, one) == (0.0, 0.0)
+
+
+def test_of_many_samples_a_part_is_looked_at(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(by_need, "MOST_SEEN", 100)
+    table, demand = Table(), Demand()
+    demand.begin("one", np.arange(500))
+    looked_at = []
+    monkeypatch.setattr(
+        demand, "counts", lambda homes: looked_at.append(homes.size) or (homes < 500) * 1
+    )
+    for home in range(1000):
+        sample = table.add(home)
+        table.state.cells[sample], table.size.cells[sample] = READY, 64
+    assert parts_by_need(table, demand) == (0.0, 0.5)
+    assert looked_at == [100]

@@ -3,7 +3,7 @@
 import hypothesis.strategies as st
 from hypothesis import given
 
-from joader.cache.forms import PREPARED, RAW, Costs, chosen, worth
+from joader.cache.two_forms import PREPARED, RAW, Costs, chosen, worth
 
 DEAR_READ = Costs(0.020, 0.008, 110_000, 196_000)
 DEAR_PREPARE = Costs(0.002, 0.008, 110_000, 196_000)

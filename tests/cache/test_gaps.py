@@ -3,7 +3,7 @@
 import hypothesis.strategies as st
 from hypothesis import given
 
-from joader.cache.gaps import smallest_gap
+from joader.cache.cache import smallest_gap
 from joader.cache.table import PREPARING, READY, Table
 
 CAPACITY = 40

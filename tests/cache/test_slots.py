@@ -5,7 +5,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from joader.cache.slots import Slots
+from joader.cache.runs import Slots
 from joader.errors import BadArgument, SampleTooLarge
 
 CAPACITY = 20 * 64

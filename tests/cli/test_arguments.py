@@ -2,8 +2,7 @@
 
 import pytest
 
-from joader.cli.completion import words_of
-from joader.cli.main import main, parser
+from joader.cli.main import main, parser, words_of
 
 COMMANDS = sorted(words_of(parser()))
 

@@ -1,5 +1,12 @@
-"""Arguments in, exit codes out: one line and 2 for what the user got wrong, before any work."""
+"""Arguments in, exit codes out: one line and 2 for what the user got wrong, before any work.
 
+Shells complete every command and option.
+
+Each command has an example that works.
+"""
+
+import argparse
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from joader import __version__
-from joader.cli.main import main
+from joader.cli.main import EXAMPLES, main, parser, words_of
 from papers.figures.appendix import FIGURES
 from tests.cli.command import joader
 
@@ -108,3 +115,49 @@ def test_an_error_that_is_not_of_the_output_is_not_hidden(monkeypatch: pytest.Mo
     monkeypatch.setattr("joader.cli.main._run", broken)
     with pytest.raises(OSError, match="a disk"):
         main([])
+
+
+def test_completion_knows_every_command_and_option() -> None:
+    words = words_of(parser())
+    assert {"--memory", "--detach", "-d", "--log-format", "--help"} <= set(words["up"])
+    assert {"create", "show", "--json"} <= set(words["datasets"])
+    subparsers = next(a for a in parser()._actions if isinstance(a, argparse._SubParsersAction))
+    assert set(words) == set(subparsers.choices)
+
+
+def test_bash_completes_commands_and_options(capsys) -> None:  # type: ignore[no-untyped-def]
+    assert main(["completion", "bash"]) == 0
+    script = capsys.readouterr().out
+    ask = 'COMP_WORDS=(joader {}); COMP_CWORD={}; _joader; echo "${{COMPREPLY[@]}}"'
+    asked = "\n".join([script, ask.format("da", 1), ask.format("up --mem", 2)])
+    run = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["dashboard", "datasets", "--memory"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_get_theirs(shell: str, capsys) -> None:  # type: ignore[no-untyped-def]
+    assert main(["completion", shell]) == 0
+    assert "dashboard" in capsys.readouterr().out
+
+
+# Of others; each brings its example with it.
+COMMANDS = sorted(words_of(parser()))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_shows_an_example_and_exit_codes(name: str, capsys) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+    assert ended.value.code == 0
+    text = capsys.readouterr().out
+    assert "exit codes: 0 done" in text
+    assert f"example:\n  {EXAMPLES[name].splitlines()[0]}" in text
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_example_can_be_parsed(name: str) -> None:
+    for line in EXAMPLES[name].splitlines():
+        words = shlex.split(line.strip())
+        if words[0] == "joader":
+            end = next((at for at, word in enumerate(words) if word in ("|", "||")), len(words))
+            parser().parse_args(words[1:end])

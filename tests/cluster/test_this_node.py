@@ -5,9 +5,8 @@ import socket
 import pytest
 
 from joader.cluster import this_node as this_node_module
-from joader.cluster.interface import interface_address
 from joader.cluster.leader_address import Address
-from joader.cluster.this_node import own_host, this_node
+from joader.cluster.this_node import interface_address, own_host, this_node
 from joader.errors import BadArgument
 
 LEADER = Address("127.0.0.1", 27117)

@@ -4,7 +4,7 @@ from collections import deque
 
 import numpy as np
 
-from joader.cache.forms import Costs
+from joader.cache.two_forms import Costs
 from joader.engine import Engine
 from joader.messages import (
     Begin,

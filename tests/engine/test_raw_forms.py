@@ -3,7 +3,7 @@
 import pytest
 
 from joader.cache import READY, two_forms
-from joader.cache.forms import Costs
+from joader.cache.two_forms import Costs
 from joader.messages import Prepare
 from papers.simulators.two_forms import spent_per_row
 from tests.engine.kitchen import Kitchen

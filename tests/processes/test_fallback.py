@@ -196,7 +196,8 @@ say([sorted(rows) == list(range(200)), loader.stats().fallback])
 # With torch loaded a job that has workers goes on with torch's: it asks for batches otherwise.
 WITH_TORCH = """
 import torch
-from joader.client.reading import connection, job, patience
+from joader.client.reading import connection, job
+from joader.client.reading import delivery as patience
 
 def register(self, spec, register=connection.Connection.register):
     if loses:

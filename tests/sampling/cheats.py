@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joader.sampling import Draws
-from joader.sampling.rounds import players_by_round
+from joader.sampling.group import players_by_round
 from joader.sampling.sampler import Job
 
 

@@ -1,10 +1,15 @@
-"""Jobs that can share work: they join, leave, split and merge, and each reads all its rows once."""
+"""Jobs that can share work: they join, leave, split and merge, and each reads all its rows once.
 
+Who takes part when: each count exact, spread evenly, the last round included.
+"""
+
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 from joader.sampling.bits import Bits
-from joader.sampling.group import Group, connected
+from joader.sampling.group import Group, connected, players_by_round
 from joader.sampling.rows import OpenSet, RowSet
 
 
@@ -73,3 +78,19 @@ def test_jobs_without_common_rows_play_apart() -> None:
     made = group(range(5), range(4, 9), range(20, 25))
     assert connected(made.cells, 0b111) == [0b011, 0b100]
     assert connected(made.cells, 0b101) == [0b001, 0b100]
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=6), st.integers(0, 30))
+@settings(derandomize=True, deadline=None)
+def test_after_every_round_each_has_taken_its_part_rounded_down(
+    counts: list[int], more: int
+) -> None:
+    rounds = max(counts) + more
+    masks = players_by_round([(1 << n, count) for n, count in enumerate(counts)], rounds)
+    assert len(masks) == rounds
+    for number, count in enumerate(counts):
+        taken = 0
+        for done, mask in enumerate(masks, start=1):
+            taken += mask >> number & 1
+            assert taken == done * count // rounds
+        assert taken == count

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from joader.sampling import DependentSampler, IndependentSampler, Sampler
-from joader.sampling.rounds import players_by_round
+from joader.sampling.group import players_by_round
 from tests.sampling.cheats import OffByOne, OneOrderForAll, PrefersPrepared
 from tests.sampling.uniformity import (
     ALPHA,

@@ -1,11 +1,16 @@
 """Who prepares what: the job's own workers first, others that have nothing to do, no more births
-than cores."""
+than cores.
+
+What is told of crews.
+
+How many processors there are, as jobs come and go.
+"""
 
 import pytest
 
 from joader.errors import BadMessage
 from joader.messages import Failed, Finish, Stop
-from joader.schedule.dispatch import GRACE_S
+from joader.schedule.dispatch import GRACE_S, Homes, crew_figures
 from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, Nursery
 
 
@@ -492,3 +497,45 @@ def test_what_a_stopped_job_had_in_hand_does_not_go_to_another_of_its_workers() 
     floor.prepare(1, 101)
     floor.settle()
     assert [worker.ticket for worker in floor.workers if 101 in worker.has] == ["ticket 2"]
+
+
+def test_figures_say_who_is_there_and_what_waits() -> None:
+    floor = Floor(cores=1)
+    ticket = floor.join(1, workers=1)
+    floor.prepare(1, 1, 2, 3, 4)
+    floor.settle()
+    (crew,) = crew_figures(floor.dispatch.staff)
+    assert crew.ticket == ticket[:8]
+    assert crew.workers == (floor.workers[0].pid,)
+    assert crew.queued + crew.in_hand == 4
+    assert crew.in_flight == 1
+    assert (crew.row_s, crew.computing_s, crew.storage_s, crew.core_s) == (0.0, 0.0, 0.0, 0.0)
+    assert (crew.most, crew.in_flight_most, crew.reads_ahead) == (1, 0, False)
+
+
+def test_one_home_has_no_bounds_of_its_own() -> None:
+    homes = Homes(2, 8)
+    assert (homes.cores, homes.bounds) == (2, {})
+    homes.join("a", "/x on 0,1,2,3", 4)
+    homes.join("b", "/x on 0,1,2,3", 4)
+    assert (homes.cores, homes.bounds) == (4, {})
+    homes.leave("a")
+    homes.leave("a")
+    homes.leave("b")
+    assert homes.cores == 2
+
+
+@pytest.mark.parametrize(("other", "cores"), [("/y on 4,5", 6), ("/y on 3,4", 5), ("", 6)])
+def test_homes_apart_add_up_and_those_that_overlap_count_once(other: str, cores: int) -> None:
+    homes = Homes(2, 8)
+    homes.join("a", "/x on 0,1,2,3", 4)
+    homes.join("b", other, 2 if other else 0)
+    assert homes.cores == cores
+    assert homes.bounds == {"/x on 0,1,2,3": 4.0, other: 2.0}
+
+
+def test_there_are_no_more_than_the_machine_has() -> None:
+    homes = Homes(2, 6)
+    homes.join("a", "/x", 4)
+    homes.join("b", "/y", 4)
+    assert homes.cores == 6

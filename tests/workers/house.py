@@ -5,7 +5,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from joader.daemon.handshake import welcome
+from joader.daemon.reception import welcome
 from joader.memory import Arena
 from joader.messages import (
     Attend,

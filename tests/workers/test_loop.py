@@ -1,11 +1,16 @@
-"""One worker, in this process, at a real socket and arena: what it is told and what it reports."""
+"""One worker, in this process, at a real socket and arena: what it is told and what it reports.
+
+What counts as the same row, and what cannot tell.
+
+Memory of a worker's own, for rows between their two parts.
+"""
 
 import random
 import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -16,8 +21,9 @@ from msgspec.structs import replace
 
 from joader.errors import ConnectionLost
 from joader.images import RandomHorizontalFlip, Steps
-from joader.memory import Arena, Layout, read
+from joader.memory import Arena, Layout, pack, read
 from joader.messages import (
+    Compare,
     Drop,
     Failed,
     FromWorker,
@@ -30,13 +36,13 @@ from joader.messages import (
     ToWorker,
 )
 from joader.recipe.parts import OwnPart, SharedPart
-from joader.recipe.randomness import kept_random_numbers
+from joader.recipe.randomness import kept_random_numbers, key_of, start_random_numbers
 from joader.recipe.watch import NO_SIGNS
 from joader.storage import Storage
 from joader.wire import Channel
 from joader.workers import loop
 from joader.workers.desk import Desk
-from joader.workers.loop import Worker
+from joader.workers.loop import Scratch, Worker, compared
 from tests.orders import chunk, finish, prepare
 from tests.processes.jobs import wait_until
 
@@ -493,3 +499,158 @@ def test_what_an_own_part_raises_is_told_of_a_row_that_goes_whole(bench: Bench) 
     assert isinstance(failed, Failed)
     assert "builtins:KeyError" in failed.reason
     assert "transform" in failed.reason
+
+
+KEY, POSITION = 77, 3
+
+
+class Rows:
+    """A dataset of one row."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, row: int) -> Any:
+        return self.make()
+
+
+class Named:
+    """An object without a layout, equal to others of its name, pickled each time otherwise."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.noise = name, random.SystemRandom().random()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Named) and other.name == self.name
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Blind:
+    """An object that no other is equal to, pickled each time otherwise."""
+
+    def __init__(self) -> None:
+        self.noise = "x" * random.SystemRandom().randrange(100) + str(
+            random.SystemRandom().random()
+        )
+
+
+@pytest.fixture
+def arena() -> Iterator[Arena]:
+    made = Arena(1 << 16)
+    with kept_random_numbers():
+        yield made
+    made.close()
+
+
+def same(arena: Arena, theirs: Callable[[], Any], mine: Callable[[], Any], fresh: bool) -> bool:
+    """Prepare a row as others do, then compare what is made of it here."""
+    start_random_numbers(key_of(KEY, POSITION, 0))
+    parcel = pack(theirs())
+    parcel.write(arena.slot(0, parcel.layout.size_bytes))
+    start_random_numbers(1)
+    order = Compare(
+        1,
+        sample=5,
+        recipe="rows",
+        row=0,
+        offset=0,
+        layout=parcel.layout.to_bytes(),
+        key=KEY,
+        position=POSITION,
+        fresh=fresh,
+    )
+    found = compared(order, SharedPart(Rows(mine), Steps(())), None, arena)
+    assert (found.job, found.sample) == (1, 5)
+    return found.same
+
+
+def beside(value: Any, other: Any) -> Callable[[], Any]:
+    return lambda: (np.full(40, value), other if not callable(other) else other())
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize("other", [7, "text", {1, 2}, lambda: Named("a"), lambda: Named(None)])
+def test_values_beside_an_object_are_compared(arena: Arena, other: Any, fresh: bool) -> None:
+    assert same(arena, beside(0, other), beside(0, other), fresh)
+    assert not same(arena, beside(0, other), beside(1, other), fresh)
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_objects_are_equal_if_they_say_so_and_else_different(arena: Arena, fresh: bool) -> None:
+    sets = [lambda: {"a", "b"}, lambda: {"b", "a"}]
+    assert same(arena, *sets, fresh)
+    assert not same(arena, lambda: {"a"}, lambda: {"b"}, fresh)
+    assert same(arena, lambda: Named("a"), lambda: Named("a"), fresh)
+    assert not same(arena, lambda: Named("a"), lambda: Named("b"), fresh)
+    assert not same(arena, Blind, Blind, fresh)
+    assert not same(arena, lambda: [1, {2}], lambda: (1, {2}), fresh)
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_random_code_is_compared_with_the_random_numbers_of_the_sample(
+    arena: Arena, fresh: bool
+) -> None:
+    def draws(plus: int) -> Any:
+        return np.random.rand(5) + random.random() + plus  # noqa: NPY002 - as user code does
+
+    assert same(arena, lambda: draws(0), lambda: draws(0), fresh)
+    assert not same(arena, lambda: draws(0), lambda: draws(1), fresh)
+
+
+def test_what_is_random_each_time_tells_nothing_but_all_else_does(arena: Arena) -> None:
+    entropy = np.random.default_rng()
+
+    def made(value: int) -> Any:
+        return entropy.random(3), np.full(4, value)
+
+    assert same(arena, lambda: made(0), lambda: made(0), fresh=True)
+    assert not same(arena, lambda: made(0), lambda: made(1), fresh=True)
+    # A job that says that it is deterministic is not.
+    assert not same(arena, lambda: made(0), lambda: made(0), fresh=False)
+
+    def cut() -> Any:
+        return np.zeros(entropy.integers(1, 1 << 12))  # even its shape
+
+    assert same(arena, cut, cut, fresh=True)
+
+
+def test_a_dataset_that_fills_one_buffer_is_compared_as_it_was(arena: Arena) -> None:
+    buffer, number = np.zeros(40), iter(range(1, 9))
+
+    def next_one() -> Any:
+        buffer[:] = next(number)
+        return buffer
+
+    # It gives another value each time, so nothing is known of it.
+    assert same(arena, lambda: np.zeros(40), next_one, fresh=True)
+    assert not same(arena, lambda: np.zeros(40), next_one, fresh=False)
+
+
+def test_what_is_written_is_what_a_slot_would_hold_and_begins_as_a_slot_does() -> None:
+    scratch = Scratch()
+    assert scratch.room is None
+    for size in (10, 1000, 3):  # it grows, and stays
+        sample = (np.arange(size, dtype=np.float64), f"row of {size}")
+        parcel = pack(sample)
+        room = scratch.put(parcel)
+        assert room.ctypes.data % 64 == 0
+        numbers, text = read(parcel.layout, room)
+        assert (numbers == sample[0]).all()
+        assert text == sample[1]
+    assert scratch.room is not None
+    assert scratch.room.size >= 8000
+
+
+def test_a_sample_that_was_made_there_already_stays_whole_while_it_grows() -> None:
+    scratch = Scratch()
+    scratch.put(pack(np.zeros(64, np.uint8)))
+    image = np.ndarray((8, 8), np.uint8, scratch.room)
+    image[:] = 7
+    parcel = pack((image, np.ones(500, np.uint8)))
+    pixels, ones = read(parcel.layout, scratch.put(parcel))
+    assert (pixels == 7).all()
+    assert ones.all()

@@ -14,8 +14,8 @@ from joader.messages import FromWorker
 from joader.recipe.parts import SharedPart
 from joader.schedule.work.orders import Row
 from joader.wire import Channel
+from joader.workers.loop import RawForms
 from joader.workers.outbox import Outbox
-from joader.workers.raw_forms import RawForms
 
 
 def overwritten(row: Any) -> Any:

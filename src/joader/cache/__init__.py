@@ -10,7 +10,6 @@ Not here: the bytes themselves (memory/), what to prepare next (engine/).
 """
 
 from joader.cache.cache import Cache
-from joader.cache.classes import class_bytes, round_up
 from joader.cache.demand import Demand, Forecast, Job
 from joader.cache.eviction import (
     ExpectedUse,
@@ -22,6 +21,7 @@ from joader.cache.eviction import (
     RandomReplacement,
     RefCount,
 )
+from joader.cache.runs import class_bytes, round_up
 from joader.cache.table import NOBODY, NOWHERE, PREPARING, READY, Table
 
 __all__ = [

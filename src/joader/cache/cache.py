@@ -9,6 +9,16 @@ a sample of the same size leaves, unless those of another size are worth less: t
 that size is emptied and cut anew. If no run can be emptied, as something of each is pinned, the
 memory between pinned samples is used. Nothing is evicted before it is certain that room can be
 made. Not here: the bytes (memory/), and who waits for a preparation (engine/).
+
+Room between pinned samples: what is left if no slot of a size, and no whole run, can be freed.
+
+The one search through all samples in this room. It happens only if memory is full, and something
+of every run is pinned.
+
+How much of what may leave is needed by several jobs, and by one: for who looks, not to decide.
+
+With many samples a part of them is looked at, evenly spread over the table: whoever looks must not
+hold up those who read.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -16,16 +26,46 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from joader.cache.by_need import parts_by_need
-from joader.cache.classes import round_up
 from joader.cache.demand import Demand, Job
 from joader.cache.eviction import ExpectedUse, Known, MakePolicy, Policy
-from joader.cache.gaps import smallest_gap
 from joader.cache.needs import as_samples
-from joader.cache.runs import Run, Runs
+from joader.cache.runs import Run, Runs, round_up
 from joader.cache.table import NOBODY, NOWHERE, PREPARING, READY, Table
 from joader.errors import BadArgument, CacheFull, OurError, SampleTooLarge
 from joader.statistics import CacheStatistics
+
+# Looking at so many takes about a millisecond per eight jobs.
+MOST_SEEN = 1 << 14
+
+
+def parts_by_need(table: Table, demand: Demand) -> tuple[float, float]:
+    """Return which parts, 0 to 1, of the bytes that may leave several jobs need, and one does."""
+    free = np.flatnonzero((table.state.all == READY) & (table.pins.all == 0))
+    if not free.size:
+        return 0.0, 0.0
+    seen = free[:: -(-free.size // MOST_SEEN)]
+    sizes, needs = table.size.all[seen], demand.counts(table.home.all[seen])
+    total = float(sizes.sum())
+    return float(sizes[needs > 1].sum()) / total, float(sizes[needs == 1].sum()) / total
+
+
+def smallest_gap(table: Table, size: int, capacity_bytes: int) -> tuple[int, list[int]] | None:
+    """Return where the smallest room of this size starts, and who is in it; None without one."""
+    placed = np.flatnonzero((table.state.all > 0) & (table.offset.all >= 0))
+    held = placed[(table.pins.all[placed] > 0) | (table.state.all[placed] == PREPARING)]
+    held = held[np.argsort(table.offset.all[held])]
+    ends = np.r_[0, table.offset.all[held] + table.size.all[held]]
+    rooms = np.r_[table.offset.all[held], capacity_bytes] - ends
+    enough = np.flatnonzero(rooms >= size)
+    if not enough.size:
+        return None
+    start = int(ends[enough[np.argmin(rooms[enough])]])
+    inside = placed[
+        (table.offset.all[placed] < start + size)
+        & (table.offset.all[placed] + table.size.all[placed] > start)
+    ]
+    return start, inside.tolist()
+
 
 # Once in so many evictions samples of other sizes are looked at: they may be worth less by now.
 _LOOK_AROUND = 64

@@ -1,6 +1,12 @@
 """The `joader` command: arguments in, a subcommand run, errors as one line and an exit code.
 
 Exit codes: 0 done; 1 an error of ours or of the machine; 2 wrong arguments; 130 interrupted.
+
+`joader completion SHELL`: what a shell needs to complete commands and options.
+
+Made from the parser, so it never lacks a command; one function that all three shells call.
+
+An example for the help of each command, and what its exit codes mean.
 """
 
 import argparse
@@ -12,11 +18,109 @@ from collections.abc import Sequence
 from joader import __version__
 from joader.cli.arguments import Parser, add_json, count, seconds, seed
 from joader.cli.console import drop, write
-from joader.cli.examples import add_examples
 from joader.cli.letters import adapt
 from joader.cli.papers import add_papers
 from joader.cli.screens import add_screens
 from joader.errors import JoaderError, UserError
+
+EXAMPLES = {
+    "up": "joader up -d --memory 16GiB",
+    "down": "joader down",
+    "status": "joader status --json | jq .totals",
+    "top": "joader top\n  joader top --once",
+    "jobs": "joader jobs\n  joader jobs train.py --json\n  joader jobs train.py --weight 2",
+    "policy": "joader policy\n  joader policy throughput",
+    "simulate": "joader simulate --random 8",
+    "profile": "joader profile --quick\n  joader profile train.py --only loading --plot rows.svg",
+    "dashboard": "joader dashboard\n  joader dashboard --save run.html",
+    "doctor": "joader doctor || echo 'not ready'",
+    "bench": "joader bench --seconds 5 train.py --epochs 1\n  joader bench data/train.parquet",
+    "explain": "joader explain 1 2",
+    "datasets": "joader datasets create flowers data/flowers\n  joader datasets show flowers",
+    "reproduce": "joader reproduce joader-fig4a --quick --plot fig4a.png",
+    "demo": "joader demo --jobs 2",
+    "completion": 'eval "$(joader completion bash)"',
+}
+_CODES = (
+    "exit codes: 0 done, 1 an error of joader or the machine, 2 wrong arguments, 130 interrupted"
+)
+
+
+def add_examples(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Put them below the help of all commands."""
+    for name, command in commands.choices.items():
+        example = EXAMPLES.get(name)
+        shown = f"example:\n  {example}\n\n" if example else ""
+        command.epilog = f"{shown}{_CODES}"
+        command.formatter_class = argparse.RawDescriptionHelpFormatter
+        if command.description is None:
+            command.description = _help_of(commands, name)
+
+
+def _help_of(commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str) -> str:
+    words = next(one.help for one in commands._choices_actions if one.dest == name) or ""
+    return words[:1].upper() + words[1:] + "."
+
+
+SHELLS = ("bash", "zsh", "fish")
+
+_BASH = """_joader() {{
+  local word=${{COMP_WORDS[COMP_CWORD]}} command=${{COMP_WORDS[1]}}
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "{commands}" -- "$word")); return
+  fi
+  case "$command" in
+{cases}
+  esac
+  if [[ "$word" != -* && ${{#COMPREPLY[@]}} -eq 0 ]]; then COMPREPLY=($(compgen -f -- "$word")); fi
+}}
+complete -o filenames -F _joader joader
+"""
+_ZSH = "autoload -U +X bashcompinit && bashcompinit\n" + _BASH
+
+
+def completion(shell: str, parser: argparse.ArgumentParser) -> int:
+    """Print it."""
+    words = words_of(parser)
+    write(_fish(words) if shell == "fish" else _like_bash(shell, words), sys.stdout)
+    return 0
+
+
+def words_of(parser: argparse.ArgumentParser) -> dict[str, list[str]]:
+    """Return the options and actions of each command."""
+    found = {}
+    for name, command in _commands(parser).items():
+        options = [option for action in command._actions for option in action.option_strings]
+        found[name] = [*_commands(command), *sorted(set(options) - {"-h"})]
+    return found
+
+
+def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
+
+
+def _like_bash(shell: str, words: dict[str, list[str]]) -> str:
+    cases = "\n".join(
+        f'    {name}) COMPREPLY=($(compgen -W "{" ".join(options)}" -- "$word"));;'
+        for name, options in words.items()
+    )
+    text = _ZSH if shell == "zsh" else _BASH
+    return text.format(commands=" ".join(words), cases=cases)
+
+
+def _fish(words: dict[str, list[str]]) -> str:
+    lines = ["complete -c joader -n __fish_use_subcommand -f -a '" + " ".join(words) + "'"]
+    for name, options in words.items():
+        for option in options:
+            kind = f"-l {option[2:]}" if option.startswith("--") else f"-a {option}"
+            if option.startswith("-") and not option.startswith("--"):
+                kind = f"-s {option[1:]}"
+            lines.append(f"complete -c joader -n '__fish_seen_subcommand_from {name}' {kind}")
+    return "\n".join(lines) + "\n"
+
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -224,7 +328,7 @@ def _add_completion(commands: "argparse._SubParsersAction[argparse.ArgumentParse
 
 def _up(options: argparse.Namespace) -> int:
     if options.wait is not None or options.nodes:
-        from joader.cli.ready import wait_until_ready
+        from joader.cli.up import wait_until_ready
 
         return wait_until_ready(60.0 if options.wait is None else options.wait, options.nodes)
     from joader.cli.up import Up, up
@@ -261,7 +365,7 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _policy(options: argparse.Namespace) -> int:
-    from joader.cli.schedule import policy
+    from joader.cli.node import policy
 
     return policy(options.name, options.json)
 
@@ -316,7 +420,7 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _completion(options: argparse.Namespace) -> int:
-    from joader.cli.completion import completion
+    from joader.cli.main import completion
 
     return completion(options.shell, parser())
 

@@ -1,23 +1,52 @@
 """`joader up`: start the daemon of this user on this machine, or one on every node of Ray's.
 
 Apart from the commands that only ask (node.py): what a start needs takes a while to load.
+
+`joader up --wait`: until this node's daemon serves, whoever starts it, and its cluster too.
 """
 
 import mmap
 import os
 import sys
+import time
 from dataclasses import dataclass
 
 from joader.cli.console import write
 from joader.cli.words import counted
+from joader.client.watcher import Watcher
 from joader.cluster.auto import auto_address
 from joader.cluster.leader_address import Address
 from joader.cluster.this_node import key_for
 from joader.config import cpu_part, size_in_bytes, socket_path
 from joader.daemon.lifecycle import connected, log_path, start
 from joader.daemon.start_lock import start_lock
-from joader.errors import BadArgument, JoaderError, MissingExtra
+from joader.errors import BadArgument, JoaderError, MissingExtra, NoDaemon, Overdue
 from joader.schedule.shares.policies import policy_of
+
+_LOOK_S = 0.1
+
+
+def wait_until_ready(seconds: float, nodes: int) -> int:
+    """Wait for a daemon, with so many nodes in its cluster (0: any); Overdue says what is missing.
+
+    A daemon that was started for a cluster serves only once it is in it.
+    """
+    deadline, missing = time.monotonic() + seconds, ""
+    while True:
+        try:
+            with Watcher() as watcher:
+                cluster = watcher.status().cluster
+            there = len(cluster.nodes) if cluster is not None else 0
+            if there >= nodes:
+                among = f", {counted(there, 'node')} in its cluster" if there else ""
+                write(f"joader: ready at {socket_path()}{among}\n", sys.stdout)
+                return 0
+            missing = f"{counted(there, 'node')} of {nodes} in its cluster"
+        except NoDaemon as error:
+            missing = str(error)
+        if time.monotonic() >= deadline:
+            raise Overdue(f"not ready after {seconds:g} s (--wait SECONDS waits longer): {missing}")
+        time.sleep(_LOOK_S)
 
 
 @dataclass(frozen=True)

@@ -29,15 +29,14 @@ from joader.client.arguments import (
 )
 from joader.client.counts import Counts, LoaderStats
 from joader.client.dataset import tables
-from joader.client.dataset.obstacle import obstacle_to_sharing
+from joader.client.dataset.unwrap import obstacle_to_sharing
 from joader.client.order.epochs import Epochs, FromTheStart
 from joader.client.order.ordering import Ordering, decided
 from joader.client.order.progress import Progress
 from joader.client.order.sampler_order import beginning
 from joader.client.order.source import Told
 from joader.client.reading.batch_maker import BatchMaker
-from joader.client.reading.collate import Collation
-from joader.client.reading.collate_with_steps import StepsFirst
+from joader.client.reading.collate import Collation, StepsFirst
 from joader.client.reading.current_job import CurrentJob
 from joader.client.reading.loader_view import Reading
 from joader.client.reading.look import Sight

@@ -1,15 +1,42 @@
-"""What this machine is in a cluster: its name, where others get bytes from it, and its key."""
+"""What this machine is in a cluster: its name, where others get bytes from it, and its key.
 
+Which of a machine's addresses other nodes use: JOADER_INTERFACE names it, or its interface.
+"""
+
+import fcntl
+import ipaddress
 import os
 import socket
+import struct
 
-from joader.cluster.interface import interface_address
 from joader.cluster.key import key as cluster_key
 from joader.cluster.leader_address import Address
 from joader.cluster.listener import listening
 from joader.cluster.tls import tls_asked_for
 from joader.errors import BadArgument, NoDaemon, NoData
 from joader.messages.nodes import Node
+
+_SIOCGIFADDR = 0x8915
+
+
+def interface_address(named: str) -> str:
+    """Return the address of an interface, such as ib0; an address is its own."""
+    try:
+        return str(ipaddress.ip_address(named))
+    except ValueError:
+        pass
+    request = struct.pack("256s", named.encode()[:15])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            answer = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)
+        except OSError as error:
+            known = ", ".join(name for _, name in socket.if_nameindex())
+            raise BadArgument(
+                f"JOADER_INTERFACE={named} is not an interface with an IPv4 address ({error}); "
+                f"this machine has {known}"
+            ) from error
+    return socket.inet_ntoa(answer[20:24])
+
 
 # How long this machine may take to say whether anybody listens at one of its own ports.
 _ASKED_S = 1.0

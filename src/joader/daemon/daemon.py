@@ -4,14 +4,29 @@ Everything runs on one event loop and in one thread (but for touching memory ahe
 needs no lock. Events are taken in as they come, and what follows from all that came in one turn of
 the loop is said and done once: one round of decisions for many reports. The daemon decides nothing:
 which row, which slot and who waits is up to the engine.
+
+Memory that is allocated before it is needed, by a thread of its own.
+
+How a daemon ends while jobs read: nobody comes in any more, and nobody is cut off halfway.
+
+A daemon is
+- *serving*: jobs come and ask;
+- *draining* (`begun`): what was asked for is delivered, nothing new is taken on. A job's session
+  ends once it has copied all it was handed: until then those slots are its own. Meanwhile other
+  nodes of its cluster take over what only this one has (leaving.py);
+- *ended* (`stop` is set): nothing is written to the arena any more.
+
+It drains for DRAIN_S at most. Jobs see their connection close, and go on with the next daemon from
+what they have.
 """
 
 import asyncio
 import json
 import logging
 import os
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -21,7 +36,6 @@ from joader.config import DaemonConfig
 from joader.daemon import experience_file, log_format, reports
 from joader.daemon.alone import Alone
 from joader.daemon.door import Door, most_clients
-from joader.daemon.drain import Drain
 from joader.daemon.fetching import Fetching
 from joader.daemon.guests import Guest, Guests
 from joader.daemon.history import STEP_S, History
@@ -31,7 +45,6 @@ from joader.daemon.neighbors import Neighbors
 from joader.daemon.reception import Reception
 from joader.daemon.registration import Registration
 from joader.daemon.session import MOST_OWED, Session
-from joader.daemon.touching import touch_ahead
 from joader.engine import Engine
 from joader.errors import BadMessage, JoaderError
 from joader.memory import Arena
@@ -78,6 +91,95 @@ from joader.statistics import (
 )
 from joader.wire import Allowance
 from joader.workers.pool import Pool
+
+# How long batches that were asked for may take after SIGTERM.
+DRAIN_S = 10.0
+
+
+class Drain:
+    """The end of a daemon, in good order."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        pool: Pool,
+        sessions: Mapping[int, Session],
+        stop: asyncio.Event,
+        hand_over: Callable[[Callable[[], None]], None],
+    ) -> None:
+        """Watch these sessions; set `stop` when all have ended, and what is here is handed over."""
+        self.begun = False
+        self._hand_over, self._hands_over = hand_over, True
+        self._engine = engine
+        self._pool = pool
+        self._sessions = sessions
+        self._stop = stop
+
+    def begin(self, door: Door) -> None:
+        """Let nobody in any more, and end when all batches asked for are delivered and copied."""
+        door.hide()  # who comes now starts another daemon
+        if self.begun:
+            return
+        self.begun = True
+        asyncio.get_running_loop().call_later(DRAIN_S, self.end_all)
+        self._hand_over(self._handed_over)
+        self.end_those_done()
+        self.stop_if_empty()
+
+    def _handed_over(self) -> None:
+        self._hands_over = False
+        self.end_those_done()
+        self.stop_if_empty()
+
+    def end_those_done(self) -> None:
+        """End all sessions that have got and copied what they asked for."""
+        for session in list(self._sessions.values()):  # a session that ends leaves the mapping
+            self.end_if_done(session)
+
+    def end_if_done(self, session: Session) -> None:
+        """End a session that has got and copied what it asked for."""
+        if not self.begun or session.job is None or (self._hands_over and session.elsewhere):
+            return  # other nodes take what is here
+        # Who has no workers gets none any more: they would not find the door.
+        waits = session.owed and self._pool.has_workers(session.job)
+        if not waits and not self._engine.holds(session.job):
+            session.end()
+
+    def stop_if_empty(self) -> None:
+        """Stop if no job is left."""
+        # Nodes that fetch from here are not waited for: they do the rest themselves.
+        readers = any(not session.elsewhere for session in self._sessions.values())
+        if self.begun and not self._hands_over and not readers:
+            self._stop.set()
+
+    def end_all(self) -> None:
+        """End now, whoever waits."""
+        # First: sessions that end tell the engine, and what follows from that must not be done.
+        self._stop.set()
+        for session in list(self._sessions.values()):
+            session.end()
+
+
+# How far touched memory is ahead of what is used.
+_STEP_BYTES = 256 * 2**20
+
+
+def touch_ahead(arena: Arena, engine: Engine, stop: asyncio.Event) -> None:
+    """Have the kernel allocate the arena in steps, ahead of what is used, until `stop`."""
+    thread = threading.Thread(target=_touch, args=(arena, engine, stop), daemon=True)
+    thread.start()
+
+
+def _touch(arena: Arena, engine: Engine, stop: asyncio.Event) -> None:
+    # The first use of a page costs; here it costs nobody's batch. Not all at once: memory that is
+    # never needed stays free for others.
+    touched = 0
+    while touched < arena.size_bytes and not stop.is_set():
+        wanted = min(engine.reached_bytes + _STEP_BYTES, arena.size_bytes)
+        if touched < wanted:
+            touched = arena.touch(wanted)
+        time.sleep(0.05)
+
 
 Record = Callable[[list[Event], list[Instruction]], None]
 

@@ -1,12 +1,37 @@
-"""The daemon's process, started by the first job or by `joader up`."""
+"""The daemon's process, started by the first job or by `joader up`.
+
+The daemon's log, kept short: a daemon may run for months, and notes every job and lost worker.
+
+Only a regular file that is opened for appending is cut, as the one in the runtime folder is:
+whoever writes to it goes on at its new end. Anything else is not ours to change.
+
+The daemon's event loop: it wakes at once when it was idle, and at a steady pace when it is busy.
+
+A hundred workers report ten thousand times a second. If each report woke the loop, each would be a
+round of decisions of its own; handled together they cost a fraction. So there is a limit to how
+often the loop looks for what has come: RATE times a second, with BURST looks to spare for whoever
+comes after a pause. A look after a round that took long counts for more, MOST at most: the more
+there is to do, the more is done together. A lone row, or the first batch of a job, never waits;
+under load a message waits for a millisecond, and for four if the loop is always at work.
+
+What follows from what has come (decisions, then writes) is done before the loop looks again, a few
+callbacks deep: so all of one look is decided on together, and each worker gets one write.
+
+What a daemon leaves when it ends: its figures as JSON, and as one page that can be mailed.
+"""
 
 import argparse
 import asyncio
+import fcntl
 import gc
 import logging
 import os
+import selectors
 import signal
+import stat
 import sys
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,19 +39,107 @@ from typing import NoReturn
 
 from joader.cluster.auto import auto_address
 from joader.cluster.leader_address import Address
-from joader.config import DaemonConfig, cpu_part, size_in_bytes
+from joader.config import DaemonConfig, cpu_part, size_in_bytes, write_private
 from joader.daemon import experience_file
 from joader.daemon.alone import Alone
 from joader.daemon.daemon import Daemon
 from joader.daemon.door import Door
 from joader.daemon.log_format import FORMATS, default_format, event, set_up
-from joader.daemon.log_size import keep_short
 from joader.daemon.machine import cgroup, check_memory, default_config
-from joader.daemon.pacing import paced_loop
 from joader.daemon.start_lock import start_lock
-from joader.daemon.summary import write_summary
 from joader.errors import BadArgument, JoaderError, NoDaemon
+from joader.page import summary
 from joader.schedule.shares.policies import policy_of
+from joader.statistics import RunStatistics, to_json
+
+
+def write_summary(run: RunStatistics, folder: Path) -> None:
+    """Write both files in place of those of the daemon before; an error is only logged."""
+    if not run.node.totals.delivered:
+        return  # nothing was done: what the last one did is worth more
+    try:
+        write_private(folder / "summary.json", to_json(run))
+        write_private(folder / "summary.html", summary(run).encode())
+    except OSError as error:
+        log.warning("no summary could be written to %s: %s", folder, error)
+
+
+RATE = 1000.0
+BURST = 32.0
+# A look counts for more if the loop was at work for over one part in so many of the time.
+_PARTS = 6.0
+MOST = 4.0
+# How many times in a row callbacks go before sockets: decisions, writes, and what follows. Not for
+# ever: a callback may call itself again and again.
+_DEEP = 3
+
+Events = list[tuple[selectors.SelectorKey, int]]
+
+
+class PacedSelector(selectors.EpollSelector):
+    """An epoll that is asked no more than RATE times a second for long."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Start rested."""
+        super().__init__()
+        self._clock, self._sleep = clock, sleep
+        self._looks = BURST  # that it may take at once
+        self._at = self._woke = clock()  # when that was so; when it last had something to do
+        self._skipped = 0
+
+    def select(self, timeout: float | None = None) -> Events:
+        """Return what has come; without a wait only if nothing else is to be done for long."""
+        if timeout is not None and timeout <= 0:
+            self._skipped += 1
+            if self._skipped <= _DEEP:
+                return []
+            self._skipped = 0
+            return super().select(0)
+        self._skipped = 0
+        now = self._clock()
+        self._looks = min(BURST, self._looks + (now - self._at) * RATE)
+        self._at = now
+        counts = min(MOST, max(1.0, _PARTS * (now - self._woke) * RATE))
+        if self._looks < counts:
+            wait_s = (counts - self._looks) / RATE
+            if timeout is not None:
+                wait_s = min(wait_s, timeout)
+                timeout -= wait_s
+            self._sleep(wait_s)
+        self._looks -= counts
+        events = super().select(timeout)
+        self._woke = self._clock()
+        return events
+
+
+def paced_loop() -> asyncio.AbstractEventLoop:
+    """Return an event loop for the daemon."""
+    return asyncio.SelectorEventLoop(PacedSelector())
+
+
+MOST_BYTES = 16 * 2**20
+KEPT_BYTES = 4 * 2**20
+
+
+def keep_short(descriptor: int, most_bytes: int = MOST_BYTES, kept_bytes: int = KEPT_BYTES) -> None:
+    """Leave the last lines of a log that has grown too long."""
+    info = os.fstat(descriptor)
+    appends = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_APPEND
+    if info.st_size <= most_bytes or not stat.S_ISREG(info.st_mode) or not appends:
+        return
+    # Opened again, as our descriptor is only for writing.
+    with open(f"/proc/self/fd/{descriptor}", "rb") as log:
+        log.seek(info.st_size - kept_bytes)
+        log.readline()  # most likely half a line
+        rest = log.read(kept_bytes)
+    cut_bytes = info.st_size - len(rest)
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, f"[joader: {cut_bytes} bytes of older lines were cut]\n".encode() + rest)
+
 
 log = logging.getLogger("joader.daemon")
 

@@ -13,13 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 from joader.cache import Cache, ExpectedUse, MakePolicy
-from joader.engine.admission import admit
-from joader.engine.checks import check_join, check_want
+from joader.engine.admission import Inspection, admit, check_join, check_want
 from joader.engine.couplings import Couplings
 from joader.engine.deliveries import Deliveries
 from joader.engine.forecast import Forecast
 from joader.engine.inheritance import Inheritance
-from joader.engine.inspection import Inspection
 from joader.engine.last_resort import LastResort
 from joader.engine.limits import Limits
 from joader.engine.orders import MakeSampler, sampler_of

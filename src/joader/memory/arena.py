@@ -15,7 +15,7 @@ Owner: the process that calls `Arena(...)`, the daemon; workers and clients `att
 charged to the memory cgroup of the process that touches it first: another reason for the owner to
 `touch` ahead of the workers.
 Misuse to avoid: handing `view` of a writable arena to user code.
-Not here: which bytes are free (cache/slots.py), how descriptors travel (daemon/, client/).
+Not here: which bytes are free (cache/runs.py), how descriptors travel (daemon/, client/).
 """
 
 import errno

@@ -10,7 +10,7 @@ A parcel refers to memory of the preparing code, which may use that for its next
 written later is `kept` before that code runs again.
 
 Misuse to avoid: changing the sample between `pack` and `write` or `kept`.
-Not here: how it comes back (sample.py); who gives the slot (cache/slots.py).
+Not here: how it comes back (sample.py); who gives the slot (cache/runs.py).
 """
 
 import dataclasses

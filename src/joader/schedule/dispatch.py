@@ -4,6 +4,13 @@ Values in, values out: `out` collects what is to be done, and whoever calls carr
 here knows a clock, a process or a socket. Not here: who gets which rows and when workers are born
 (feeding.py), what follows from reports (reports.py) and from time (watch.py): workers end when they
 were idle for IDLE_S; who is to blame for what (blame.py).
+
+The figures of crews: who is in each, how much it has to do, and how long that takes.
+
+Where the workers of jobs run, and how many processors that is.
+
+Workers have the affinity and the cgroup of their jobs, not of the daemon. A job that does not say
+where it runs, runs where the daemon does.
 """
 
 from collections import Counter
@@ -21,18 +28,86 @@ from joader.schedule.shares.allocation import Allocation
 from joader.schedule.shares.policies import policy_of
 from joader.schedule.shares.weight import checked_weight
 from joader.schedule.work import blame
+from joader.schedule.work.accounts import Quota
 from joader.schedule.work.actions import Action, Dismiss, Give, Lent, Seen, Warn
 from joader.schedule.work.blame import Note
 from joader.schedule.work.claims import Claims
 from joader.schedule.work.crew import Crew, Worker
-from joader.schedule.work.crew_figures import crew_figures
-from joader.schedule.work.homes import Homes
+from joader.schedule.work.flow import Home, capacity, home_of
 from joader.schedule.work.orders import own_parts_of, rows_of
-from joader.schedule.work.quota import Quota
 from joader.schedule.work.reports import Reports
 from joader.schedule.work.staff import Staff
 from joader.schedule.work.watch import Watch
 from joader.statistics import CrewStatistics, ReadStatistics, ScheduleStatistics
+
+
+class Homes:
+    """Of all crews, by their tickets."""
+
+    def __init__(self, own_cores: int, most_cores: int) -> None:
+        """Start with those of the daemon alone, on a machine that has `most_cores`."""
+        self._own_cores, self._most_cores = own_cores, max(own_cores, most_cores)
+        self._of: dict[str, tuple[str, int]] = {}
+        self.places: dict[str, Home] = {}
+        self.cores = own_cores  # that can be kept busy in all of them together
+
+    def join(self, ticket: str, name: str, cores: int) -> None:
+        """Note where a crew's workers run."""
+        self._of[ticket] = (name, cores or self._own_cores)
+        self._changed()
+
+    def leave(self, ticket: str) -> None:
+        """Forget a crew."""
+        if self._of.pop(ticket, None) is not None:
+            self._changed()
+
+    @property
+    def bounds(self) -> Mapping[str, float]:
+        """How many processors each home may use; nothing if there is but one."""
+        if len(self.places) < 2:
+            return {}
+        return {name: home.bound for name, home in self.places.items()}
+
+    def _changed(self) -> None:
+        self.places = {name: home_of(name, cores) for name, cores in self._of.values()}
+        there = round(capacity(self.places)) if self.places else 0
+        self.cores = min(self._most_cores, max(self._own_cores, there))
+
+
+# How much of a ticket others are shown: enough to tell crews apart, too little to come as a worker.
+_SHOWN_LETTERS = 8
+
+
+def crew_figures(staff: Staff) -> tuple[CrewStatistics, ...]:
+    """Return those of all crews."""
+    crews = staff.crews.values()
+    paces = {crew.code: crew.queue.shared.pace for crew in crews}
+    # A crew whose rows others prepare has no pace of its own; theirs is as good.
+    paces |= {crew.code: crew.queue.shared.pace for crew in crews if crew.paced}
+    return tuple(
+        CrewStatistics(
+            ticket=crew.ticket[:_SHOWN_LETTERS],
+            jobs=tuple(sorted(crew.jobs)),
+            workers=tuple(worker.pid for worker in crew.workers),
+            lends=crew.lends,
+            queued=len(crew.queue) + staff.held_by(crew),
+            in_hand=sum(len(worker.busy) for worker in crew.workers),
+            on_their_way=len(crew.born),
+            most=crew.most,
+            reads_ahead=crew.reads_ahead,
+            computing=crew.queue.computing,
+            row_ms=1000 * crew.queue.shared.pace.computing_s,
+            row_s=paces[crew.code].known_s,
+            computing_s=paces[crew.code].parts_s[0],
+            storage_s=paces[crew.code].parts_s[1],
+            core_s=paces[crew.code].parts_s[2],
+            own_row_s=crew.queue.own_pace.known_s,
+            in_flight=crew.in_flight,
+            in_flight_most=staff.most_in_flight(crew.code),
+        )
+        for crew in crews
+    )
+
 
 # How long the workers of a job that is gone may go on with what others wait for.
 GRACE_S = 2.0

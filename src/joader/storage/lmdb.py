@@ -3,9 +3,16 @@
 Columns: `value` and `key`, both bytes. The keys are read once, when it is opened (0.5 s for a
 million); `keys` selects some, in the order given. It is opened for reading without locks, so that
 it can be on a read-only disk: nothing may write to it meanwhile.
+
+Keeps a process from forking while a thread is inside a library that a fork would break.
+
+A fork copies locks as they are, but not the threads that would release them. If a library has its
+own locks (LMDB), a child would wait forever for a thread that it does not have. So threads pass the
+gate when they call the library, and a fork waits until none is inside: one read, at most.
 """
 
 import os
+import threading
 from collections.abc import Sequence
 from functools import partial
 from hashlib import blake2b
@@ -13,12 +20,43 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from joader.errors import BadData, NoData, ReadFailed
-from joader.storage.fork_gate import ForkGate
 from joader.storage.names import Names
 from joader.storage.packages import needed
 from joader.storage.per_process import PerProcess
 from joader.storage.places import paths_stamped
 from joader.storage.storage import Rows, Storage, Values
+
+
+class ForkGate:
+    """Count the threads inside; put `with gate:` around code that no fork may interrupt."""
+
+    def __init__(self) -> None:
+        """From now on delay forks while a thread is inside."""
+        self._inside = 0
+        self._change = threading.Condition(threading.Lock())
+        os.register_at_fork(
+            before=self._shut,
+            after_in_parent=self._change.release,
+            after_in_child=self._change.release,
+        )
+
+    def __enter__(self) -> None:
+        """Go in; wait if a fork is under way."""
+        with self._change:
+            self._inside += 1
+
+    def __exit__(self, *exception: object) -> None:
+        """Go out."""
+        with self._change:
+            self._inside -= 1
+            if not self._inside:
+                self._change.notify_all()
+
+    def _shut(self) -> None:
+        self._change.acquire()
+        while self._inside:
+            self._change.wait()
+
 
 # LMDB can open a path only once per process, so storages of one path share it. Kept with the
 # process that opened it: a child has to close what it inherited before it can open the path again.

@@ -23,6 +23,28 @@ would come back to this loop.
 
 Owner of a slot from `Prepare` (or `Finish`, `Place`) to the answer: this worker, alone. Not here:
 which row is next (engine), births (nursery.py).
+
+Whether a row comes out here as another job's worker has made it.
+
+It is prepared with the random numbers of the sample that it is compared with, so that random code
+makes the same of it, too. What such code draws from elsewhere is different each time and tells
+nothing: values that differ between two preparations here are not compared. An object without a
+layout of its own is equal if its pickle is, or if `==` says so; else it counts as different.
+
+A worker's own memory for rows that are prepared whole, between their two parts.
+
+The shared part is written there as it would be to a slot, so that the job's own part gets what it
+would get from one: what it may edit in place, it does not share.
+
+Rows as they are stored: read, or taken from memory, and kept for others that prepare them.
+
+If a dataset reads rows apart from preparing them, as joader's own storages do, a row need not be
+read again for another way to prepare it: its *raw form* may lie in the arena. And a worker that has
+read a row can leave its raw form there. It does so as with a sample that has no slot yet: it keeps
+it, says how large it is together with the row's report, and is told where to write it, or that
+nobody wants it.
+
+Not here: which raw forms are worth their memory (cache/two_forms.py).
 """
 
 import os
@@ -37,10 +59,14 @@ from queue import SimpleQueue
 from secrets import randbits
 from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from joader.errors import ConnectionLost
-from joader.memory import Arena, Layout, Parcel, pack, read
+from joader.memory import Arena, Layout, Parcel, objects, pack, read
+from joader.memory.contents import contents
+from joader.memory.layout import Branch, Leaf, Node, leaves
 from joader.messages import (
     Compare,
     Compared,
@@ -61,13 +87,143 @@ from joader.recipe.watch import Signs, Watch
 from joader.schedule.limits.pace import MOST_CHUNK
 from joader.schedule.work.orders import Own, Row, own_parts_of, rows_of
 from joader.wire import Channel
-from joader.workers.comparison import compared
 from joader.workers.complaint import complaint
 from joader.workers.desk import LOADING, READING, WRITING, Desk
 from joader.workers.forks import end_group
 from joader.workers.outbox import HELD_S, REPORT_S, Outbox, Reply
-from joader.workers.raw_forms import RawForms
-from joader.workers.scratch import Scratch
+
+
+class RawForms:
+    """The rows that one worker reads."""
+
+    def __init__(self, arena: Arena, shared: SharedPart, outbox: Outbox) -> None:
+        """Read for this recipe; say how long that took with the reports of rows."""
+        self._arena, self._shared, self._outbox = arena, shared, outbox
+        self._kept: dict[int, tuple[int, Parcel]] = {}  # by sample, with their own numbers
+
+    def value(self, order: Row, read_before: Mapping[int, Any]) -> Any:
+        """Return a row as it is stored, and keep it if that was asked for."""
+        if order.raw_offset >= 0:
+            layout = Layout.from_bytes(order.raw_layout)
+            slot = self._arena.slot(order.raw_offset, layout.size_bytes)
+            return read(layout, slot, allow_pickle=True, lent=self._shared.steps.built_in)
+        if order.sample in read_before:
+            value = read_before[order.sample]
+        else:
+            begun = time.monotonic()
+            value = self._shared.row(order.row)
+            self._outbox.read(time.monotonic() - begun, 1)
+        if order.keeps_raw:
+            # A step of the user's may change in place what it gets, a dataset what it has given.
+            self._kept[order.sample] = order.raw, pack(value).kept()
+        return value
+
+    def report(self, sample: int, unplaced: dict[int, Parcel]) -> tuple[int, ...]:
+        """Have the raw form of a sample, if it was kept, wait for its slot; return its size."""
+        if sample not in self._kept:
+            return ()
+        raw, parcel = self._kept.pop(sample)
+        unplaced[raw] = parcel
+        return (max(1, parcel.layout.size_bytes),)
+
+    def forget(self, sample: int) -> None:
+        """Let go of what was kept of a sample that will not be reported."""
+        self._kept.pop(sample, None)
+
+
+_LINE_BYTES = 64  # a sample starts at a multiple of this, as in a slot
+
+
+class Scratch:
+    """Room for one sample, as large as the largest so far."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._room: NDArray[np.uint8] | None = None
+
+    @property
+    def room(self) -> NDArray[np.uint8] | None:
+        """Where the next sample may be made."""
+        return self._room
+
+    def put(self, sample: Parcel) -> NDArray[np.uint8]:
+        """Write a sample, which may lie here already, and return where it is."""
+        size = max(1, sample.layout.size_bytes)
+        if self._room is None or self._room.size < size:
+            memory = np.empty(size + _LINE_BYTES, np.uint8)
+            start = -memory.ctypes.data % _LINE_BYTES
+            self._room = memory[start : start + size]
+        sample.write(self._room)
+        return self._room
+
+
+_OBJECT = "object"
+_TREE = -1  # stands for the types and shapes of all values
+
+
+class _Values(NamedTuple):
+    """A sample taken apart."""
+
+    tree: Node
+    kinds: list[str]
+    contents: list[NDArray[np.uint8]]
+
+    @classmethod
+    def of(cls, layout: Layout, slot: NDArray[np.uint8]) -> "_Values":
+        """Look at what lies in a slot."""
+        kinds = [leaf.kind for leaf in leaves(layout.root)]
+        return cls(_without_sizes_of_objects(layout.root), kinds, list(contents(layout, slot)))
+
+    def differ_from(self, other: "_Values") -> set[int]:
+        """Return the places of values that differ."""
+        if self.tree != other.tree:
+            return {_TREE}
+        pairs = zip(self.kinds, self.contents, other.contents, strict=True)
+        return {place for place, pair in enumerate(pairs) if not _equal(*pair)}
+
+    def objects(self) -> set[int]:
+        """Return the places of objects without a layout."""
+        return {place for place, kind in enumerate(self.kinds) if kind == _OBJECT}
+
+
+def compared(
+    order: Compare, shared: SharedPart, step: Callable[[int], None] | None, arena: Arena
+) -> Compared:
+    """Prepare a row once more, and compare it with what lies in its slot."""
+
+    def made() -> _Values:
+        if not shared.deterministic:
+            start_random_numbers(key_of(order.key, order.position, order.times))
+        parcel = pack(shared.prepare(order.row, None, step))
+        slot = np.zeros(max(1, parcel.layout.size_bytes), np.uint8)
+        parcel.write(slot)
+        return _Values.of(parcel.layout, slot)
+
+    layout = Layout.from_bytes(order.layout)
+    mine, theirs = made(), _Values.of(layout, arena.slot(order.offset, layout.size_bytes))
+    different = mine.differ_from(theirs)
+    if different and order.fresh:
+        different -= mine.differ_from(made()) - mine.objects()
+    return Compared(order.job, order.sample, not different)
+
+
+def _without_sizes_of_objects(node: Node) -> Node:
+    """Return a tree in which objects that are pickled otherwise look alike."""
+    if isinstance(node, Branch):
+        children = tuple(map(_without_sizes_of_objects, node.children))
+        return Branch(node.kind, node.names, children)
+    return Leaf(_OBJECT) if node.kind == _OBJECT else node
+
+
+def _equal(kind: str, one: NDArray[np.uint8], other: NDArray[np.uint8]) -> bool:
+    if np.array_equal(one, other) or kind != _OBJECT:
+        return np.array_equal(one, other)
+    try:
+        found = [objects.load(data.tobytes(), allow_pickle=True) for data in (one, other)]
+        return bool(found[0] == found[1])
+    except Exception:  # any code of their classes may run here
+        return False
+
 
 # Prepared samples remembered for own parts that were sent before the pool knew them prepared: more
 # than a worker can have answered meanwhile.

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from joader.cache.forms import PREPARED, RAW, Costs
+from joader.cache.two_forms import PREPARED, RAW, Costs
 from joader.errors import BadArgument
 from papers.simulators.two_forms import spent_per_row
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from joader.recipe.fingerprint.checksum import checksum
+from joader.recipe.fingerprint.memory import checksum
 
 ROW = 32 * 1024  # bytes that are added up together
 SIZES = [0, 1, 7, ROW - 1, ROW, ROW + 3, 5 * ROW, 17 * ROW + 13]

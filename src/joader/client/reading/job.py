@@ -1,5 +1,12 @@
-"""What a loader's job is: all that a daemon is told of it, and all it takes to do without one."""
+"""What a loader's job is: all that a daemon is told of it, and all it takes to do without one.
 
+What this process is called by the daemon: a random name, and another one after a fork.
+
+All that it reads, with whichever of its loaders, it reads for this name. So a script that makes a
+loader for each epoch never gets the same random sample twice, and its passes are of one job.
+"""
+
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +16,12 @@ from numpy.typing import NDArray
 
 from joader.client.dataset.description import About
 from joader.client.dataset.ground import NO_GROUND, Ground
+from joader.client.order.source import random_key
 from joader.client.ranks import Rank
 from joader.client.reading.births import Nursery, context_of
 from joader.client.reading.connection import Connection
 from joader.client.reading.in_job import InJob
 from joader.client.reading.no_daemon import Alone
-from joader.client.reading.process_name import process_name
 from joader.client.script import options
 from joader.daemon.machine import cores, home
 from joader.errors import ConnectionLost
@@ -23,6 +30,22 @@ from joader.recipe.parts import OwnPart, SharedPart
 from joader.recipe.place import place_anywhere
 from joader.recipe.watch import NO_SIGNS, ROWS, Found, Signs
 from joader.storage import Storage
+
+_name = str(random_key())
+
+
+def process_name() -> str:
+    """Return the name of this process."""
+    return _name
+
+
+def _rename() -> None:
+    global _name
+    _name = str(random_key())
+
+
+os.register_at_fork(after_in_child=_rename)
+
 
 CONNECT_TRIES = 3
 # The daemon answers within `timeout`, but this however short that is, or else counts as gone. One

@@ -16,11 +16,158 @@ than they did, the first of them alone: a storage that gives each row its time h
 flight has no knee to be found.
 
 Not here: which rows are in flight (staff.py), and who is held back (feeding.py, stages.py).
+
+The number that gives the most per second, found by trying: of a rate that changes, with errors.
+
+Nothing is assumed of the rate but that it rises up to some number and does not rise beyond. A
+*search* tries twice or half the number while that gives more, then smaller steps around the best;
+of two numbers that give nearly the same, the smaller is kept. Between searches the best number is
+*held*. Its neighbors are tried now and then, less and less often while the best stays the best; so
+are those of the first number. If the rate of the held number changes, what was known is forgotten
+and a search begins: downward if it has fallen, since a storage that struggles should not be asked
+for more. Then it *sinks*: far beyond its best number a storage may give as little for half as many,
+so smaller ones are tried until one gives more.
+
+Not here: how the rate is measured (storage_knee.py).
 """
 
-from math import inf
+from math import ceil, floor, inf, sqrt
 
-from joader.schedule.limits.climb import Climb
+# What a search begins with, and where it ends.
+_FIRST = 2.0
+_LAST = 1.15
+# How far neighbors are that are tried now and then; to move farther than _FAR is no error.
+_NEIGHBOR = 1.25
+_FAR = 1.5
+# More counts as better if it gives this part of what it would if the rate rose with the number.
+_GAIN = 1 / 6
+# From this part on the next step is larger.
+_STEEP = 1 / 2
+# Less than this part of it, with a step of 1, is not to be believed.
+_STRANGE = 0.7
+# Fewer count as good if they give no less than this part of the most.
+_ENOUGH = 0.96
+# The rate of the held number has changed if it is so many times as much, or as little, twice in a
+# row: the first of them may be of a time before and after the change, and says nothing of either.
+_CHANGED = 1.3
+# How much of a further measurement goes into the rate of the held number.
+_LEARNED = 0.3
+# How long the best number is held before its neighbors are tried, at first and at most; and no less
+# than so many times as long as a try takes, so that tries never cost much.
+_HELD_S, _HELD_TIMES = 1.0, 4.0
+_LONGEST_HELD_S, _LONGEST_HELD_TIMES = 10.0, 40.0
+
+
+class Climb:
+    """One number, and what is known of its rate."""
+
+    def __init__(self, number: int, rate: float = 0.0) -> None:
+        """Start here; `rate` is what it gave so far, if that is known."""
+        self.number = number  # in force: the best, or one that is tried
+        self._best, self._rate, self._peak = number, rate, rate
+        self._factor, self._up, self._turned = 0.0, False, False
+        self._from = number  # where this search began
+        self._below = 0  # the least that was tried while it sinks; 0: it does not, or no more
+        self._known: set[int] = set()  # numbers that this search has tried
+        self._odd = 0  # how often in a row the held number gave something else
+        self._held_s, self._hold_until = _HELD_S, 0.0
+        self._noted = inf  # when something was measured last
+        self._try_s = inf  # how long a try takes, the shortest of this search
+
+    @property
+    def searching(self) -> bool:
+        """Whether other numbers are being tried."""
+        return self._factor > 0.0
+
+    def note(self, rate: float, least: int, most: int, now: float) -> None:
+        """Note what the number in force gives; no other than from `least` to `most` can be had."""
+        self.number = max(least, min(self.number, most))
+        self._try_s = min(self._try_s, max(0.0, now - self._noted))
+        if not self._rate:
+            # In small steps: halving would cost much, and a storage in trouble soon gives more.
+            self._begin(_NEIGHBOR, rate, up=False)
+        elif self.searching:
+            self._tried(rate)
+        elif not self._held(rate, now):
+            self._noted = now
+            return
+        self._next(least, most, now)
+        self._noted = now
+
+    def _begin(self, factor: float, rate: float, up: bool, sinks: bool = False) -> None:
+        self._rate = self._peak = rate
+        self._below = self._best if sinks else 0
+        self._factor, self._up, self._turned = factor, up, False
+        self._from, self._known = self._best, {self._best}
+        self._odd, self._try_s = 0, inf
+
+    def _held(self, rate: float, now: float) -> bool:
+        """Take in what the held number gives; tell whether others are to be tried."""
+        times = max(rate / self._rate, self._rate / max(rate, 1e-9))
+        if times > _CHANGED:
+            self._odd += 1
+            if self._odd < 2:
+                return False
+            self._held_s = _HELD_S
+            up = rate > self._rate
+            self._begin(_FIRST, rate, up, sinks=not up)
+            return True
+        self._odd = 0
+        self._rate += _LEARNED * (rate - self._rate)
+        if now < self._hold_until:
+            return False
+        self._begin(_NEIGHBOR, self._rate, up=False)
+        return True
+
+    def _tried(self, rate: float) -> None:
+        """Keep the number that was tried if it is better, or go another way."""
+        if rate < _STRANGE / self._factor * self._rate:
+            # No storage is that steep: it has changed meanwhile, and what was known is of before.
+            self._best = self.number
+            self._begin(_FIRST, rate, up=False, sinks=True)
+            return
+        gain = (rate / self._rate - 1.0) / (self._factor - 1.0)
+        gained = gain > _GAIN
+        better = gained if self._up else rate >= _ENOUGH * self._peak
+        self._peak = max(self._peak, rate)
+        if better:
+            self._best, self._rate = self.number, rate
+            self._turned = True  # on in this direction: what lies behind was tried
+            if gain > _STEEP:  # so the best is farther away than neighbors are
+                self._factor = min(_FIRST, self._factor**2)
+        if self._below:
+            self._below = 0 if gained else self.number
+        elif not better:
+            self._turn()
+
+    def _turn(self) -> None:
+        """Go the other way, or on with smaller steps."""
+        if self._turned:
+            self._factor, self._up, self._turned = sqrt(self._factor), False, False
+        else:
+            self._up, self._turned = not self._up, True
+
+    def _next(self, least: int, most: int, now: float) -> None:
+        """Choose the number to try next, or hold the best if there is none."""
+        self._best = max(least, min(self._best, most))
+        while self._factor >= _LAST:
+            if self._up:
+                number = min(most, ceil(self._best * self._factor))
+            else:
+                number = max(least, floor((self._below or self._best) / self._factor))
+            if number not in self._known:
+                self._known.add(number)
+                self.number = number
+                return
+            self._below = 0
+            self._turn()
+        self._factor, self.number = 0.0, self._best
+        longest_s = max(_LONGEST_HELD_S, _LONGEST_HELD_TIMES * self._try_s)
+        first_s = max(_HELD_S, _HELD_TIMES * self._try_s)
+        moved = max(self._best / self._from, self._from / self._best) > _FAR
+        self._held_s = first_s if moved else min(2 * max(self._held_s, first_s), longest_s)
+        self._hold_until = now + self._held_s
+
 
 # Reports of rows come late by so much, and together.
 _LATE_S = 0.03

@@ -20,11 +20,10 @@ from dataclasses import dataclass, replace
 from joader.schedule.limits.rate import Rate
 from joader.schedule.shares.demand import Demand
 from joader.schedule.shares.policies import FAIR, Need, Policy
-from joader.schedule.work.accounts import Account
+from joader.schedule.work.accounts import Account, Quota
 from joader.schedule.work.crew import Crew
 from joader.schedule.work.flow import Home, Wish, max_min
 from joader.schedule.work.flow import capacity as flow_capacity
-from joader.schedule.work.quota import Quota
 from joader.schedule.work.staff import Staff
 from joader.statistics import ReadStatistics, ShareStatistics, WorkStatistics
 

@@ -14,11 +14,9 @@ Reading order: `need`, `fair` (the default), `throughput` (A-Dloader's), and for
 from collections.abc import Mapping
 
 from joader.errors import BadArgument
-from joader.schedule.shares.policies.even import EVEN
 from joader.schedule.shares.policies.fair import FAIR
-from joader.schedule.shares.policies.inverse import INVERSE
 from joader.schedule.shares.policies.need import Need, Policy
-from joader.schedule.shares.policies.proportional import PROPORTIONAL
+from joader.schedule.shares.policies.proportional import EVEN, INVERSE, PROPORTIONAL
 from joader.schedule.shares.policies.throughput import THROUGHPUT
 
 POLICIES: Mapping[str, Policy] = {

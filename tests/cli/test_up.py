@@ -2,8 +2,8 @@
 
 import pytest
 
-from joader.cli import ready
-from joader.cli.ready import wait_until_ready
+from joader.cli import up as ready
+from joader.cli.up import wait_until_ready
 from joader.errors import NoDaemon, Overdue
 from joader.statistics import ClusterStatistics, NodeStatistics, PeerStatistics
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from joader.daemon import drain
-from joader.daemon.drain import Drain
+from joader.daemon import daemon as drain
+from joader.daemon.daemon import Drain
 
 
 class Door:

@@ -2,7 +2,7 @@
 
 import os
 
-from joader.client.reading.process_name import process_name
+from joader.client.reading.job import process_name
 
 
 def test_a_fork_is_another_process_by_name_and_the_parent_stays_what_it_was() -> None:

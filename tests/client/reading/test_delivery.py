@@ -2,7 +2,7 @@
 
 import pytest
 
-from joader.client.reading.patience import MOST_PATIENCE, Patience
+from joader.client.reading.delivery import MOST_PATIENCE, Patience
 from joader.errors import Overdue
 from joader.messages import Why
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from joader.cache import Cache
-from joader.engine.checks import LARGE_BATCH, MOST_RANKS, MOST_TOLD, check_join, check_want
+from joader.engine.admission import LARGE_BATCH, MOST_RANKS, MOST_TOLD, check_join, check_want
 from joader.engine.limits import Limits
 from joader.engine.orders import Orders
 from joader.engine.plan import Told

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from joader.client.reading.mismatch import forms
+from joader.client.reading.passes import forms
 from joader.memory import pack
 
 
