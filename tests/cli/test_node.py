@@ -1,7 +1,4 @@
-"""`joader up`, `down` and `status` with a real daemon.
-
-`joader jobs`: all of them, and one of them.
-"""
+"""`joader up`, `down` and `status` with a real daemon."""
 
 import json
 import os
@@ -17,7 +14,6 @@ import pytest
 
 from joader.messages import Refuse
 from joader.wire import frame
-from tests.processes.conftest import Node
 from tests.warm import process as warm
 
 
@@ -139,8 +135,7 @@ def test_a_daemon_that_a_job_started_says_so(joader, tmp_path) -> None:  # type:
 
 OTHER_VERSION = """
 import sys
-from joader.daemon import main
-from joader.daemon import reception as handshake
+from joader.daemon import reception as handshake, main
 handshake.PROTOCOL, handshake.__version__ = 4, "0.0.9"
 sys.argv = ["joader.daemon", "--socket", sys.argv[1], "--memory=32MiB", "--workers=1", "--idle=0"]
 main.main()
@@ -202,47 +197,3 @@ def test_without_a_daemon_the_status_is_json_too(joader, tmp_path) -> None:  # t
     assert running["running"] is True
     assert set(running) == set(told) - {"error"}
     assert f"listens at {tmp_path / 'daemon.sock'}" in joader("status").stdout
-
-
-HOLD = """
-loader = joader.DataLoader(Squares(40), batch_size=4, job=sys.argv[1], key="squares")
-passing = iter(loader)
-next(passing)
-say("here")
-input()
-"""
-
-
-def jobs(node: Node, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return warm.run(
-        [sys.executable, "-m", "joader.cli.main", "jobs", *arguments],
-        env={**os.environ, "JOADER_RUNTIME": str(node.run), "COLUMNS": "70"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
-def test_jobs_are_listed_and_one_is_shown_by_its_name(tmp_path: Path) -> None:
-    node = Node(tmp_path)
-    assert jobs(node).returncode == 1  # no daemon
-    node.up()
-    try:
-        assert "No job reads now" in jobs(node).stdout
-        for name in ("left", "right"):
-            assert node.job(HOLD, name).line() == "here"
-        text = jobs(node).stdout
-        assert "left" in text
-        assert "Squares of 40 rows, shares with" in text
-        assert len(text.splitlines()) == 7  # no line wraps
-        told = json.loads(jobs(node, "--json").stdout)
-        assert [job["name"] for job in told] == ["left", "right"]
-        (one,) = json.loads(jobs(node, "right", "--json").stdout)
-        assert (one["name"], one["rows"]) == ("right", 40)
-        assert "of 40 samples" in jobs(node, "left").stdout
-        wrong = jobs(node, "nobody")
-        assert wrong.returncode == 2
-        assert "there is no job 'nobody'" in wrong.stderr
-    finally:
-        node.down()

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from joader.cli.plot import check_plot_path, draw
+from joader.cli.plot import check_plot_path
 from joader.errors import BadArgument
 from papers.figure import FULL, QUICK, Effort, Figure, Row
 from papers.figures.appendix import FIG4B, FIG5A, INSERT, RANDOM4
+from papers.plot import draw
 
 
 def texts(figure: Figure, effort: Effort, rows: list[Row], folder: Path) -> list[str]:

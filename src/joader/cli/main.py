@@ -365,7 +365,7 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _policy(options: argparse.Namespace) -> int:
-    from joader.cli.node import policy
+    from joader.cli.schedule import policy
 
     return policy(options.name, options.json)
 

@@ -1,9 +1,4 @@
-"""`joader down` and `status`: the daemon of this user on this machine.
-
-`joader jobs`: all jobs that read now, or all about one of them; give it another weight.
-
-`joader policy`: who gets how much of the workers' time, and why; change it.
-"""
+"""`joader down` and `status`: the daemon of this user on this machine."""
 
 import json
 import os
@@ -14,130 +9,17 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from joader.cli.console import Console, write
-from joader.cli.explain import job_number
 from joader.cli.other_daemon import OtherDaemon, other_daemon
-from joader.cli.top.bars import glyphs_for
-from joader.cli.top.details import details
-from joader.cli.top.job_table import MOST_LINES, table
 from joader.cli.words import advice, counted, part, printable, size
 from joader.client.watcher import Watcher
 from joader.config import socket_path
 from joader.errors import BadArgument, NoDaemon, Overdue, Refusal
-from joader.schedule.shares.policies import POLICIES, policy_of
-from joader.schedule.shares.weight import checked_weight
-from joader.statistics import (
-    ClusterStatistics,
-    JobStatistics,
-    NodeStatistics,
-    ShareStatistics,
-    label_of,
-)
+from joader.statistics import ClusterStatistics, JobStatistics, NodeStatistics, label_of
 from joader.wire import readable
-
-
-def policy(name: str | None, as_json: bool) -> int:
-    """Show who gets how much of the workers' time, and why; divide it by another policy first."""
-    if name is not None:
-        policy_of(name)  # before a daemon is asked
-    with Watcher() as watcher:
-        node = watcher.change(policy=name) if name else watcher.status()
-    if as_json:
-        shares = {job.id: job.schedule and asdict(job.schedule) for job in node.jobs}
-        write(json.dumps({**asdict(node.schedule), "jobs": shares}) + "\n", sys.stdout)
-        return 0
-    console = Console()
-    console.print_plain(in_words(node))
-    console.print_plain(advice(node.diagnosis))
-    if node.jobs:
-        names = [printable(label_of(job)) for job in node.jobs]
-        console.print_fitted(names, lambda shown: _table(node.jobs, shown))
-    for job in node.jobs:
-        if job.schedule is not None:
-            console.print_plain(reason_of(job, job.schedule))
-            console.print_plain(f"  {advice(job.diagnosis)}")
-    if name is None:
-        console.print_plain(f"there are: {', '.join(POLICIES)}; joader policy NAME changes it")
-    return 0
-
-
-def in_words(node: NodeStatistics) -> str:
-    """Say what is divided among jobs, and how."""
-    its = node.schedule
-    ceiling = f", {its.cpu:.0%} of which may be used" if its.cpu < 1 else ""
-    return (
-        f"policy {its.policy}: {its.active:.3g} workers at a time on {its.cores} cores{ceiling}; "
-        f"{its.computing:.3g} at work now"
-    )
-
-
-def reason_of(job: JobStatistics, its: ShareStatistics) -> str:
-    """Say what a job gets of the workers' time, and why."""
-    needed = "all that it can get" if its.needed is None else f"{its.needed:.2f}"
-    return f"job {job.id} gets {its.share:.2f} workers and needs {needed}: {its.reason}"
-
-
-def _table(jobs: Sequence[JobStatistics], names: Sequence[str]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    columns = ("id", "name", "weight", "needs", "share", "used", "wants/s", "predicted/s", "gets/s")
-    for column in (*columns, "slowdown"):
-        table.add_column(column, justify="left" if column == "name" else "right", no_wrap=True)
-    for job, name in zip(jobs, names, strict=True):
-        its = job.schedule
-        if its is None:
-            table.add_row(str(job.id), Text(name), *["-"] * 8)
-            continue
-        table.add_row(
-            *(str(job.id), Text(name), f"{its.weight:g}"),
-            *("all" if its.needed is None else f"{its.needed:.2f}", f"{its.share:.2f}"),
-            f"{its.used:.2f}",
-            "-" if its.wanted_per_s is None else f"{its.wanted_per_s:,.0f}",
-            *(f"{its.predicted_per_s:,.0f}", f"{its.per_s:,.0f}", f"{its.slowdown:.2f}"),
-        )
-    return table
-
-
-def jobs(name: str | None, weight: str | None, as_json: bool) -> int:
-    """Print them; `name` may be a number, a process or a name, also of a job that has ended."""
-    given = None if weight is None else weight_of(weight)
-    if given is not None and name is None:
-        raise BadArgument("--weight is for one job; name it: joader jobs NAME --weight 2")
-    with Watcher() as watcher:
-        if given is not None and name is not None:
-            watcher.change(job=job_number(name, watcher.status().jobs), weight=given)
-        run = watcher.run()
-    shown = run.node.jobs
-    if name is not None:
-        number = job_number(name, shown, run.past)
-        shown = tuple(job for job in (*shown, *run.past) if job.id == number)
-    if as_json:
-        write(json.dumps([asdict(job) for job in shown]) + "\n", sys.stdout)
-        return 0
-    console = Console(highlight=False)
-    glyphs = glyphs_for(console.encoding)
-    if name is not None:
-        console.print(details(shown[0], run.node, run.moments, glyphs, run.past))
-    elif not shown:
-        ended = f"{counted(len(run.past), 'job')} ended before: joader status --ended"
-        console.print(f"No job reads now. {ended}." if run.past else "No job reads now.")
-    else:
-        # As a group: printed by itself, a line would wrap, whatever it says of that.
-        console.print(Group(*table(shown, None, console.width, MOST_LINES, glyphs)))
-    return 0
-
-
-def weight_of(text: str) -> float:
-    """Read a weight as it was typed."""
-    try:
-        value: object = float(text)
-    except ValueError:
-        value = text
-    return checked_weight(value)
-
 
 _DOWN_S = 20.0
 _COUNTS = ("position", "delivered", "prepared", "shared")

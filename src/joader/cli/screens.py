@@ -104,7 +104,7 @@ def _bench(options: argparse.Namespace) -> int:
 
 
 def _jobs(options: argparse.Namespace) -> int:
-    from joader.cli.node import jobs
+    from joader.cli.jobs import jobs
 
     return jobs(options.job, options.weight, options.json)
 
