@@ -10,7 +10,8 @@ order and its clock), `follower` (one pass through it), `stream_group` (who begi
 `course` (a generation, made again elsewhere). Joint draws: `cells` (rows by who needs them),
 `rounds`, `rules` (one round, the paper's way), `coupling` (ours), `group` (which rule when),
 `dependent` (the sampler). Others: `own_order`, `lockstep`. Also: `splits` (folds, growing subsets),
-`row_index` (numbers for rows), `bits` (random integers).
+`row_index` (numbers for rows), `job_rows` (positions
+of a job by number), `bits` (random integers).
 """
 
 from joader.sampling.dependent import DependentSampler
