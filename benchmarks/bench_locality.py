@@ -25,9 +25,9 @@ from harness import machine, report
 from joader.engine.courses import Courses
 from joader.engine.orders import Orders, sampler_of
 from joader.engine.plan import Followed
-from joader.engine.recipe_rows import JobRows
 from joader.messages import Begin
 from joader.messages.ranks import Grant, Steps
+from joader.sampling.job_rows import JobRows
 from joader.schedule.nodes.placement import Node, homes
 from joader.wire import frame
 from tests.cluster.nodes import Nodes

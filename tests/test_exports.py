@@ -7,6 +7,26 @@ import sys
 import joader
 
 HEAVY = {"numpy", "torch", "ray"}
+# Rooms that a loader of a plain dataset does not need, and how many of our modules it may load.
+NOT_AT_THE_DOOR = ("engine", "cache", "catalog", "cluster", "dashboard", "page", "simulator", "cli")
+MOST_AT_THE_DOOR = 130
+# Of `images`: what a step is, and a sequence of them; each loader has one, if an empty one.
+NO_STEPS = {"steps", "step", "sample", "pixels", "libraries"}
+
+
+def ours_after(script: str) -> list[str]:
+    """Return the modules of ours that a fresh interpreter has loaded after a script."""
+    script += "\nimport json, sys\nprint(json.dumps([*sys.modules]))"
+    loaded = json.loads(subprocess.check_output([sys.executable, "-c", script], text=True))
+    return sorted(name for name in loaded if name.partition(".")[0] == "joader")
+
+
+def check_the_door(modules: list[str]) -> None:
+    rooms = {name.split(".")[1] for name in modules if "." in name}
+    assert rooms.isdisjoint(NOT_AT_THE_DOOR), sorted(rooms.intersection(NOT_AT_THE_DOOR))
+    images = {name.split(".")[2] for name in modules if name.startswith("joader.images.")}
+    assert images <= NO_STEPS
+    assert len(modules) <= MOST_AT_THE_DOOR, f"{len(modules)} modules: {', '.join(modules)}"
 
 
 def test_every_exported_name_exists() -> None:
@@ -41,3 +61,16 @@ def test_rooms_are_there_after_import_joader_and_not_loaded_before() -> None:
         "print('ray' in sys.modules)"
     )
     assert subprocess.check_output([sys.executable, "-c", script], text=True) == "False\n"
+
+
+def test_the_first_use_of_the_loader_loads_little() -> None:
+    check_the_door(ours_after("import numpy, joader\njoader.DataLoader"))
+
+
+def test_a_loader_of_a_plain_dataset_loads_little() -> None:
+    check_the_door(
+        ours_after(
+            "import numpy as np, joader\n"
+            "joader.DataLoader([np.arange(4) for _ in range(8)], batch_size=2, shuffle=True)"
+        )
+    )

@@ -5,7 +5,6 @@ that can happen to a peer's message is that it is refused. A message takes memor
 arrive, not as its length announces, and an `Allowance` limits what all streams of a process hold.
 """
 
-import asyncio
 import os
 import select
 import socket
@@ -13,12 +12,15 @@ import struct
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
 from joader.errors import BadArgument, BadMessage, ConnectionLost, NoDaemon, Refusal
 from joader.messages import Hello, Refuse, Welcome, as_bytes, from_bytes
+
+if TYPE_CHECKING:
+    from asyncio import Transport
 
 T = TypeVar("T")
 _LENGTH_BYTES = 4
@@ -136,11 +138,13 @@ class Mail:
     def __init__(self) -> None:
         """Start with nothing."""
         self._frames: list[bytes] = []
-        self._transport: asyncio.Transport | None = None
+        self._transport: Transport | None = None
 
-    def send(self, transport: asyncio.Transport, messages: Iterable[msgspec.Struct]) -> None:
+    def send(self, transport: "Transport", messages: Iterable[msgspec.Struct]) -> None:
         """Send messages at the end of this turn."""
         if not self._frames:
+            import asyncio  # late: jobs and workers, which have no transports, do without it
+
             asyncio.get_running_loop().call_soon(self.flush)
         self._transport = transport
         self._frames += map(frame, messages)

@@ -7,12 +7,12 @@ from joader.engine.limits import Limits
 from joader.engine.orders import Orders
 from joader.engine.plan import Drawn
 from joader.engine.reader import Reader, Terms
-from joader.engine.recipe_rows import JobRows
 from joader.engine.recipes import Recipe
 from joader.engine.room import Room
 from joader.engine.stock import Preparation, Stock
 from joader.messages import Begin, Instruction
 from joader.sampling import SequentialSampler
+from joader.sampling.job_rows import JobRows
 
 SLOT_BYTES = 64
 

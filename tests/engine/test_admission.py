@@ -11,11 +11,11 @@ from joader.engine.limits import Limits
 from joader.engine.orders import Orders
 from joader.engine.plan import Told
 from joader.engine.reader import Reader, Terms
-from joader.engine.recipe_rows import JobRows
 from joader.engine.recipes import MOST_ROWS, Recipe
 from joader.errors import BadArgument
 from joader.messages import Join, Want
 from joader.sampling import SequentialSampler
+from joader.sampling.job_rows import JobRows
 
 
 def join(**changed: Any) -> None:

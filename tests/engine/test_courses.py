@@ -6,12 +6,12 @@ import pytest
 from joader.engine.courses import Courses
 from joader.engine.orders import Orders, sampler_of
 from joader.engine.plan import Followed
-from joader.engine.recipe_rows import JobRows
 from joader.errors import BadArgument
 from joader.messages import Begin
 from joader.messages.ranks import Piece, Steps
 from joader.sampling import StreamSampler
 from joader.sampling.course import course
+from joader.sampling.job_rows import JobRows
 from joader.wire import frame
 
 

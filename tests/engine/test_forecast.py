@@ -7,9 +7,9 @@ from joader.engine.limits import Limits
 from joader.engine.orders import Orders, sampler_of
 from joader.engine.plan import Drawn, plan_of
 from joader.engine.reader import Reader, Terms
-from joader.engine.recipe_rows import JobRows
 from joader.engine.recipes import Recipe
 from joader.messages import Begin, Join
+from joader.sampling.job_rows import JobRows
 
 ROWS, BASE, PER_S = 60, 1000, 4.0
 

@@ -7,11 +7,11 @@ import pytest
 
 from joader.engine.orders import Orders, sampler_of
 from joader.engine.plan import Drawn, plan_of
-from joader.engine.recipe_rows import JobRows
 from joader.engine.recipes import Recipes
 from joader.messages import Begin, Join
 from joader.sampling import DependentSampler, SequentialSampler, StreamSampler
 from joader.sampling.generation import Clock
+from joader.sampling.job_rows import JobRows
 
 ROWS = 60
 LIFE = 7

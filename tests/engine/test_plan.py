@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from joader.engine.plan import Drawn, Told
-from joader.engine.recipe_rows import JobRows
 from joader.errors import BadArgument, UnknownJob
 from joader.messages import Begin
 from joader.sampling import SequentialSampler
+from joader.sampling.job_rows import JobRows
 
 ROWS = np.array([30, 10, 20])
 

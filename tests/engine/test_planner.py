@@ -11,10 +11,10 @@ from joader.engine.orders import Orders, sampler_of
 from joader.engine.plan import Drawn, Followed
 from joader.engine.planner import FULL, LONGEST, MOST, STEP, Planner
 from joader.engine.reader import Reader, Terms
-from joader.engine.recipe_rows import JobRows
 from joader.engine.recipes import Recipe
 from joader.messages import Begin
 from joader.sampling import DependentSampler
+from joader.sampling.job_rows import JobRows
 
 ROWS = 10_000
 

@@ -4,7 +4,6 @@ import numpy as np
 
 from joader.engine import Engine
 from joader.engine.courses import Courses
-from joader.engine.recipe_rows import JobRows
 from joader.messages import (
     Begin,
     Event,
@@ -20,6 +19,7 @@ from joader.messages import (
     Steps,
     Want,
 )
+from joader.sampling.job_rows import JobRows
 
 ROWS, BATCH = 100, 8
 

@@ -24,7 +24,8 @@ from tests.warm.parent import HEADER
 ROOM = 65536  # bytes that the arguments of a child have, and its environment has at least
 PLAIN = (
     *("numpy", "msgspec", "asyncio", "ctypes", "json", "logging", "importlib.metadata"),
-    *("joader.daemon.main", "joader.client.loader", "joader.cli.main", "joader.images"),
+    *("joader.daemon.main", "joader.client.loader", "joader.cli.main", "joader.workers.nursery"),
+    *("joader.catalog.catalog", "joader.storage.opening", "joader.images.resize"),
     *("rich.console", "rich.table", "rich.live", "uvicorn", "starlette.applications"),
 )
 TORCH = ("torch", "torch.utils.data", *PLAIN)

@@ -9,20 +9,25 @@ memory), `forms` (raw or prepared: what is worth its memory).
 Not here: the bytes themselves (memory/), what to prepare next (engine/).
 """
 
-from joader.cache.cache import Cache
-from joader.cache.demand import Demand, Forecast, Job
-from joader.cache.eviction import (
-    ExpectedUse,
-    Fifo,
-    Known,
-    Lru,
-    MakePolicy,
-    Policy,
-    RandomReplacement,
-    RefCount,
-)
-from joader.cache.runs import class_bytes, round_up
-from joader.cache.table import NOBODY, NOWHERE, PREPARING, READY, Table
+from typing import TYPE_CHECKING
+
+from joader.lazy import export_lazily
+
+if TYPE_CHECKING:
+    from joader.cache.cache import Cache
+    from joader.cache.demand import Demand, Forecast, Job
+    from joader.cache.eviction import (
+        ExpectedUse,
+        Fifo,
+        Known,
+        Lru,
+        MakePolicy,
+        Policy,
+        RandomReplacement,
+        RefCount,
+    )
+    from joader.cache.runs import class_bytes, round_up
+    from joader.cache.table import NOBODY, NOWHERE, PREPARING, READY, Table
 
 __all__ = [
     "NOBODY",
@@ -45,3 +50,23 @@ __all__ = [
     "class_bytes",
     "round_up",
 ]
+
+export_lazily(
+    __name__,
+    {
+        "cache": ("Cache",),
+        "demand": ("Demand", "Forecast", "Job"),
+        "eviction": (
+            "ExpectedUse",
+            "Fifo",
+            "Known",
+            "Lru",
+            "MakePolicy",
+            "Policy",
+            "RandomReplacement",
+            "RefCount",
+        ),
+        "runs": ("class_bytes", "round_up"),
+        "table": ("NOBODY", "NOWHERE", "PREPARING", "READY", "Table"),
+    },
+)

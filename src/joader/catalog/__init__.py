@@ -13,10 +13,15 @@ at a time), `draft` (a version being made), `progress` (on a terminal), `source`
 Not here: reading data (storage), sharing (client).
 """
 
-from joader.catalog.catalog import create, drop, open_table, table_names
-from joader.catalog.rows import StoredRows, TableRows
-from joader.catalog.table import Table
-from joader.catalog.view import View
+from typing import TYPE_CHECKING
+
+from joader.lazy import export_lazily
+
+if TYPE_CHECKING:
+    from joader.catalog.catalog import create, drop, open_table, table_names
+    from joader.catalog.rows import StoredRows, TableRows
+    from joader.catalog.table import Table
+    from joader.catalog.view import View
 
 __all__ = [
     "StoredRows",
@@ -28,3 +33,13 @@ __all__ = [
     "open_table",
     "table_names",
 ]
+
+export_lazily(
+    __name__,
+    {
+        "catalog": ("create", "drop", "open_table", "table_names"),
+        "rows": ("StoredRows", "TableRows"),
+        "table": ("Table",),
+        "view": ("View",),
+    },
+)

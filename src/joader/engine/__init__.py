@@ -5,8 +5,8 @@ planned to pinned), `preparations` (what becomes of them), `deliveries` (batches
 A job: `reader`, made of `plan` and `window`; `limits` (what it is guaranteed), `checks` (what is
 refused); `team` and `teams` (ranks of one job), `courses` (their steps, on their way to other
 nodes). Samples: `stock`, `room`, `sizes`, `last_resort` (no room at all), `raw_forms` (rows as they
-are stored), `forecast` (for eviction). A recipe: `recipes`, `orders` (its samplers), `recipe_rows`
-and `pieces` (how rows are numbered), `instances` (fresh preparations), `inspection` (jobs that are
+are stored), `forecast` (for eviction). A recipe: `recipes`, `orders` (its samplers), `pieces`
+(how rows are numbered), `instances` (fresh preparations), `inspection` (jobs that are
 compared), `admission` (jobs that memory has room for). Of other nodes: `inheritance`, `couplings`
 (joint draws).
 """

@@ -13,12 +13,12 @@ from collections import OrderedDict
 import numpy as np
 
 from joader.engine.plan import Drawn
-from joader.engine.recipe_rows import JobRows
 from joader.errors import BadArgument
 from joader.messages import Array
 from joader.messages.ranks import Course, Piece
 from joader.sampling import StreamSampler
 from joader.sampling.course import course
+from joader.sampling.job_rows import JobRows
 
 # Orders that are kept: the latest, and the one before it, of which steps may still be on their way.
 _MOST_KEPT = 2

@@ -26,7 +26,6 @@ from joader.engine.planner import Planner
 from joader.engine.preparations import Preparations
 from joader.engine.raw_forms import RawForms
 from joader.engine.reader import Reader, Terms
-from joader.engine.recipe_rows import JobRows
 from joader.engine.recipes import Recipe, Recipes
 from joader.engine.room import Room
 from joader.engine.stock import Stock
@@ -57,6 +56,7 @@ from joader.messages import (
     Want,
 )
 from joader.sampling.generation import Clock
+from joader.sampling.job_rows import JobRows
 from joader.statistics import EngineStatistics
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joader.engine.orders import JOINT, SHARED, Orders
-from joader.engine.recipe_rows import JobRows
 from joader.errors import BadArgument
 from joader.messages import Array, Begin, Job, Join
 from joader.messages.fields import NONE
 from joader.sampling import Sampler, StreamSampler
+from joader.sampling.job_rows import JobRows
 
 # Where the random numbers of a place in a pass start: the pass's key, the position, and how often
 # that came before in it.

@@ -18,11 +18,11 @@ from math import ceil
 
 from joader.engine.limits import Limits
 from joader.engine.plan import Drawn, Origin, Plan, Stretch, Told
-from joader.engine.recipe_rows import JobRows
 from joader.engine.recipes import Recipe
 from joader.engine.sizes import Sizes
 from joader.errors import BadArgument
 from joader.messages import Array, Job, Join
+from joader.sampling.job_rows import JobRows
 from joader.schedule.limits.pace import ReadingPace
 from joader.schedule.shares.memory import Holding
 from joader.statistics import FlowStatistics, ReadStatistics

@@ -22,10 +22,10 @@ import numpy as np
 from joader.engine.courses import Courses
 from joader.engine.plan import Drawn
 from joader.engine.reader import Reader
-from joader.engine.recipe_rows import Array, occurrence
 from joader.errors import BadArgument
 from joader.messages import Begin, PlannedStep
 from joader.messages.ranks import Piece
+from joader.sampling.job_rows import Array, occurrence
 
 # How many steps are announced beyond the one that was taken last. Ranks in step hear of each long
 # before they want it; one that falls behind holds the others up after so many.

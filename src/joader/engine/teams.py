@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from joader.engine.reader import Reader
-from joader.engine.recipe_rows import JobRows
 from joader.engine.team import Team, without
 from joader.errors import BadArgument
 from joader.messages import Announce, Grant, Instruction, Job, Join, Steps
+from joader.sampling.job_rows import JobRows
 
 FIRST_LEAD = -2
 

@@ -12,17 +12,22 @@ and `random_crop` (with `bilinear`, `resampling`), `center_crop`, `flip`, `jitte
 Not here: files and rows (storage), shared memory (memory), who seeds the generators (workers).
 """
 
-from joader.images.batch import Batch
-from joader.images.center_crop import CenterCrop
-from joader.images.decode import Decode, decode, decode_into, image_shape
-from joader.images.flip import RandomHorizontalFlip
-from joader.images.jitter import ColorJitter
-from joader.images.libraries import warm_up
-from joader.images.random_crop import RandomResizedCrop
-from joader.images.resize import Resize, ShorterSide
-from joader.images.step import Step
-from joader.images.steps import Steps, apply, is_random
-from joader.images.to_tensor import Normalize, ToTensor
+from typing import TYPE_CHECKING
+
+from joader.lazy import export_lazily
+
+if TYPE_CHECKING:
+    from joader.images.batch import Batch
+    from joader.images.center_crop import CenterCrop
+    from joader.images.decode import Decode, decode, decode_into, image_shape
+    from joader.images.flip import RandomHorizontalFlip
+    from joader.images.jitter import ColorJitter
+    from joader.images.libraries import warm_up
+    from joader.images.random_crop import RandomResizedCrop
+    from joader.images.resize import Resize, ShorterSide
+    from joader.images.step import Step
+    from joader.images.steps import Steps, apply, is_random
+    from joader.images.to_tensor import Normalize, ToTensor
 
 __all__ = [
     "Batch",
@@ -44,3 +49,20 @@ __all__ = [
     "is_random",
     "warm_up",
 ]
+
+export_lazily(
+    __name__,
+    {
+        "batch": ("Batch",),
+        "center_crop": ("CenterCrop",),
+        "decode": ("Decode", "decode", "decode_into", "image_shape"),
+        "flip": ("RandomHorizontalFlip",),
+        "jitter": ("ColorJitter",),
+        "libraries": ("warm_up",),
+        "random_crop": ("RandomResizedCrop",),
+        "resize": ("Resize", "ShorterSide"),
+        "step": ("Step",),
+        "steps": ("Steps", "apply", "is_random"),
+        "to_tensor": ("Normalize", "ToTensor"),
+    },
+)

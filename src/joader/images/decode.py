@@ -34,6 +34,7 @@ from joader.errors import BadImage, JoaderError
 from joader.images import libraries
 from joader.images.body import Body, body_of
 from joader.images.pixels import Image, Shape, place, put
+from joader.images.sample import image_of, with_image
 from joader.images.step import Step
 
 _STARTS = (b"\xff\xd8\xff", b"\x89PN", b"GIF", b"RIF")  # JPEG, PNG, GIF, WebP
@@ -158,6 +159,12 @@ class Decode(Step):
     def shape(self, shape: Shape | None) -> Shape | None:
         """Return None: it differs from image to image; `image_shape` reads it from the header."""
         return None
+
+    def header_read(self, sample: Any) -> tuple[Any, Shape | None]:
+        """Return the sample with its image as a body, and the shape it will have."""
+        sample = with_image(sample, body_of(image_of(sample)))
+        exif = self.apply_exif_orientation
+        return sample, image_shape(image_of(sample), apply_exif_orientation=exif)
 
     def on_image(self, image: Any, rng: Any, out: Any) -> Image:
         """Decode one image."""

@@ -46,6 +46,13 @@ class Step:
         """Return the shape of the output image from that of the input; None: unknown."""
         return shape
 
+    def header_read(self, sample: Any) -> tuple[Any, Shape | None]:
+        """Return the sample, and the shape of its output image if the input has it in a header.
+
+        What was read for it stays in the sample, so that the step does not read it again.
+        """
+        return sample, None
+
     def on_image(self, image: Any, rng: Any, out: Any) -> Any:
         """Process one image."""
         raise NotImplementedError

@@ -20,7 +20,7 @@ import msgspec
 
 from joader.messages.fields import Array, Job, Message, Natural, Text
 
-# A bit for each number, compressed: see sampling numbers in engine/recipe_rows.py.
+# A bit for each number, compressed: see sampling numbers in sampling/job_rows.py.
 Bits = Annotated[bytes, msgspec.Meta(max_length=1 << 22)]
 
 

@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from joader.images import Decode, Step, Steps, image_shape
-from joader.images.body import body_of
-from joader.images.sample import image_of, with_image
+from joader.images import Step, Steps
 from joader.recipe.randomness import start_random_numbers
 from joader.storage import Storage
 
@@ -118,9 +116,11 @@ class SharedPart:
         if begins is not None:
             begins(0)
         shape = self._fixed_shape
-        if shape is None and isinstance(self.steps.steps[0], Decode):
-            sample = with_image(sample, body_of(image_of(sample)))  # its header is read once
-            shape = self._shape_of(image_of(sample))
+        first, *others = self.steps.steps
+        if shape is None and isinstance(first, Step):
+            sample, shape = first.header_read(sample)
+            if shape is not None and others:
+                shape = Steps(others).shape(shape)
         room = None if shape is None or prod(shape) > slot.size else slot[: prod(shape)]
         return self.steps(sample, None, room, begins)
 
@@ -131,13 +131,6 @@ class SharedPart:
     @cached_property
     def _fixed_shape(self) -> tuple[int, ...] | None:
         return self.steps.shape()
-
-    def _shape_of(self, image: Any) -> tuple[int, ...] | None:
-        """Return the shape that an encoded image will have, from its header."""
-        first, *others = self.steps.steps
-        assert isinstance(first, Decode)
-        decoded = image_shape(image, apply_exif_orientation=first.apply_exif_orientation)
-        return Steps(others).shape(decoded) if others else decoded
 
     def _show_worker(self) -> None:
         """Make torch's get_worker_info() describe this dataset: a worker may have several."""

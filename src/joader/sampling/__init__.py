@@ -10,15 +10,21 @@ order and its clock), `follower` (one pass through it), `stream_group` (who begi
 `course` (a generation, made again elsewhere). Joint draws: `cells` (rows by who needs them),
 `rounds`, `rules` (one round, the paper's way), `coupling` (ours), `group` (which rule when),
 `dependent` (the sampler). Others: `own_order`, `lockstep`. Also: `splits` (folds, growing subsets),
-`row_index` (numbers for rows), `bits` (random integers).
+`row_index` (numbers for rows), `job_rows` (positions
+of a job by number), `bits` (random integers).
 """
 
-from joader.sampling.dependent import DependentSampler
-from joader.sampling.lockstep import LockstepSampler
-from joader.sampling.own_order import IndependentSampler, SeededSampler, SequentialSampler
-from joader.sampling.sampler import Draws, Foresees, Sampler, Speed
-from joader.sampling.splits import folds, growing
-from joader.sampling.streams import StreamSampler
+from typing import TYPE_CHECKING
+
+from joader.lazy import export_lazily
+
+if TYPE_CHECKING:
+    from joader.sampling.dependent import DependentSampler
+    from joader.sampling.lockstep import LockstepSampler
+    from joader.sampling.own_order import IndependentSampler, SeededSampler, SequentialSampler
+    from joader.sampling.sampler import Draws, Foresees, Sampler, Speed
+    from joader.sampling.splits import folds, growing
+    from joader.sampling.streams import StreamSampler
 
 __all__ = [
     "DependentSampler",
@@ -34,3 +40,15 @@ __all__ = [
     "folds",
     "growing",
 ]
+
+export_lazily(
+    __name__,
+    {
+        "dependent": ("DependentSampler",),
+        "lockstep": ("LockstepSampler",),
+        "own_order": ("IndependentSampler", "SeededSampler", "SequentialSampler"),
+        "sampler": ("Draws", "Foresees", "Sampler", "Speed"),
+        "splits": ("folds", "growing"),
+        "streams": ("StreamSampler",),
+    },
+)

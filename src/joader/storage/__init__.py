@@ -13,18 +13,23 @@ forked process has to open again), `names`, `packages`, `origins` (paths for mes
 Not here: decoding (images), tables with names and versions (catalog).
 """
 
-from joader.storage.arrays import Arrays
-from joader.storage.arrow import ArrowFiles
-from joader.storage.dataset import DatasetStorage
-from joader.storage.files import FileList
-from joader.storage.folder import ImageFolder
-from joader.storage.hugging_face import HuggingFace
-from joader.storage.in_flight import InFlight
-from joader.storage.lmdb import Lmdb
-from joader.storage.opening import KINDS, open_storage
-from joader.storage.parquet import ParquetFiles
-from joader.storage.storage import Storage, Values
-from joader.storage.tar import TarShards
+from typing import TYPE_CHECKING
+
+from joader.lazy import export_lazily
+
+if TYPE_CHECKING:
+    from joader.storage.arrays import Arrays
+    from joader.storage.arrow import ArrowFiles
+    from joader.storage.dataset import DatasetStorage
+    from joader.storage.files import FileList
+    from joader.storage.folder import ImageFolder
+    from joader.storage.hugging_face import HuggingFace
+    from joader.storage.in_flight import InFlight
+    from joader.storage.lmdb import Lmdb
+    from joader.storage.opening import KINDS, open_storage
+    from joader.storage.parquet import ParquetFiles
+    from joader.storage.storage import Storage, Values
+    from joader.storage.tar import TarShards
 
 __all__ = [
     "KINDS",
@@ -42,3 +47,21 @@ __all__ = [
     "Values",
     "open_storage",
 ]
+
+export_lazily(
+    __name__,
+    {
+        "arrays": ("Arrays",),
+        "arrow": ("ArrowFiles",),
+        "dataset": ("DatasetStorage",),
+        "files": ("FileList",),
+        "folder": ("ImageFolder",),
+        "hugging_face": ("HuggingFace",),
+        "in_flight": ("InFlight",),
+        "lmdb": ("Lmdb",),
+        "opening": ("KINDS", "open_storage"),
+        "parquet": ("ParquetFiles",),
+        "storage": ("Storage", "Values"),
+        "tar": ("TarShards",),
+    },
+)

@@ -94,12 +94,6 @@ def _batches_of(dataset: Any) -> list[Any]:
     return [batch for batch in dataset.data.table.to_batches() if len(batch)]
 
 
-def is_dataset(thing: Any) -> bool:
-    """Return whether this is a `Dataset` of the library `datasets`, not of a subclass."""
-    module = sys.modules.get("datasets.arrow_dataset")
-    return module is not None and type(thing) is module.Dataset
-
-
 def whole_dataset(dataset: Any) -> tuple[Any, Rows] | None:
     """Return the dataset that this one is a selection of, and its rows; None if it is whole.
 

@@ -8,7 +8,8 @@ import pytest
 
 import joader
 from joader.catalog import StoredRows, Table, TableRows
-from joader.client.dataset.tables import Joined, split
+from joader.client.dataset.joined_table import Joined
+from joader.client.dataset.tables import split
 from joader.client.dataset.unwrap import unwrap
 from joader.errors import BadArgument
 from joader.recipe.fingerprint import fingerprint

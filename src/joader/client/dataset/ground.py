@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from joader.client.dataset.kinds import is_of_hugging_face
 from joader.images import Steps
 from joader.recipe.fingerprint import fingerprint
 from joader.recipe.parts import SharedPart
 from joader.storage import Storage
-from joader.storage.hugging_face import files_of_dataset, is_dataset
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,9 @@ def ground_of(shared: SharedPart) -> Ground:
     rest: Any = None
     if isinstance(dataset, Storage):
         pieces, rest = dataset.pieces(), dataset.reads_as()
-    elif is_dataset(dataset):
+    elif is_of_hugging_face(dataset):
+        from joader.storage.hugging_face import files_of_dataset
+
         pieces = files_of_dataset(dataset)
         rest = copy.copy(dataset)
         rest._data, rest._fingerprint = None, ""

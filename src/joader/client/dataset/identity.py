@@ -3,15 +3,17 @@
 from collections.abc import Callable
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from joader.client.dataset.tables import Joined
 from joader.errors import BadArgument
 from joader.recipe.fingerprint import Outline
 from joader.recipe.fingerprint.shorthand import change, shorthand
+
+if TYPE_CHECKING:
+    from joader.client.dataset.joined_table import Joined
 
 # In place of a fingerprint, if a dataset holds what cannot be compared; its rows still are.
 NOT_COMPARABLE = "not comparable"
@@ -27,7 +29,7 @@ class Identity:
         key: str,
         outline: Outline,
         rows: NDArray[np.integer[Any]],
-        table: Joined | None = None,
+        table: "Joined | None" = None,
     ) -> None:
         """Take what was seen of the shared part of a job: its name, and what that is made of."""
         self._table = table

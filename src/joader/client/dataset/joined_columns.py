@@ -5,14 +5,16 @@ order of columns, share every preparation of what is stored.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from joader.client import torch_api
-from joader.storage import FileList, Storage, Values
-from joader.storage.concatenation import Concatenation
+
+if TYPE_CHECKING:
+    from joader.storage import FileList, Storage, Values
+    from joader.storage.concatenation import Concatenation
 
 Rows = NDArray[np.int64]
 
@@ -22,10 +24,10 @@ class Joining:
 
     def __init__(
         self,
-        base: Storage,
-        named: Storage,
+        base: "Storage",
+        named: "Storage",
         columns: Sequence[str],
-        values: Callable[[Rows, str], Values],
+        values: "Callable[[Rows, str], Values]",
         together: type[tuple[Any, ...]] | type[list[Any]],
     ) -> None:
         """Read `base` in the workers and add what is missing of `columns` from `values`.
@@ -70,7 +72,7 @@ class Joining:
         return values if torch is None else torch.from_numpy(values)
 
 
-def beside_files(files: FileList | Concatenation) -> Joining | None:
+def beside_files(files: "FileList | Concatenation") -> Joining | None:
     """Return what puts labels and paths beside the content of files, if samples have both."""
     columns = files.sample_columns
     if columns == ("image",) or columns.count("image") != 1:

@@ -1,23 +1,19 @@
 """A table of the catalog as a loader's dataset: which rows, and what joins the samples here.
 
-The sample that jobs share holds the stored columns alone, in the table's order: what is read and
-prepared in the workers. Columns of the row table (labels, paths, numbers) never travel: the job
-takes them from the row table by row number and puts them into its batches. So jobs that differ in
-those columns, in the order of columns, in predicate or in version share every preparation.
+The catalog is loaded only once there is a table: its name, or one that the script has opened.
 """
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from joader.catalog import StoredRows, Table, TableRows, View, open_table, table_names
-from joader.catalog.records import Records
-from joader.catalog.snapshot import Snapshot
 from joader.client.dataset.joined_columns import Joining, beside_files
+from joader.client.dataset.kinds import is_of_files, is_table, is_table_rows, is_view
 from joader.client.dataset.unwrap import Unwrapped
 from joader.errors import BadArgument
-from joader.storage import FileList
-from joader.storage.concatenation import Concatenation
+
+if TYPE_CHECKING:
+    from joader.catalog import View
 
 
 def opened(dataset: Any, where: Any, columns: Sequence[str] | None, version: int | None) -> Any:
@@ -30,12 +26,16 @@ def opened(dataset: Any, where: Any, columns: Sequence[str] | None, version: int
             f"joader.create(NAME, {place!r}) and give that name"
         )
     if isinstance(dataset, str):
+        from joader.catalog import open_table
+
         return open_table(dataset, version=version).view(where, columns)
-    if isinstance(dataset, Table):
+    if is_table(dataset):
         if version is not None:
+            from joader.catalog import open_table
+
             dataset = open_table(dataset.name, version=version)
         return dataset.view(where, columns)
-    if isinstance(dataset, View) and version in (None, dataset.snapshot.version.number):
+    if is_view(dataset) and version in (None, dataset.snapshot.version.number):
         return dataset.narrowed(where, columns)
     for name, value in (("where", where), ("columns", columns), ("version", version)):
         if value is not None:
@@ -52,55 +52,11 @@ def _is_path(dataset: Any) -> bool:
         return isinstance(dataset, os.PathLike)
     if os.sep in dataset or dataset.startswith("~"):  # no table is called so
         return True
-    return os.path.exists(dataset) and dataset not in table_names()
+    if not os.path.exists(dataset):
+        return False
+    from joader.catalog import table_names
 
-
-class Joined(Joining):
-    """Puts the columns of the row table beside the samples that come from the daemon."""
-
-    def __init__(self, base: TableRows) -> None:
-        """Take a version, and the columns asked for."""
-        self.snapshot: Snapshot = base.snapshot
-        stored = StoredRows(self.snapshot, base.sample_columns)
-        super().__init__(stored, stored, base.sample_columns, self.snapshot.values, tuple)
-
-    @property
-    def name(self) -> str:
-        """The table and its version, as the daemon shows them."""
-        return f"{self.snapshot.name}@{self.snapshot.version.number}"
-
-    # What a state keeps of the table, and must agree with.
-
-    def state(self) -> dict[str, Any]:
-        """Return which version of which table is read."""
-        snapshot = self.snapshot
-        return {"name": snapshot.name, "uid": snapshot.uid, "version": snapshot.version.number}
-
-    def check(self, state: Any) -> None:
-        """Raise BadArgument if a state is of another version, with what has changed."""
-        mine = self.state()
-        if not isinstance(state, dict) or not set(mine) <= set(state):
-            raise BadArgument(
-                f"the state is not of a table, and this loader reads the table {mine['name']!r}"
-            )
-        if state["uid"] != mine["uid"]:
-            raise BadArgument(
-                f"the state is of another table: {state['name']!r} was dropped and created again, "
-                f"or is not {mine['name']!r}; its rows are not these"
-            )
-        if state["version"] == mine["version"]:
-            return
-        first, last = sorted([state["version"], mine["version"]])
-        changes = [
-            version.what
-            for version in Records(self.snapshot.folder).versions(mine["uid"])
-            if first < version.number <= last
-        ]
-        raise BadArgument(
-            f"the state is of version {state['version']} of the table {mine['name']!r}, and this "
-            f"loader reads version {mine['version']} (between them: {'; '.join(changes)}); to go "
-            f"on with that pass make the loader with version={state['version']}"
-        )
+    return dataset not in table_names()
 
 
 def split(base: Unwrapped, plain: bool) -> tuple[Unwrapped, Joining | None]:
@@ -110,19 +66,25 @@ def split(base: Unwrapped, plain: bool) -> tuple[Unwrapped, Joining | None]:
     `plain`: no code of the user's expects them in the sample.
     """
     joined: Joining | None = None
-    if isinstance(base.base, TableRows):
+    if is_table_rows(base.base):
+        from joader.client.dataset.joined_table import Joined
+
         joined = Joined(base.base)
-    elif plain and isinstance(base.base, FileList | Concatenation) and base.base.is_of_files:
+    elif plain and is_of_files(base.base):
         joined = beside_files(base.base)
     return (base, None) if joined is None else (Unwrapped(joined.base, base.rows), joined)
 
 
-def newer(dataset: Any) -> View | None:
+def newer(dataset: Any) -> "View | None":
     """Return the same rows and columns of the table's newest version, if there is a newer one."""
-    if not isinstance(dataset, View) or dataset.pinned:
+    if not is_view(dataset) or dataset.pinned:
         return None
+    from joader.catalog.records import Records
+    from joader.catalog.snapshot import Snapshot
+
     snapshot = dataset.snapshot
     newest = Records(snapshot.folder).newest(snapshot.uid)
     if newest is None or newest == snapshot.version.number:
         return None  # a table that was dropped meanwhile is read as long as that goes
-    return dataset.of(Snapshot(snapshot.folder, snapshot.name, snapshot.uid, newest))
+    view: View = dataset.of(Snapshot(snapshot.folder, snapshot.name, snapshot.uid, newest))
+    return view

@@ -33,12 +33,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from joader.catalog import Table, View
+from joader.client.dataset.kinds import is_of_hugging_face, is_table, is_view
 from joader.errors import BadArgument
 from joader.sampling.rows import ROW_LIMIT
 from joader.storage import Storage
-from joader.storage.concatenation import Concatenation, joins
-from joader.storage.hugging_face import is_dataset, whole_dataset
 
 
 def obstacle_to_sharing(dataset: Any, batch_size: int | None, chosen: Any) -> str:
@@ -77,9 +75,11 @@ def _gives_batches(dataset: Any) -> bool:
     # torch's Subset has a __getitems__ too, which passes on to what it wraps.
     while type(dataset).__module__ == "torch.utils.data.dataset" and hasattr(dataset, "dataset"):
         dataset = dataset.dataset
-    if isinstance(dataset, Storage | Table | View):
+    if isinstance(dataset, Storage) or is_table(dataset) or is_view(dataset):
         return False
-    if is_dataset(dataset):  # rows of a Hugging Face dataset, unless a function sees the batch
+    if is_of_hugging_face(
+        dataset
+    ):  # rows of a Hugging Face dataset, unless a function sees the batch
         return bool(getattr(dataset, "_format_type", None) == "custom")
     return callable(getattr(type(dataset), "__getitems__", None))
 
@@ -129,14 +129,28 @@ def unwrap(dataset: Any, *, key_of: Callable[[Any], str] | None = None) -> Unwra
         parts, rows = _by_key(parts, nest.starts, [key_of(part) for part in parts], rows)
     if len(parts) == 1:
         return Unwrapped(parts[0], rows)
-    return Unwrapped(Concatenation(parts) if joins(parts) else Concatenated(parts), rows)
+    return Unwrapped(_joined(parts), rows)
+
+
+def _joined(parts: list[Any]) -> Any:
+    """Return several bases as one: storages that read alike as a storage."""
+    if all(isinstance(part, Storage) for part in parts):
+        from joader.storage.concatenation import Concatenation, joins
+
+        if joins(parts):
+            return Concatenation(parts)
+    return Concatenated(parts)
 
 
 def _whole(dataset: Any) -> tuple[Any, Rows] | None:
     """Return what a storage or a Hugging Face dataset is a choice of rows of, if of any."""
     if isinstance(dataset, Storage):
         return dataset.whole()
-    return whole_dataset(dataset) if is_dataset(dataset) else None
+    if is_of_hugging_face(dataset):
+        from joader.storage.hugging_face import whole_dataset
+
+        return whole_dataset(dataset)
+    return None
 
 
 class _Absent:
@@ -161,8 +175,8 @@ class _Nest:
                 return self.rows(dataset.dataset, inner, f"{path}.dataset")
         elif _is_torch(dataset, "ConcatDataset"):
             return self._concat_rows(dataset, positions, path)
-        elif isinstance(dataset, Table | View):
-            view = dataset.view() if isinstance(dataset, Table) else dataset
+        elif is_table(dataset) or is_view(dataset):
+            view = dataset.view() if is_table(dataset) else dataset
             rows = view.rows.copy() if positions is None else view.rows[positions]
             return self._base_rows(view.base, rows, path)
         whole = _whole(dataset)

@@ -29,7 +29,6 @@ from joader.recipe.parts import OwnPart, SharedPart
 from joader.recipe.watch import NO_SIGNS, Signs
 from joader.wire import Channel, readable
 from joader.workers.forks import let_go_of_memory
-from joader.workers.nursery import Childhood, be_nursery
 
 # How long a nursery may take to load the job's code anew: imports from a slow network disk.
 _BIRTH_S = 600.0
@@ -94,6 +93,10 @@ class Nursery:
         `signs`: of datasets that workers are not to read. `named`: what the recipe is named by,
         where it is to be named in the nursery.
         """
+        # Here, as most loaders that are made start none; and before the fork, so that neither the
+        # nursery nor any of its workers has to load it.
+        from joader.workers.nursery import Childhood, be_nursery
+
         _reap()
         self.ticket = secrets.token_hex(16)
         self._owner = os.getpid()

@@ -13,7 +13,7 @@ looked at only if a state of the loader is asked for.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -23,17 +23,20 @@ from joader.client.dataset.description import About
 from joader.client.dataset.ground import NO_GROUND, ground_of
 from joader.client.dataset.identity import NOT_COMPARABLE, Identity
 from joader.client.dataset.joined_columns import Joining
-from joader.client.dataset.tables import Joined
 from joader.client.dataset.unwrap import Unwrapped, unwrap
 from joader.client.reading.births import context_of, is_forking
 from joader.client.reading.job import Job, Lending
 from joader.client.reading.settings import Settings
 from joader.daemon.machine import cores
+from joader.lazy import loaded_class
 from joader.recipe.fingerprint import Memory, Outline, fingerprint, look
 from joader.recipe.fingerprint.shorthand import MOST_LINES
 from joader.recipe.parts import OwnPart, SharedPart
 from joader.recipe.place import place, place_in_words
 from joader.storage import Storage
+
+if TYPE_CHECKING:
+    from joader.client.dataset.joined_table import Joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +51,9 @@ class Sight:
     unsure: bool  # something of it may have changed without being seen
 
     @property
-    def table(self) -> Joined | None:
+    def table(self) -> "Joined | None":
         """The table that is read, if it is one."""
-        return self.joined if isinstance(self.joined, Joined) else None
+        return _table(self.joined)
 
     def is_same(self, other: "Sight", order: str) -> bool:
         """Tell whether another look saw the same, as far as one can tell, for this order."""
@@ -92,7 +95,7 @@ class Looker:
         if self._needs_no_daemon(base.base):
             return self._at_hand(base, shared, own, order, batch_size)
         seen = self._seen(shared, joined.named if joined else base.base)
-        table = joined if isinstance(joined, Joined) else None
+        table = _table(joined)
         own_seen = look(own, name="transform", memory=self._own_memory) if own.steps.steps else None
         own_opaque = own_seen.opaque if own_seen else ""
         deterministic = its.deterministic or shared.deterministic
@@ -257,6 +260,11 @@ class Looker:
         built_in = kind in (list, tuple, dict, range)
         built_in = built_in or (kind is np.ndarray and dataset.flags.owndata)  # not of a file
         return self._settings.bare and (built_in or torch_api.is_in_memory(dataset))
+
+
+def _table(joined: Joining | None) -> "Joined | None":
+    loaded = loaded_class("joader.client.dataset.joined_table", "Joined")
+    return cast("Joined", joined) if isinstance(joined, loaded) else None
 
 
 def _asks_the_user(dataset: Any) -> bool:

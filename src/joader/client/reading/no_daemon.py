@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from joader.client.order.progress import NOBODY
 from joader.client.order.source import Source
-from joader.engine.recipe_rows import JobRows
 from joader.memory import Layout
 from joader.memory.layout import LINE_BYTES
 from joader.messages import MY_JOB, Begin, Deliver, Want
 from joader.sampling import IndependentSampler, Sampler, SequentialSampler
+from joader.sampling.job_rows import JobRows
 
 _NONE = np.empty(0, np.int64)
 

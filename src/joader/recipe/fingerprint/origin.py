@@ -11,7 +11,7 @@ import os
 import platform
 import sys
 from functools import lru_cache
-from importlib import metadata, util
+from importlib import util
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, PathFinder
 
 from joader.version import __version__
@@ -73,6 +73,9 @@ def _spec(name: str) -> ModuleSpec | None:
 @lru_cache(maxsize=1024)
 def _versioned(top: str) -> str | None:
     """Return a top-level package with its version; None if nothing installed claims it."""
+    # Late: it brings the parsers of e-mail and csv, and a loader whose rows are at hand needs none.
+    from importlib import metadata
+
     try:
         return f"{top} {metadata.version(top)}"
     except metadata.PackageNotFoundError:

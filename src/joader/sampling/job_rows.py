@@ -3,14 +3,14 @@
 A *position* is a place in the job's dataset. Several positions may hold the same row. A sampler
 draws distinct *numbers*, so the k-th position of a row (counted from 0) has the number row + k *
 row_limit: jobs that read a row equally often share its numbers. A *sample* is base + row, where
-`base` is given to the recipe (recipes.py), or a further instance of it (instances.py).
+the engine gives `base` to the recipe, or to a further instance of it.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from joader.errors import BadArgument, BadRows
-from joader.sampling import SeededSampler
+from joader.sampling.own_order import SeededSampler
 
 NUMBER_LIMIT = 1 << 32
 Array = NDArray[np.int64]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from joader.engine.recipe_rows import NUMBER_LIMIT, JobRows, occurrence
 from joader.errors import BadArgument, BadRows
+from joader.sampling.job_rows import NUMBER_LIMIT, JobRows, occurrence
 
 NOTHING = np.empty(0, np.int64)
 
