@@ -1,6 +1,7 @@
 """When nothing is in use and a batch finds no room: all is given up for it, or it is refused."""
 
 import numpy as np
+import pytest
 
 from joader.messages import (
     Join,
@@ -56,3 +57,22 @@ def test_what_others_have_asked_for_is_given_up_for_who_has_nothing() -> None:
         on.settle()
     assert on.refused == {}
     assert {job: on.got[job] for job in (1, 2)} == {job: list(range(40)) for job in (1, 2)}
+
+
+@pytest.mark.parametrize(("slots", "large"), [(11, 300), (14, 400), (21, 500), (24, 500)])
+def test_what_a_refused_job_had_its_workers_wait_for_is_not_what_has_its_number_next(
+    slots: int, large: int
+) -> None:
+    """Its own parts are given up with their sources; then their numbers are another job's."""
+    on = World(slots * 128, lambda row: 100 if row < 8 else large)
+    on.join(join(1, rows=40, batch=4, order="given", own=True))
+    on.begin(1)
+    on.join(join(2, rows=40, batch=1, order="given", recipe="sounds"))
+    on.begin(2)
+    for _ in range(40):
+        for job in on.jobs:
+            if on.left[job]:
+                on.want(job, min(on.jobs[job].batch_size, len(on.left[job])))
+        on.settle()
+    assert list(on.refused) == [1]
+    assert on.got[2] == list(range(40))

@@ -83,7 +83,7 @@ def test_a_sized_sample_that_nobody_wants_or_needs_is_dropped() -> None:
     shelf.room.give_up_all(shelf.readers[1])
     shelf.stock.cache.leave(1)
     preparations.place()
-    assert shelf.out == [Drop((0,))]
+    assert shelf.stock.say() == [Drop((0,))]
     assert 0 not in shelf.stock.underway
 
 

@@ -5,7 +5,7 @@ Fresh instances: nobody gets one twice.
 
 from joader.cache import NOBODY
 from joader.engine.stock import Instances, Preparation
-from joader.messages import Drop, Finish, Forget, Prepare
+from joader.messages import Drop, Finish, Forget, Prepare, Refuse
 from tests.engine.shelf import SLOT_BYTES, Shelf
 
 
@@ -34,10 +34,12 @@ def test_what_is_gone_is_said_first_and_what_is_to_be_prepared_last() -> None:
     shelf = Shelf(4)
     shelf.ask(shelf.reader(1), 2)
     own = own_part_of(shelf, 1)
-    shelf.out.append(Drop((7,)))
+    shelf.out.append(Refuse("no room", 2))
+    shelf.stock.call_off(7)
     shelf.stock.forget((5, 6))
-    gone, drop, prepare, finish = shelf.stock.say()
+    gone, drop, refuse, prepare, finish = shelf.stock.say()
     assert (gone, drop) == (Forget((5, 6)), Drop((7,)))
+    assert isinstance(refuse, Refuse)
     assert isinstance(prepare, Prepare)
     assert isinstance(finish, Finish)
     assert finish.samples == (own,)

@@ -88,6 +88,7 @@ class World:
         self.random: set[str] = set()  # recipes with random code, until nobody uses them
         self.vouched: set[str] = set()  # recipes that are not random for some of their jobs
         self.refused: dict[int, str] = {}
+        self.unread: list[int] = []  # own parts that went with a job that was refused
         self.prepared = 0
         self.log: list[tuple[Event, list[Instruction]]] = []
         self._serial, self._keys, self._newcomers = count(), count(1), count(1000)
@@ -100,6 +101,7 @@ class World:
         self.log.append((event, instructions))
         for instruction in instructions:
             self.carry_out(instruction)
+        self.tell_unread()
         assert self.engine.pinned_bytes <= self.engine._cache.used_bytes <= self.capacity
         self.check_what_stays()
         return instructions
@@ -137,6 +139,7 @@ class World:
                 self.receive(instruction)
             case Refuse():
                 self.refused[instruction.job] = instruction.reason
+                self.leave_unread(instruction.job)
                 self.forget_job(instruction.job)
             case Forget():
                 for sample in instruction.samples:
@@ -240,6 +243,20 @@ class World:
         sampler = SeededSampler(spec.seed)
         sampler.add(job, list(number), epoch)
         return [number[n] for n in sampler.draw({job: len(rows)})[job].tolist()]
+
+    def leave_unread(self, job: int) -> None:
+        """Forget own parts of a job that is refused, if they wait for their sources."""
+        for sample, order in list(self.to_do.items()):
+            waits = isinstance(order, Own) and self.in_hand(order.source)
+            if waits and order.job == job and sample not in self.late_ones:
+                self.drop_with_followers(sample)
+                self.unread.append(sample)
+
+    def tell_unread(self) -> None:
+        """Say that nobody will do them: by their numbers, so they must be theirs until then."""
+        if self.unread:
+            samples, self.unread = tuple(self.unread), []
+            self.tell(Lost(samples, "nobody reads it any more", blamed=False))
 
     def forget_job(self, job: int) -> None:
         for by_job in (self.held, self.rows, self.wants, self.left, self.jobs):

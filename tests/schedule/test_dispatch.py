@@ -9,7 +9,7 @@ How many processors there are, as jobs come and go.
 import pytest
 
 from joader.errors import BadMessage
-from joader.messages import Failed, Finish, Stop
+from joader.messages import Failed, Finish, Sized, Stop
 from joader.schedule.dispatch import GRACE_S, Homes, crew_figures
 from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, Nursery
 
@@ -469,6 +469,19 @@ def test_own_parts_that_are_held_for_their_source_count_as_queued(floor: Floor) 
     floor.prepare(1, 5)
     floor.finish(100, source=5)
     assert [crew.queued for crew in floor.dispatch.statistics()] == [2]
+
+
+def test_own_parts_of_what_was_dropped_are_not_lost_with_their_job(floor: Floor) -> None:
+    """Their numbers may be others' by now."""
+    home = floor.join(1, workers=1)
+    floor.join(2, workers=1)
+    floor.prepare(1, 7)
+    floor.settle()
+    floor.finish(8, 7, job=2)
+    floor.of(home)[0].say(Sized((7,), (2 * SLOT_BYTES,)))
+    floor.dispatch.drop((7,))
+    floor.leave(2)
+    assert floor.lost == []
 
 
 def test_a_row_that_goes_whole_is_done_by_its_jobs_own_crew_or_by_nobody() -> None:

@@ -13,7 +13,7 @@ from joader.engine.recipes import Recipe
 from joader.engine.room import Room
 from joader.engine.stock import Preparation, Stock
 from joader.errors import more_memory, size_in_words
-from joader.messages import Drop, Place, Prepared
+from joader.messages import Place, Prepared
 from joader.messages.work import TIMES
 
 TRIES = 2
@@ -222,7 +222,7 @@ class Preparations:
                 slots.append(sample)
             elif not wanted:
                 self.failed(sample, "nobody wants it any more")
-                self._stock.out.append(Drop((sample,)))
+                self._stock.call_off(sample)
         if slots:
             offset, size = self._stock.table.offset.cells, self._stock.table.size.cells
             offsets = tuple([offset[sample] for sample in slots])

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from joader.cache.two_forms import Way
 from joader.engine.recipes import Recipe
 from joader.engine.stock import Preparation, Stock
-from joader.messages import Drop, Prepared
+from joader.messages import Prepared
 from joader.statistics import RawStatistics
 
 
@@ -153,5 +153,5 @@ class RawForms:
             self._stock.say_again(raw)
             return
         if along.followers:  # nobody else knows that they wait in vain
-            self._stock.out.append(Drop((raw,)))
+            self._stock.call_off(raw)
         self.on_lost(raw, "nobody wants it any more")

@@ -33,7 +33,7 @@ from joader.cache.two_forms import TwoForms
 from joader.engine.reader import Reader
 from joader.engine.recipes import Recipe
 from joader.engine.sizes import Sizes
-from joader.messages import Finish, Forget, Instruction, Job, Prepare
+from joader.messages import Drop, Finish, Forget, Instruction, Job, Prepare
 
 
 class Instances:
@@ -124,6 +124,7 @@ class Stock:
         self.made_for: dict[int, tuple[str, Start]] = {}
         self._source: dict[int, tuple[int, int]] = {}  # of own parts: a sample, and its serial
         self._gone: list[int] = []
+        self._called_off: list[int] = []
         self._to_prepare: list[int] = []
 
     @property
@@ -223,6 +224,14 @@ class Stock:
         self.cache.drop(sample)
         self.forget_numbers([sample])
 
+    def call_off(self, sample: int) -> None:
+        """Have workers forget a sample that has failed, and what waits for it.
+
+        That is told before a job is refused: what waits for the workers of that job is then
+        reported as lost, by its number.
+        """
+        self._called_off.append(sample)
+
     def let_source_go(self, sample: int, source: int) -> None:
         """End the hold an own part has on its source."""
         underway = self.underway.get(source)
@@ -297,6 +306,9 @@ class Stock:
         if self._gone:
             said.append(Forget(tuple(self._gone)))
             self._gone = []
+        if self._called_off:
+            said.append(Drop(tuple(self._called_off)))
+            self._called_off = []
         said += self.out
         self.out.clear()
         if self._to_prepare:
