@@ -18,6 +18,20 @@ def test_files_that_a_page_names_exist(page: Path) -> None:
     assert missing == set()
 
 
+def test_the_tree_of_the_house_has_every_room() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    _, _, tree = page.partition("As a tree")
+    lines = tree.split("```")[1].splitlines()
+    package = ROOT / "src" / "joader"
+    rooms = {
+        init.parent.name
+        for top in (package, ROOT / "papers")
+        for init in top.rglob("__init__.py")
+        if init.parent != package
+    }
+    assert rooms - set(re.findall(r"\b([a-z_]+)/", "\n".join(lines))) == set()
+
+
 def test_nothing_says_to_install_a_package_that_is_not_ours() -> None:
     """`joader` is on no package index: whoever took the name would be installed."""
     endings = (".py", ".js", ".html", ".md", ".sh", "Makefile")

@@ -1,13 +1,12 @@
 """The `joader` command: one file per subcommand, nothing heavy imported before it is needed.
 
-Reading order: `main` (arguments in, a subcommand run, an exit code), with more parsers in
-`screens`, and `arguments` (what is wrong with them). The daemon: `up`, `ready` (`up --wait`),
-`node` (`down`, `status`), `ended` (`status --ended`), `schedule` (`policy`), `other_daemon` (one of
-another version). What runs: `jobs`, `explain`, `top/`, `dashboard`. This machine: `doctor/`,
-`bench/`. Data: `datasets`. On a virtual clock: `simulate` and `timeline` (`plot`: what drawing
-needs). To try it: `demo/`. What only a clone has: `papers`.
+Reading order: `main` (arguments in, a subcommand run, an exit code; examples and completion), with
+more parsers in `screens`, and `arguments` (what is wrong with them). The daemon: `up`, `node` (what
+commands ask a daemon: down, status, jobs, policy), `ended` (`status --ended`), `other_daemon` (one
+of another version). What runs: `explain`, `top/`, `dashboard`. This machine: `doctor/`, `bench/`.
+Data: `datasets`. On a virtual clock: `simulate` (`plot`: what drawing needs). To try it: `demo/`.
+What only a clone has: `papers`.
 
 For all commands: `console` (output), `letters` (that a terminal can show), `words` (figures as
-people read them), `files` (that they write), `examples` (for their help), `completion` (for
-shells).
+people read them), `files` (that they write).
 """

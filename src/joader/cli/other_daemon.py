@@ -13,7 +13,7 @@ from joader.errors import Refusal
 from joader.messages import PROTOCOL
 from joader.version import __version__
 
-# What handshake.py says, in every version so far.
+# What daemon/reception.py says, in every version so far.
 _SPEAKS = re.compile(r"joader ([^\s,)]+).* speaks protocol (\d+)")
 
 

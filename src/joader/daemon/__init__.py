@@ -1,14 +1,13 @@
 """Carries out the engine's instructions: clients, workers, and the life of the process.
 
-Reading order: `daemon` (messages to events, instructions to messages), `session` (one client),
-`registration` (which jobs are here), `layouts` (how samples lie in their slots). Who is let in:
-`reception`, with `door` and `handshake`. What people see: `reports` (figures and answers), `names`
-(what jobs are called), `history` (second by second), `summary` (what is left at the end).
+Reading order: `daemon` (messages to events, instructions to messages; how it ends), `session` (one
+client), `registration` (which jobs are here), `layouts` (how samples lie in their slots). Who is
+let in: `reception`, with `door`. What people see: `reports` (figures and answers), `names` (what
+jobs are called), `history` (second by second).
 
-The process: `lifecycle` (find it, start it), with `start_lock` and `detach`; `main` (its start),
-with `machine` (memory and cores), `touching` (memory ahead of time), `pacing` (the event loop),
-`log_format` and `log_size`; `drain` (how it ends). Between its lives: `experience_file`, with
-`fingerprint` (which machine).
+The process: `lifecycle` (find it, start it), with `start_lock` and `detach`; `main` (its start, its
+event loop, its log), with `machine` (memory and cores) and `log_format`. Between its lives:
+`experience_file`, with `fingerprint` (which machine).
 
 Other nodes: `neighbors` (who is there; `alone` if nobody), `links` to them, `fetching` (rows from
 them), `guests` (rows for them), `where` (rows live), `holdings` (who had them before) and `clocks`

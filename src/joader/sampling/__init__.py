@@ -8,10 +8,9 @@ Reading order: `sampler` (what each offers), `rows` (what comes in). Streams: `g
 order and its clock), `follower` (one pass through it), `stream_group` (who begins where), `streams`
 (the sampler), with `blind` (draws that must not look), `forecast` (what is fixed already) and
 `course` (a generation, made again elsewhere). Joint draws: `cells` (rows by who needs them),
-`rounds`, `rules` (one round, the paper's way), `coupling` (ours), `group` (which rule when),
-`dependent` (the sampler). Others: `own_order`, `lockstep`. Also: `splits` (folds, growing subsets),
-`row_index` (numbers for rows), `job_rows` (positions
-of a job by number), `bits` (random integers).
+`rules` (one round, the paper's way), `coupling` (ours), `group` (which rule when), `dependent` (the
+sampler). Others: `own_order`, `lockstep`. Also: `splits` (folds, growing subsets), `row_index`
+(numbers for rows), `job_rows` (positions of a job by number), `bits` (random integers).
 """
 
 from typing import TYPE_CHECKING

@@ -41,8 +41,8 @@ contents that cannot have changed, or have not.
 Reading order: `outline` has the entry points; `walk` visits all objects; `anatomy` takes one apart,
 with `program` for code (`reads`, `environment`, `patches`, `sources`, `origin`), `wrappers` for
 wrappers, `switches` for libraries, `content` for bytes and `bulk` for large containers, both with
-`memory` (`checksum`, `spans`); `graph` turns the result into digests. `shorthand` keeps an outline
-in a checkpoint.
+`memory` (and `spans`); `graph` turns the result into digests. `shorthand` keeps an outline in a
+checkpoint.
 """
 
 from joader.recipe.fingerprint.memory import Memory

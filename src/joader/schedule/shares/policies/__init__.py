@@ -6,9 +6,9 @@ whoever still wants gets what is left, so their shares say who comes first when 
 Invariant: the shares of a policy add up to the capacity at most, and to that or to all demands,
 whichever is less, if it does not reserve.
 
-Reading order: `need`, `fair` (the default), `throughput` (A-Dloader's), and for comparison `even`,
-`proportional`, `inverse`. Not here: how needs are measured (demand.py), what is done with shares
-(allocation.py).
+Reading order: `need`, `fair` (the default), `throughput` (A-Dloader's), and for comparison
+`proportional` (with even and inverse shares). Not here: how needs are measured (demand.py), what is
+done with shares (allocation.py).
 """
 
 from collections.abc import Mapping
