@@ -75,6 +75,7 @@ def test_a_sample_that_needs_another_slot_gets_it_unless_it_is_larger_than_all()
         "the sample has 320 bytes and the budget is 256 bytes; make it"
         in shelf.readers[1].window.failed[1]
     )
+    assert Drop((1,)) in shelf.stock.say()
 
 
 def test_a_sized_sample_that_nobody_wants_or_needs_is_dropped() -> None:

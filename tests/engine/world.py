@@ -301,8 +301,6 @@ class World:
         if order.offset < 0 or size > order.size_bytes:
             self.slots.pop(sample, None)
             self.sized[sample] = order
-            if size > self.engine._cache.capacity_bytes:
-                self.drop_with_followers(sample)
             self.tell(Sized((sample,), (size,)))
         else:
             self.bytes[order.offset] = made

@@ -102,3 +102,21 @@ def test_64_jobs_on_a_small_budget_are_served_or_refused_and_none_hangs(small_no
     memory = small_node.status()["memory"]
     assert memory["pinned_bytes"] == 0
     assert memory["used_bytes"] <= memory["budget_bytes"]
+
+
+class SomeLarge(Blocks):
+    """Rows of different sizes, some of them larger than the budget."""
+
+    def __getitem__(self, row: int) -> Any:
+        size_kib = KIB + 1 if row % 40 == 19 else self.size_kib + row % 2
+        return np.zeros((size_kib, KIB), np.uint8), row
+
+
+def test_rows_that_are_reported_with_one_larger_than_the_budget_come_all_the_same(
+    small_node: Node,
+) -> None:
+    small_node.up("1MiB")
+    options: Any = {"num_workers": 1, "on_error": "skip", "fallback": False, "timeout": 10}
+    with loader(SomeLarge(400, 2), batch_size=32, collate_fn=list, **options) as batches:
+        rows = [row for some in batches for _, row in some]
+    assert rows == [row for row in range(400) if row % 40 != 19]

@@ -76,7 +76,6 @@ from joader.messages import (
     Register,
     Release,
     Run,
-    Sized,
     Status,
     Steps,
     Stop,
@@ -372,9 +371,6 @@ class Daemon:
             match event:
                 case Prepared():
                     self._layouts.note(event.samples, event.layout_of_each)
-                # The engine will fail it and never place it, so its worker would keep the bytes.
-                case Sized() if max(event.sizes) > self.arena.size_bytes:
-                    self.pool.drop(event.samples)
                 case Compared() if not event.same:
                     self.registration.differs(event)
                     return

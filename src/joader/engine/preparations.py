@@ -71,6 +71,7 @@ class Preparations:
             reason = f"the sample has {size_in_words(size_bytes)} and the budget is {budget}"
             advice = f"make it smaller in prepare=, or {more_memory(2 * size_bytes)}"
             self.failed(sample, f"{reason}; {advice}")
+            self._stock.call_off(sample)  # its worker keeps the bytes until then
         else:
             self._stock.unplaced[sample] = size_bytes
             if not preparation.sizes.slot_bytes:

@@ -70,7 +70,7 @@ class Place(Message, frozen=True):
 
 
 class Drop(Message, frozen=True):
-    """Forget samples that were `Sized`: nobody wants them any more."""
+    """Forget samples that were `Sized`: nobody wants them any more, or no memory is enough."""
 
     samples: Integers
 
