@@ -1,38 +1,31 @@
-"""Rows in two forms: prepared, and *raw*, as they are stored. What each is worth beside the other.
+"""Rows in two forms: *raw*, as they are stored, and *prepared*. Which of them is worth its memory.
 
-A raw form is a sample like any other, of the recipe that has no steps. What it saves is the reading
-(r seconds) of b bytes; a prepared one saves reading and preparation (r + p) in B bytes. So as long
-as not all fit, a byte of raw forms saves r/b against (r + p)/B. Their *ratio* says how many times
-as often a prepared sample would have to be used to be worth as much; it multiplies the rate of
-expected uses that samples are ranked by (eviction/expected_use.py). With its raw form here, a
-prepared sample saves p only, and counts for that part. So both compete in one order, with the
-samples of all other recipes.
+A raw form is a sample like any other, of the recipe that has no steps. It saves the next reading (r
+seconds) in b bytes; a prepared sample saves reading and preparation (r + p) in B bytes, mostly
+more. What a form saves, times how often it will be used per second, over its bytes, is what it is
+*worth*. What is worth least leaves first; its worth is the *price* of memory. Of a sample that was
+just used, the form is kept whose worth exceeds the price of its bytes by most, or none (`chosen`).
+So if reads are expensive, memory fills with raw samples as long as not all fit, and with prepared
+ones from then on (Seneca's partition); rows of other costs or sizes are each judged by their own.
 
-Which form of a row to keep follows from the price of memory (forms.py). That is nothing while there
-is *room*: what is free, and what prepared samples take whose raw form is here. Then the prepared
-form is kept; with less room than ROOM_PART the raw one, if a byte of it saves more. A row that
-others prepare in other ways, too, keeps its raw form in any case, and so does one that is prepared
-anew each time, as the steps are random.
+How *soon* a sample is used does not count, only how often: a sample that is used once per pass has
+to be here when the pass ends, whether it was used long before or a moment ago. Of forms that are
+worth the same, the one that is used last leaves first.
 
-Where reading takes less than LEAST_READ_S per row (the page cache), nothing of this is looked at.
+The engine applies this through `TwoForms`. The *ratio* r/b over (r + p)/B says how many times as
+often a prepared sample would have to be used to be worth as much as its raw form; it multiplies the
+rate of expected uses by which samples are ranked (eviction/expected_use.py). If its raw form is
+here, a prepared sample saves only p and counts for that part. So both forms compete in one order
+with the samples of all other recipes.
 
-Which form of a sample is worth its memory: as it is stored, or prepared.
+Memory costs nothing while there is *room*: what is free, and what prepared samples take whose raw
+form is here. Then the prepared form is kept; with less room than ROOM_PART the raw one, if a byte
+of it saves more. A row that other recipes prepare, too, keeps its raw form in any case, and so does
+one that is prepared again each time because its steps are random. If reading takes less than
+LEAST_READ_S per row (the page cache), raw forms are not considered.
 
-Kept as stored (*raw*), a sample saves its next reading; kept *prepared*, its reading and its
-preparation, in other bytes, mostly more. What a form saves, times how often it will be used per
-second, over its bytes, is what it is *worth*. What is worth least leaves first; that is the *price*
-of memory, which every form has to earn: of a sample that was just used, the form is kept whose
-worth exceeds the price of its bytes by most, or none. So where reads are dear, memory fills with
-raw samples as long as not all fit, and with prepared ones from then on (Seneca's partition), and
-rows of other costs or sizes are each judged by their own.
-
-How *soon* a sample is used does not count, only how often: what is used once per pass has to be
-there when the pass ends, whether it was used long before or a moment ago. Of forms that are worth
-the same, the one leaves that is used last.
-
-Only where joader reads the bytes itself: a dataset that reads and decodes in one call has one form.
-Used as it is by papers/simulators/two_forms.py; the engine follows from it what it does
-(two_forms.py).
+Only for storages that joader reads itself: a dataset that reads and decodes in one call has one
+form. papers/simulators/two_forms.py uses `chosen` as it is.
 """
 
 from collections.abc import Callable, Iterable
@@ -63,21 +56,6 @@ class Costs(NamedTuple):
     def size_bytes(self, form: str) -> int:
         """Return how much memory it takes."""
         return self.raw_bytes if form == RAW else self.prepared_bytes
-
-
-def worth(costs: Costs, form: str, uses_per_s: float = 1.0) -> float:
-    """Return what a form saves per second and byte."""
-    return costs.saved_s(form) * uses_per_s / costs.size_bytes(form)
-
-
-def chosen(costs: Costs, price: float, uses_per_s: float = 1.0) -> str | None:
-    """Return the form to keep at a price per byte; None if neither earns it."""
-    best, most = None, 0.0
-    for form in (RAW, PREPARED):
-        earned = (worth(costs, form, uses_per_s) - price) * costs.size_bytes(form)
-        if earned > most:
-            best, most = form, earned
-    return best
 
 
 # Keeping a raw form costs about 0.2 ms: messages, and two copies.
@@ -278,3 +256,18 @@ def _evened(rates: NDArray[np.float64], usual: float) -> NDArray[np.float64]:
     evened = usual * 2.0 ** (TRIFLE * nearness)
     evened *= np.maximum(rates / soon, 1.0)
     return np.where(rates > 0.0, evened, 0.0)
+
+
+def worth(costs: Costs, form: str, uses_per_s: float = 1.0) -> float:
+    """Return what a form saves per second and byte."""
+    return costs.saved_s(form) * uses_per_s / costs.size_bytes(form)
+
+
+def chosen(costs: Costs, price: float, uses_per_s: float = 1.0) -> str | None:
+    """Return the form to keep at a price per byte; None if neither earns it."""
+    best, most = None, 0.0
+    for form in (RAW, PREPARED):
+        earned = (worth(costs, form, uses_per_s) - price) * costs.size_bytes(form)
+        if earned > most:
+            best, most = form, earned
+    return best

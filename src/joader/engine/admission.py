@@ -1,8 +1,9 @@
-"""Who is admitted: jobs whose share fits beside those before them, once samples have a size.
+"""From `Join` to reading: which events are refused, what is compared first, who is admitted.
 
-What no job can mean, refused before anything is made of it.
-
-Jobs of one recipe that first meet: a few rows are compared before one takes what others made.
+In the order in which a job meets them: `check_join` and `check_want` refuse what no job can mean,
+before anything is made of it; `Inspection` has the workers of a job compare a few rows before it
+takes what other jobs of its recipe have prepared; `admit` lets in the jobs whose share fits next to
+the shares of those before them, once the size of samples is known.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,60 +16,6 @@ from joader.engine.recipes import MOST_ROWS, Recipe
 from joader.engine.stock import Stock
 from joader.errors import BadArgument, more_memory, size_in_words
 from joader.messages import Compare, Job, Join, Want
-
-# Rows that a job's workers compare before it takes what others have prepared.
-INSPECTED = 3
-
-
-class Inspection:
-    """Comparisons that jobs wait for."""
-
-    def __init__(self, stock: Stock) -> None:
-        """Compare what is in this stock."""
-        self._stock = stock
-
-    def begin(self, reader: Reader) -> None:
-        """Have a job's workers compare a few rows that are here; the job waits for the outcome."""
-        table, recipe = self._stock.table, reader.recipe
-        for sample in table.everyone().tolist():
-            if len(reader.inspected) == INSPECTED:
-                break
-            row = table.home.cells[sample] - recipe.base
-            ready = table.state.cells[sample] == READY and not table.own.cells[sample]
-            if ready and 0 <= row < recipe.row_limit and reader.rows.has(row):
-                reader.inspected.add(sample)
-        for sample in reader.inspected:
-            self._stock.cache.lease(sample)
-            key, position, times = self._stock.start_of(sample)
-            self._stock.out.append(
-                Compare(
-                    reader.job,
-                    sample,
-                    recipe.name,
-                    row=table.home.cells[sample] - recipe.base,
-                    offset=table.offset.cells[sample],
-                    key=key,
-                    position=position,
-                    times=times,
-                    fresh=reader.terms.fresh,
-                )
-            )
-
-    def end(self, reader: Reader, sample: int) -> None:
-        """Let go of a row that a job's worker has compared."""
-        if sample in reader.inspected:
-            reader.inspected.remove(sample)
-            self._stock.cache.release(sample)
-
-    def give_up(self, reader: Reader) -> None:
-        """Let go of all that a job's workers compare: it leaves, perhaps before they were told."""
-        unsaid = self._stock.out
-        unsaid[:] = [
-            one for one in unsaid if not (isinstance(one, Compare) and one.job == reader.job)
-        ]
-        for sample in list(reader.inspected):
-            self.end(reader, sample)
-
 
 ORDERS = ("shared", "joint", "seeded", "given", "told")
 MOST_RANKS = 1 << 16
@@ -148,3 +95,57 @@ def admit(
             f"{size_in_words(capacity_bytes)}; {more_memory(others + reader.share_bytes)}, or use "
             "smaller batches",
         )
+
+
+# Rows that a job's workers compare before it takes what others have prepared.
+INSPECTED = 3
+
+
+class Inspection:
+    """Comparisons that jobs wait for."""
+
+    def __init__(self, stock: Stock) -> None:
+        """Compare what is in this stock."""
+        self._stock = stock
+
+    def begin(self, reader: Reader) -> None:
+        """Have a job's workers compare a few rows that are here; the job waits for the outcome."""
+        table, recipe = self._stock.table, reader.recipe
+        for sample in table.everyone().tolist():
+            if len(reader.inspected) == INSPECTED:
+                break
+            row = table.home.cells[sample] - recipe.base
+            ready = table.state.cells[sample] == READY and not table.own.cells[sample]
+            if ready and 0 <= row < recipe.row_limit and reader.rows.has(row):
+                reader.inspected.add(sample)
+        for sample in reader.inspected:
+            self._stock.cache.lease(sample)
+            key, position, times = self._stock.start_of(sample)
+            self._stock.out.append(
+                Compare(
+                    reader.job,
+                    sample,
+                    recipe.name,
+                    row=table.home.cells[sample] - recipe.base,
+                    offset=table.offset.cells[sample],
+                    key=key,
+                    position=position,
+                    times=times,
+                    fresh=reader.terms.fresh,
+                )
+            )
+
+    def end(self, reader: Reader, sample: int) -> None:
+        """Let go of a row that a job's worker has compared."""
+        if sample in reader.inspected:
+            reader.inspected.remove(sample)
+            self._stock.cache.release(sample)
+
+    def give_up(self, reader: Reader) -> None:
+        """Let go of all that a job's workers compare: it leaves, perhaps before they were told."""
+        unsaid = self._stock.out
+        unsaid[:] = [
+            one for one in unsaid if not (isinstance(one, Compare) and one.job == reader.job)
+        ]
+        for sample in list(reader.inspected):
+            self.end(reader, sample)

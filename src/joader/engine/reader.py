@@ -1,8 +1,7 @@
 """One job inside the engine: its terms, its plan, its window, its pace.
 
-What one job has asked for and holds, between its plan and its hands.
-
-A place of its pass is
+The *window* is what a job has asked for and holds, between its plan and its batches. A place of its
+pass is
 - *planned*: in `places`, and its row's sample number in `homes`; nothing is held for it;
 - *asked for*: one of the first in `places`, its sample in `samples`. It is in `unready` while in
   preparation, in `failed` if that went wrong, and else ready;

@@ -1,27 +1,25 @@
-"""All samples that are here or on their way: the one place where that is written down.
+"""All samples that are here or in preparation, their preparations, and what is said of them.
 
-A preparation is *at work* in a worker; *unplaced*: sized, and the worker waits for its slot;
-*late*: its worker does not answer; or lost, to be prepared *again*. An own part is made of a shared
-sample, its *source*, which is pinned for the worker until the own part is reported; or it is
+A preparation is *at work* in a worker; *unplaced*: its size is known, and the worker waits for a
+slot; *late*: its worker does not answer; or lost, to be prepared *again*. An own part is made of a
+shared sample, its *source*, which is pinned for the worker until the own part is reported; or it is
 prepared *whole*, with a source that never has a slot.
 
-What is said of samples is collected here, and said in an order that holds whatever it was decided
-in: what is gone first, as its number may be another's already; then all else; and what is to be
-prepared last, many rows in a message.
+Instructions about samples are collected here and given in an order that holds whatever order they
+were decided in: first what is gone, because its number may already be another's; then all else;
+last what workers should prepare, many rows per message.
 
-Fresh instances: which jobs have had which preparations of a row.
+For jobs whose dataset has random code a preparation is an *instance* (`Instances`): it serves each
+job once. Jobs that read for the same loader or team (its passes, its ranks) count as one job, also
+one after the other: what they have had is remembered as long as the instance. A job counts as
+having had an instance from the moment it asks for it, so a row that stands at several positions
+gets one instance per position. An instance is *fresh* if it was prepared for such a job and no job
+whose dataset is deterministic has taken it: nobody says that it may serve a job twice, so it goes
+once no job can use it. All other samples are *kept*: they serve such jobs as instances, once each,
+and stay.
 
-For jobs whose dataset has random code a preparation is an *instance*: it serves each of them once.
-Jobs that read for the same (passes of one loader, ranks of one team) are one to this, also one
-after the other: what they have had is kept as long as the instance. A job counts as having had an
-instance from the moment it asks for it, so that a row that stands at several positions gets one
-instance for each.
-
-An instance is *fresh* if it was prepared for such a job and no job whose dataset is deterministic
-has taken it: nobody says that it may serve a job twice, so it goes once no job can use it. All
-other samples are *kept*: they serve such jobs as instances, once each, and stay.
-
-Invariant: only instances that are here or in preparation are known. Not here: where they are.
+Invariant: only instances that are here or in preparation are known. Not here: which row is wanted
+next (plan.py), where bytes lie (cache/).
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -34,51 +32,6 @@ from joader.engine.reader import Reader
 from joader.engine.recipes import Recipe
 from joader.engine.sizes import Sizes
 from joader.messages import Finish, Forget, Instruction, Job, Prepare
-
-
-class Instances:
-    """Who has had which instance, by whom they read for."""
-
-    def __init__(self) -> None:
-        """Start without any."""
-        self._had: dict[int, set[str]] = {}
-        self._fresh: set[int] = set()
-
-    def __len__(self) -> int:
-        """Return how many have been had by somebody."""
-        return len(self._had)
-
-    def has_had(self, whom: str, sample: int) -> bool:
-        """Tell whether they have had an instance."""
-        return whom in self._had.get(sample, ())
-
-    def take(self, whom: str, sample: int) -> None:
-        """Note that a job asked for the instance."""
-        self._had.setdefault(sample, set()).add(whom)
-
-    def put_back(self, whom: str, sample: int) -> None:
-        """Note that a job gave up the instance before it got it."""
-        if sample in self._had:
-            self._had[sample].discard(whom)
-
-    def begin(self, samples: Iterable[int]) -> None:
-        """Note that these are prepared for a job that gets each sample once."""
-        self._fresh.update(samples)
-
-    def vouch(self, samples: Iterable[int]) -> None:
-        """Note that a job takes these which says that any sample of a row is as good as another."""
-        if self._fresh:
-            self._fresh.difference_update(samples)
-
-    def is_fresh(self, sample: int) -> bool:
-        """Tell whether nobody but jobs that get it once has taken it."""
-        return sample in self._fresh
-
-    def forget(self, sample: int) -> None:
-        """Note that the instance is gone."""
-        self._had.pop(sample, None)
-        self._fresh.discard(sample)
-
 
 Start = tuple[int, int, int]
 
@@ -365,3 +318,47 @@ class Stock:
             offsets=tuple([offset[sample] for sample in samples]),
             sizes=tuple([size[sample] for sample in samples]),
         )
+
+
+class Instances:
+    """Who has had which instance, by whom they read for."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._had: dict[int, set[str]] = {}
+        self._fresh: set[int] = set()
+
+    def __len__(self) -> int:
+        """Return how many have been had by somebody."""
+        return len(self._had)
+
+    def has_had(self, whom: str, sample: int) -> bool:
+        """Tell whether they have had an instance."""
+        return whom in self._had.get(sample, ())
+
+    def take(self, whom: str, sample: int) -> None:
+        """Note that a job asked for the instance."""
+        self._had.setdefault(sample, set()).add(whom)
+
+    def put_back(self, whom: str, sample: int) -> None:
+        """Note that a job gave up the instance before it got it."""
+        if sample in self._had:
+            self._had[sample].discard(whom)
+
+    def begin(self, samples: Iterable[int]) -> None:
+        """Note that these are prepared for a job that gets each sample once."""
+        self._fresh.update(samples)
+
+    def vouch(self, samples: Iterable[int]) -> None:
+        """Note that a job takes these which says that any sample of a row is as good as another."""
+        if self._fresh:
+            self._fresh.difference_update(samples)
+
+    def is_fresh(self, sample: int) -> bool:
+        """Tell whether nobody but jobs that get it once has taken it."""
+        return sample in self._fresh
+
+    def forget(self, sample: int) -> None:
+        """Note that the instance is gone."""
+        self._had.pop(sample, None)
+        self._fresh.discard(sample)

@@ -1,16 +1,13 @@
-"""All that happens to jobs, work and workers comes in here; what is to be done comes out.
+"""The schedule's only door: events about jobs, work and workers come in, actions come out.
 
-Values in, values out: `out` collects what is to be done, and whoever calls carries it out. Nothing
-here knows a clock, a process or a socket. Not here: who gets which rows and when workers are born
-(feeding.py), what follows from reports (reports.py) and from time (watch.py): workers end when they
-were idle for IDLE_S; who is to blame for what (blame.py).
+Values in, values out: `out` collects actions, and the caller carries them out. Nothing here knows a
+clock, a process or a socket. `Homes` says where the workers of each job run, and how many
+processors that is: workers have the affinity and the cgroup of their job, not of the daemon; a job
+that does not say where it runs, runs where the daemon does.
 
-The figures of crews: who is in each, how much it has to do, and how long that takes.
-
-Where the workers of jobs run, and how many processors that is.
-
-Workers have the affinity and the cgroup of their jobs, not of the daemon. A job that does not say
-where it runs, runs where the daemon does.
+Not here: who gets which rows and when workers are started (feeding.py), what follows from reports
+(reports.py) and from time (watch.py, where workers that were idle for IDLE_S end), which row is to
+blame for a worker's death (blame.py).
 """
 
 from collections import Counter
@@ -39,75 +36,6 @@ from joader.schedule.work.reports import Reports
 from joader.schedule.work.staff import Staff
 from joader.schedule.work.watch import Watch
 from joader.statistics import CrewStatistics, ReadStatistics, ScheduleStatistics
-
-
-class Homes:
-    """Of all crews, by their tickets."""
-
-    def __init__(self, own_cores: int, most_cores: int) -> None:
-        """Start with those of the daemon alone, on a machine that has `most_cores`."""
-        self._own_cores, self._most_cores = own_cores, max(own_cores, most_cores)
-        self._of: dict[str, tuple[str, int]] = {}
-        self.places: dict[str, Home] = {}
-        self.cores = own_cores  # that can be kept busy in all of them together
-
-    def join(self, ticket: str, name: str, cores: int) -> None:
-        """Note where a crew's workers run."""
-        self._of[ticket] = (name, cores or self._own_cores)
-        self._changed()
-
-    def leave(self, ticket: str) -> None:
-        """Forget a crew."""
-        if self._of.pop(ticket, None) is not None:
-            self._changed()
-
-    @property
-    def bounds(self) -> Mapping[str, float]:
-        """How many processors each home may use; nothing if there is but one."""
-        if len(self.places) < 2:
-            return {}
-        return {name: home.bound for name, home in self.places.items()}
-
-    def _changed(self) -> None:
-        self.places = {name: home_of(name, cores) for name, cores in self._of.values()}
-        there = round(capacity(self.places)) if self.places else 0
-        self.cores = min(self._most_cores, max(self._own_cores, there))
-
-
-# How much of a ticket others are shown: enough to tell crews apart, too little to come as a worker.
-_SHOWN_LETTERS = 8
-
-
-def crew_figures(staff: Staff) -> tuple[CrewStatistics, ...]:
-    """Return those of all crews."""
-    crews = staff.crews.values()
-    paces = {crew.code: crew.queue.shared.pace for crew in crews}
-    # A crew whose rows others prepare has no pace of its own; theirs is as good.
-    paces |= {crew.code: crew.queue.shared.pace for crew in crews if crew.paced}
-    return tuple(
-        CrewStatistics(
-            ticket=crew.ticket[:_SHOWN_LETTERS],
-            jobs=tuple(sorted(crew.jobs)),
-            workers=tuple(worker.pid for worker in crew.workers),
-            lends=crew.lends,
-            queued=len(crew.queue) + staff.held_by(crew),
-            in_hand=sum(len(worker.busy) for worker in crew.workers),
-            on_their_way=len(crew.born),
-            most=crew.most,
-            reads_ahead=crew.reads_ahead,
-            computing=crew.queue.computing,
-            row_ms=1000 * crew.queue.shared.pace.computing_s,
-            row_s=paces[crew.code].known_s,
-            computing_s=paces[crew.code].parts_s[0],
-            storage_s=paces[crew.code].parts_s[1],
-            core_s=paces[crew.code].parts_s[2],
-            own_row_s=crew.queue.own_pace.known_s,
-            in_flight=crew.in_flight,
-            in_flight_most=staff.most_in_flight(crew.code),
-        )
-        for crew in crews
-    )
-
 
 # How long the workers of a job that is gone may go on with what others wait for.
 GRACE_S = 2.0
@@ -478,3 +406,71 @@ class Dispatch:
         crew = self.staff.crew_of.get(job)
         able = [one for one in self.staff.crews.values() if crew and one.code == crew.code]
         return crew is None or any(not worker.leaving for one in able for worker in one.workers)
+
+
+class Homes:
+    """Of all crews, by their tickets."""
+
+    def __init__(self, own_cores: int, most_cores: int) -> None:
+        """Start with those of the daemon alone, on a machine that has `most_cores`."""
+        self._own_cores, self._most_cores = own_cores, max(own_cores, most_cores)
+        self._of: dict[str, tuple[str, int]] = {}
+        self.places: dict[str, Home] = {}
+        self.cores = own_cores  # that can be kept busy in all of them together
+
+    def join(self, ticket: str, name: str, cores: int) -> None:
+        """Note where a crew's workers run."""
+        self._of[ticket] = (name, cores or self._own_cores)
+        self._changed()
+
+    def leave(self, ticket: str) -> None:
+        """Forget a crew."""
+        if self._of.pop(ticket, None) is not None:
+            self._changed()
+
+    @property
+    def bounds(self) -> Mapping[str, float]:
+        """How many processors each home may use; nothing if there is but one."""
+        if len(self.places) < 2:
+            return {}
+        return {name: home.bound for name, home in self.places.items()}
+
+    def _changed(self) -> None:
+        self.places = {name: home_of(name, cores) for name, cores in self._of.values()}
+        there = round(capacity(self.places)) if self.places else 0
+        self.cores = min(self._most_cores, max(self._own_cores, there))
+
+
+# How much of a ticket others are shown: enough to tell crews apart, too little to come as a worker.
+_SHOWN_LETTERS = 8
+
+
+def crew_figures(staff: Staff) -> tuple[CrewStatistics, ...]:
+    """Return those of all crews."""
+    crews = staff.crews.values()
+    paces = {crew.code: crew.queue.shared.pace for crew in crews}
+    # A crew whose rows others prepare has no pace of its own; theirs is as good.
+    paces |= {crew.code: crew.queue.shared.pace for crew in crews if crew.paced}
+    return tuple(
+        CrewStatistics(
+            ticket=crew.ticket[:_SHOWN_LETTERS],
+            jobs=tuple(sorted(crew.jobs)),
+            workers=tuple(worker.pid for worker in crew.workers),
+            lends=crew.lends,
+            queued=len(crew.queue) + staff.held_by(crew),
+            in_hand=sum(len(worker.busy) for worker in crew.workers),
+            on_their_way=len(crew.born),
+            most=crew.most,
+            reads_ahead=crew.reads_ahead,
+            computing=crew.queue.computing,
+            row_ms=1000 * crew.queue.shared.pace.computing_s,
+            row_s=paces[crew.code].known_s,
+            computing_s=paces[crew.code].parts_s[0],
+            storage_s=paces[crew.code].parts_s[1],
+            core_s=paces[crew.code].parts_s[2],
+            own_row_s=crew.queue.own_pace.known_s,
+            in_flight=crew.in_flight,
+            in_flight_most=staff.most_in_flight(crew.code),
+        )
+        for crew in crews
+    )

@@ -1,59 +1,20 @@
-"""What each claimant has had of all workers of the node, and what that is for its share.
+"""What each claimant has had of all workers of the node, divided by its share.
 
-A *claimant* is a recipe, for the rows that all who read it share, or one job, for its own parts.
-Its account counts the seconds that workers computed for it, over its share: whoever has the least
-on its account comes next, so all get time in proportion to their shares. Who waited for nothing has
-saved up nothing: when it comes back, its account is raised to that of the claimant whose turn it
-was last, but for SAVED_S: what waits may be all handed out for a moment, and come again with the
-next report.
+A *claimant* is a recipe, for the rows that all its readers share, or one job, for its own parts.
+Its account counts the seconds that workers computed for it, over its share. The claimant with the
+smallest account comes next, so all get time in proportion to their shares. A claimant that waited
+for nothing has saved up nothing: when it comes back, its account is raised to that of the claimant
+whose turn it was last, but for SAVED_S: for a moment, all that waits may be handed out, and come
+back with the next report.
 
-Under a policy that reserves, an account has a quota as well; with a ceiling for the node, all have
-one in common. Not here: how large shares are (allocation.py), what waits (claims.py).
+Under a policy that reserves, an account also has a *quota*; with a ceiling for the node, all have
+one in common. A quota is a token bucket of worker-seconds. What is handed out is taken before its
+cost is known exactly, so a bucket may go below empty; nobody draws from it until it has filled
+again. It holds at most BURST_S of its rate: a claimant that left it alone for a while may not make
+up for that later.
 
-So many worker-seconds per second and no more: a bucket that fills at a steady rate.
-
-What is handed out is taken before it is known exactly, so the bucket may go below empty; nobody
-draws from it until it has filled again. It holds BURST_S of its rate at most: who left it alone for
-a while may not make up for that later.
+Not here: how large shares are (allocation.py), what waits (claims.py).
 """
-
-# Longer than a chunk: else a claimant with one worker would stop after each.
-BURST_S = 0.2
-# Not sooner than this is it looked at again: less than a chunk, and more than a turn of the loop.
-_SOON_S = 0.002
-
-
-class Quota:
-    """What may be used, as time passes."""
-
-    __slots__ = ("_at", "left_s", "rate")
-
-    def __init__(self, rate: float, now: float) -> None:
-        """Start full."""
-        self.rate = rate
-        self.left_s = rate * BURST_S
-        self._at = now
-
-    def pass_time(self, now: float) -> None:
-        """Let it fill until now."""
-        gone_s = max(0.0, now - self._at)
-        self._at = max(now, self._at)
-        self.left_s = min(self.rate * BURST_S, self.left_s + self.rate * gone_s)
-
-    def take(self, seconds: float) -> None:
-        """Take so much out; less than 0: too much was taken before."""
-        self.left_s -= seconds
-
-    @property
-    def open(self) -> bool:
-        """Whether anything may be handed out."""
-        return self.left_s > 0.0
-
-    @property
-    def opens_in_s(self) -> float:
-        """How long until something may be handed out."""
-        return 0.0 if self.open else max(_SOON_S, -self.left_s / self.rate)
-
 
 # Of worker time: a chunk or two, so that it never shows in a rate.
 SAVED_S = 0.08
@@ -157,7 +118,45 @@ class Accounts:
         closed = [quota.opens_in_s for quota in self._quotas() if not quota.open]
         return min(closed, default=0.0)
 
-    def _quotas(self) -> list[Quota]:
+    def _quotas(self) -> "list[Quota]":
         accounts = (*self.recipes.values(), *self.jobs.values())
         found = [account.quota for account in accounts if account.quota is not None]
         return [*found, self.ceiling] if self.ceiling is not None else found
+
+
+# Longer than a chunk: else a claimant with one worker would stop after each.
+BURST_S = 0.2
+# Not sooner than this is it looked at again: less than a chunk, and more than a turn of the loop.
+_SOON_S = 0.002
+
+
+class Quota:
+    """What may be used, as time passes."""
+
+    __slots__ = ("_at", "left_s", "rate")
+
+    def __init__(self, rate: float, now: float) -> None:
+        """Start full."""
+        self.rate = rate
+        self.left_s = rate * BURST_S
+        self._at = now
+
+    def pass_time(self, now: float) -> None:
+        """Let it fill until now."""
+        gone_s = max(0.0, now - self._at)
+        self._at = max(now, self._at)
+        self.left_s = min(self.rate * BURST_S, self.left_s + self.rate * gone_s)
+
+    def take(self, seconds: float) -> None:
+        """Take so much out; less than 0: too much was taken before."""
+        self.left_s -= seconds
+
+    @property
+    def open(self) -> bool:
+        """Whether anything may be handed out."""
+        return self.left_s > 0.0
+
+    @property
+    def opens_in_s(self) -> float:
+        """How long until something may be handed out."""
+        return 0.0 if self.open else max(_SOON_S, -self.left_s / self.rate)
