@@ -1,14 +1,13 @@
 """What to do now: one event in, instructions out.
 
-Reading order: `engine` (every event comes in here), `planner` (who draws how much), `supply` (from
-planned to pinned), `preparations` (what becomes of them), `deliveries` (batches that are complete).
-A job: `reader`, made of `plan` and `window`; `limits` (what it is guaranteed), `checks` (what is
-refused); `team` and `teams` (ranks of one job), `courses` (their steps, on their way to other
-nodes). Samples: `stock`, `room`, `sizes`, `last_resort` (no room at all), `raw_forms` (rows as they
-are stored), `forecast` (for eviction). A recipe: `recipes`, `orders` (its samplers), `recipe_rows`
-and `pieces` (how rows are numbered), `instances` (fresh preparations), `inspection` (jobs that are
-compared), `admission` (jobs that memory has room for). Of other nodes: `inheritance`, `couplings`
-(joint draws).
+Reading order: `engine` (every event comes in here), `planner` (how many draws each job gets),
+`supply` (from planned to pinned), `preparations` (what becomes of them), `deliveries` (batches that
+are complete). A job: `admission` (what is refused, compared, admitted), `reader` with its window,
+`plan`, `limits` (what it is guaranteed); `team` and `teams` (ranks of one job), `courses` (their
+steps, on their way to other nodes). Samples: `stock`, `room`, `sizes`, `last_resort` (no room at
+all), `raw_forms` (rows as they are stored), `forecast` (for eviction). A recipe: `recipes`,
+`orders` (its samplers), `recipe_rows` and `pieces` (how rows are numbered). Of other nodes:
+`inheritance`, `couplings` (joint draws).
 """
 
 from joader.engine.engine import Engine

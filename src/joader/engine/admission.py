@@ -21,24 +21,24 @@ ORDERS = ("shared", "joint", "seeded", "given", "told")
 MOST_RANKS = 1 << 16
 # Larger batches are refused before they are planned, not when the size of samples is known.
 LARGE_BATCH = 1 << 20
-# Positions that a job may have told and not got, beyond one batch: each takes about 100 bytes here.
+# Positions that a job may have asked for and not got, beyond one batch: 100 bytes each.
 MOST_TOLD = 1 << 22
 
 
 def check_join(event: Join, limits: Limits, cache: Cache) -> None:
     """Refuse what no job can mean, before anything is made of it."""
     if event.batch_size < 1:
-        raise BadArgument(f"batch size is {event.batch_size}; it is at least 1")
+        raise BadArgument(f"batch_size={event.batch_size} is too small; use 1 or more")
     if event.order not in ORDERS:
-        raise BadArgument(f"order is {event.order!r}; there are {', '.join(ORDERS)}")
+        raise BadArgument(f"order={event.order!r} is unknown; use one of {', '.join(ORDERS)}")
     if event.seed is not None and event.seed < 0:
-        raise BadArgument(f"seed is {event.seed}; a seed is an integer >= 0")
+        raise BadArgument(f"seed={event.seed} is negative; use an integer >= 0")
     if not 0 <= event.row_limit <= MOST_ROWS:
         raise BadArgument(
-            f"a dataset of {event.row_limit} rows; at least 0 and at most {MOST_ROWS} are supported"
+            f"a dataset of {event.row_limit} rows is not supported; use 0 to {MOST_ROWS} rows"
         )
     if not 1 <= event.world_size <= MOST_RANKS:
-        raise BadArgument(f"{event.world_size} ranks; at least 1 and at most {MOST_RANKS}")
+        raise BadArgument(f"world_size={event.world_size} is not supported; use 1 to {MOST_RANKS}")
     batch = event.batch_size if event.order == "told" else min(event.batch_size, event.rows.size)
     least_bytes = limits.share_batches * round_up(1) * batch
     if batch > LARGE_BATCH and least_bytes > cache.capacity_bytes:
@@ -53,8 +53,8 @@ def check_want(event: Want, reader: Reader) -> None:
     """Refuse a request that cannot be answered."""
     if not 1 <= event.count <= reader.batch_size:
         raise BadArgument(
-            f"job {event.job} wants {event.count} samples; it is at least 1 and at most its "
-            f"batch size, {reader.batch_size}"
+            f"job {event.job} wants {event.count} samples; it may want 1 to its batch size, "
+            f"{reader.batch_size}"
         )
     if not reader.in_pass:
         raise BadArgument(f"job {event.job} wants samples before it began a pass")
@@ -75,9 +75,9 @@ def check_want(event: Want, reader: Reader) -> None:
 def admit(
     recipe: Recipe, readers: Mapping[Job, Reader], capacity_bytes: int
 ) -> Iterator[tuple[Reader, str]]:
-    """Admit the recipe's new jobs, and yield each; with a reason, those that are to be refused.
+    """Admit the recipe's new jobs and yield each, with a reason if it must be refused.
 
-    Who is refused has to be let go before the next is looked at.
+    The caller must remove a refused job before it asks for the next one.
     """
     for reader in list(readers.values()):
         if reader.recipe is not recipe or reader.admitted or not reader.sizes.slot_bytes:
@@ -90,7 +90,7 @@ def admit(
         yield (
             reader,
             f"job {reader.job} needs {size_in_words(reader.share_bytes)}, two batches of "
-            f"{reader.batch_size} samples of {size_in_words(reader.sizes.usual_bytes)}, beside "
+            f"{reader.batch_size} samples of {size_in_words(reader.sizes.usual_bytes)}, next to "
             f"{size_in_words(others)} of the jobs before it, and the budget is "
             f"{size_in_words(capacity_bytes)}; {more_memory(others + reader.share_bytes)}, or use "
             "smaller batches",
@@ -105,11 +105,11 @@ class Inspection:
     """Comparisons that jobs wait for."""
 
     def __init__(self, stock: Stock) -> None:
-        """Compare what is in this stock."""
+        """Compare samples of this stock."""
         self._stock = stock
 
     def begin(self, reader: Reader) -> None:
-        """Have a job's workers compare a few rows that are here; the job waits for the outcome."""
+        """Have a job's workers compare a few ready rows; the job waits for the outcome."""
         table, recipe = self._stock.table, reader.recipe
         for sample in table.everyone().tolist():
             if len(reader.inspected) == INSPECTED:
@@ -136,13 +136,13 @@ class Inspection:
             )
 
     def end(self, reader: Reader, sample: int) -> None:
-        """Let go of a row that a job's worker has compared."""
+        """Release a sample that a job's worker has compared."""
         if sample in reader.inspected:
             reader.inspected.remove(sample)
             self._stock.cache.release(sample)
 
     def give_up(self, reader: Reader) -> None:
-        """Let go of all that a job's workers compare: it leaves, perhaps before they were told."""
+        """Release all that a job's workers compare: it leaves, perhaps before they were told."""
         unsaid = self._stock.out
         unsaid[:] = [
             one for one in unsaid if not (isinstance(one, Compare) and one.job == reader.job)
