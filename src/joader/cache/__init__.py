@@ -1,10 +1,8 @@
-"""Decides what stays in memory: who needs and who uses a sample, what leaves, which bytes are free.
+"""Decides what stays in memory: what jobs still need, what leaves, and which bytes are free.
 
-Reading order: `table` (all samples, one array per field; `columns` is one field), `demand` (who
-will still ask for what; `needs` keeps one job's), `runs` (slots of one size; `classes` says which
-sizes, `slots` is the memory they are cut from, `gaps` the last resort), `eviction` (which sample
-leaves first), `cache` (joins them), `two_forms` (which rows stay raw). Also: `by_need` (a figure of
-memory), `forms` (raw or prepared: what is worth its memory).
+Reading order: `table` (all samples, one array per field), `demand` (what each job will still ask
+for; `needs` keeps it for one job), `runs` (slots of one size, and the memory they are cut from),
+`eviction` (which sample leaves first), `cache` (joins them), `two_forms` (which rows stay raw).
 
 Not here: the bytes themselves (memory/), what to prepare next (engine/).
 """

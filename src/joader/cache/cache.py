@@ -1,11 +1,11 @@
 """Joins table, demand, runs and policies: which samples are here, where their bytes are, who goes.
 
-The states of a sample are listed in table.py. A sample that is ready and pinned by nobody could
+The states of a sample are listed in table.py. A sample that is ready and not pinned could
 leave: the policy of its size holds exactly these. A call that raises changes nothing. To keep a
 new sample until its jobs have consumed it (paper, E.3), lease it for them before `prepared`.
 
 Making room, in the order in which it is tried:
-1. A free slot of the size, or free memory to cut such slots from: this costs nobody anything.
+1. A free slot of the size, or free memory to cut such slots from: no sample leaves.
 2. A sample of the same size leaves, unless samples of another size are worth less: then a whole run
    of that size is emptied and cut again.
 3. If no run can be emptied because something in each is pinned, the memory between pinned samples
@@ -52,13 +52,13 @@ class Cache:
         self._in_slot: dict[int, int] = {}  # by offset
         self._admissions = 0
         self.pinned_bytes = 0  # of samples that cannot leave now: leased, or in preparation
-        self.wasted = 0  # samples that were prepared ahead and went before anybody got them
+        self.wasted = 0  # samples prepared ahead that left before any job got them
         self._evictions = 0
         self.full_bytes = self.capacity_bytes  # what was used when something had to leave last
         self._no_room_for = 0  # bytes that were not found; 0 once something was let go
 
     def __len__(self) -> int:
-        """Return the number of samples that are here or on their way."""
+        """Return the number of samples that are ready or in preparation."""
         return len(self.table)
 
     @property
@@ -78,11 +78,11 @@ class Cache:
 
     @property
     def is_full(self) -> bool:
-        """Whether what comes now takes the place of another, now or soon."""
+        """Whether a new sample takes the place of another, now or soon."""
         return self.used_bytes > _FULL_PART * self.full_bytes
 
     def statistics(self) -> CacheStatistics:
-        """Return how much of the budget is taken, what of it can leave now, and who needs it."""
+        """Return how much of the budget is taken, can leave now, and is needed by jobs."""
         free_bytes = self.used_bytes - self.pinned_bytes
         many, one = (int(part * free_bytes) for part in parts_by_need(self.table, self.demand))
         return CacheStatistics(
@@ -144,7 +144,7 @@ class Cache:
     # Samples come.
 
     def reserve(self, sample: int, size_bytes: int) -> list[int]:
-        """Give a sample in preparation its slot; return who was evicted.
+        """Give a sample in preparation its slot; return the samples that were evicted.
 
         Raise SampleTooLarge if it can never fit, CacheFull if it cannot while others are pinned.
         """
@@ -158,7 +158,7 @@ class Cache:
         return evicted
 
     def reserve_each(self, samples: Sequence[int], size_bytes: int) -> tuple[int, list[int]]:
-        """Give the first of these samples slots of one size; return how many, and who left."""
+        """Give the first of these samples slots of one size; return how many, and the evicted."""
         size = round_up(size_bytes)
         if size > self.capacity_bytes:
             raise SampleTooLarge(
@@ -181,7 +181,7 @@ class Cache:
         return count, evicted
 
     def reserve_if_worth(self, sample: int, size_bytes: int) -> tuple[bool, list[int]]:
-        """Give a sample its slot if only samples leave for it that are worth less; tell who did."""
+        """Give a sample its slot if only less worthy samples leave for it; return these, too."""
         size, sizes = round_up(size_bytes), self.table.size.cells
         if size > self.capacity_bytes or self._place([sample], size):
             return size <= self.capacity_bytes, []
@@ -267,7 +267,7 @@ class Cache:
             self._let_go(np.unique(free).tolist())
 
     def may_leave(self, sample: int) -> bool:
-        """Tell whether a sample is ready and pinned by nobody."""
+        """Tell whether a sample is ready and not pinned."""
         return self.table.state.cells[sample] == READY and not self.table.pins.cells[sample]
 
     # Samples go.
@@ -327,7 +327,7 @@ class Cache:
         return [sample for offset in run.offsets if (sample := find(offset)) is not None]
 
     def _clear(self, size: int) -> list[int] | None:
-        """Use the smallest room between pinned samples that is enough; None if there is none."""
+        """Use the smallest gap between pinned samples that is large enough; None without one."""
         gap = smallest_gap(self.table, size, self.capacity_bytes)
         if gap is None:
             self._no_room_for = size
@@ -356,7 +356,7 @@ class Cache:
         return [(int(size), samples[sizes == size].tolist()) for size in np.unique(sizes)]
 
     def _let_go(self, samples: list[int]) -> None:
-        """Hand samples that nothing holds any more to their policies."""
+        """Hand samples without pins to their policies."""
         self._no_room_for = 0
         if len(samples) == 1:
             size = self.table.size.cells[samples[0]]

@@ -37,7 +37,7 @@ def round_up(size_bytes: int) -> int:
     return max(UNIT_BYTES, size_bytes + UNIT_BYTES - 1 & -UNIT_BYTES)
 
 
-# Sizes come again, and each sample of a dataset of many sizes asks.
+# Cached: called for each sample of a dataset of many sizes, and sizes repeat.
 @lru_cache(maxsize=1 << 15)
 def class_bytes(size_bytes: int) -> int:
     """Return the size of slots for samples that differ in size: a step between powers of two."""
@@ -48,7 +48,7 @@ def class_bytes(size_bytes: int) -> int:
 
 RUNS_PART = 64
 MOST_RUN_BYTES = 1 << 24
-# More slots than that are never cut at a time: it would take a millisecond.
+# The most slots that are cut at a time: more would take a millisecond.
 _MOST_SLOTS = 4096
 
 
@@ -82,7 +82,7 @@ class Runs:
         self.used_bytes = 0
         self.reached_bytes = 0  # nothing beyond was ever cut
         self._runs: dict[int, Run] = {}  # by start
-        self._run: dict[int, Run] = {}  # by the offset of each slot; those of no run are broken off
+        self._run: dict[int, Run] = {}  # by the offset of each slot; none if broken up
         self._free: dict[int, dict[int, None]] = {}  # by size: offsets
         self._empty: dict[int, dict[int, Run]] = {}  # runs without a used slot, by size and start
 
@@ -129,7 +129,7 @@ class Runs:
         return self._run.get(offset)
 
     def break_up(self, start: int, end: int) -> None:
-        """Make plain memory of the runs from here to there, but for what is used."""
+        """Make plain memory of the runs between `start` and `end`, except for used slots."""
         for run in list(self._runs.values()):
             if run.start < end and run.end > start:
                 self._memory.split(run.start, run.size)
@@ -142,7 +142,7 @@ class Runs:
                 self._forget(run)
 
     def _cut(self, size: int, wanted: int) -> bool:
-        """Cut a run into slots of this size, from free memory or of runs that nobody uses."""
+        """Cut a run into slots of this size, from free memory or from unused runs."""
         most = max(1, min(_MOST_SLOTS, self._run_bytes // size))
         while (count := min(most, self._memory.largest_free_bytes // size)) < min(wanted, most):
             if not self._melt(size):
@@ -160,7 +160,7 @@ class Runs:
         return True
 
     def _melt(self, size: int) -> bool:
-        """Make plain memory of a run of another size that nobody uses; False if there is none."""
+        """Make plain memory of an unused run of another size; False if there is none."""
         for other, empty in self._empty.items():
             if other != size and empty:
                 run = next(iter(empty.values()))
@@ -222,7 +222,7 @@ class Slots:
         return offset
 
     def split(self, offset: int, size: int) -> None:
-        """Make several taken ranges of this size, and what is left, of one."""
+        """Split a taken range into ranges of this size; the last one may be smaller."""
         end = self._taken_end(offset)
         for start in range(offset, end, size):
             self._taken[start] = min(start + size, end)

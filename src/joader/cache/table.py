@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from joader.errors import BadArgument
 
 FREE, PREPARING, READY = 0, 1, 2
-# Up to so many cells are written one by one: arrays cost more.
+# Up to this number cells are written one by one: arrays cost more.
 FEW = 8
 NOWHERE = -1
 NOBODY = -1
@@ -38,7 +38,7 @@ Ids = NDArray[np.int64]
 
 
 class Table:
-    """What is known of each sample."""
+    """All fields of all samples; only `add` and `remove` change which numbers are in use."""
 
     def __init__(self, size: int = 1024) -> None:
         """Start empty."""
@@ -49,7 +49,7 @@ class Table:
         self.size = Column("q", size)  # of its slot, in bytes; 0 without one
         self.pins = Column("i", size)
         self.admitted = Column("q", size)  # which reservation gave it its bytes
-        self.serial = Column("q", size)  # never used again, as numbers are
+        self.serial = Column("q", size)  # never reused, unlike numbers
         self.copied = Column("b", size)  # 1: another node keeps it, and sends it again
         self.claimed = Column("q", size, NOBODY)  # the job for which its preparation counts
         self._columns = [
@@ -103,7 +103,7 @@ class Table:
         self._vacant += samples
 
     def _unlist(self, sample: int, home: int) -> None:
-        """Let a sample not be found by its row any more."""
+        """Make sure a sample is not found by its row any more."""
         if not self.extras and self.first[home] == sample:
             del self.first[home]
             return
@@ -111,7 +111,7 @@ class Table:
             del self.first[home]
         else:
             self.extras[home].remove(sample)
-        # Whichever is left is the first then.
+        # If another sample of the row is left, it is the first now.
         if home not in self.first and (others := self.extras.get(home)):
             self.first[home] = others.pop(0)
         if not self.extras.get(home, True):
@@ -142,7 +142,7 @@ class Table:
         return found
 
     def firsts_of(self, homes: Sequence[int]) -> list[int]:
-        """Return the first sample of each row, -1 where there is none."""
+        """Return the first sample of each row, -1 if there is none."""
         find = self.first.get
         return [find(home, -1) for home in homes]
 
@@ -172,8 +172,8 @@ class Column:
         self.all: NDArray[Any] = np.frombuffer(self.cells, _DTYPES[width])
 
     def grow(self, size: int) -> None:
-        """Have room for so many; views that were taken before are not written to any more."""
+        """Make room for `size` values; views that were taken before go stale."""
         more = array(self.cells.typecode, [self._fill]) * (size - len(self.cells))
-        # Anew: an array that a view looks into cannot grow.
+        # A new array: one that a view looks into cannot grow.
         self.cells = array(self.cells.typecode, self.cells) + more
         self.all = np.frombuffer(self.cells, _DTYPES[self.cells.typecode])

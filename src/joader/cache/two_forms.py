@@ -42,7 +42,7 @@ RAW, PREPARED = "raw", "prepared"
 
 
 class Costs(NamedTuple):
-    """Of one sample, as measured."""
+    """Measured costs of one sample, in both forms."""
 
     read_s: float
     prepare_s: float
@@ -50,7 +50,7 @@ class Costs(NamedTuple):
     prepared_bytes: int
 
     def saved_s(self, form: str) -> float:
-        """Return what need not be done again if this form is there."""
+        """Return the seconds of work that this form saves."""
         return self.read_s if form == RAW else self.read_s + self.prepare_s
 
     def size_bytes(self, form: str) -> int:
@@ -60,12 +60,12 @@ class Costs(NamedTuple):
 
 # Keeping a raw form costs about 0.2 ms: messages, and two copies.
 LEAST_READ_S = 0.0005
-# Rows that are timed before anything follows from it: first ones open files and connections.
+# Rows that are timed before costs count: the first ones open files and connections.
 LEAST_TIMED = 16
 ROOM_PART = 1 / 16
-# What is used within this part of a pass is worth more the sooner that is.
+# Samples used within one part in SOON of a pass are worth more the sooner they are used.
 SOON = 8.0
-# How many times as much at most, as a power of two, is worth what is used sooner, of the rest.
+# By which power of two, at most, the worth of all other samples rises if they are used sooner.
 TRIFLE = 0.25
 # How much of what was measured remains with each further report.
 _FADING = 0.95
@@ -81,7 +81,7 @@ class Way:
     prepared_bytes: Callable[[], int]  # how large its samples usually are
     raw_bytes: Callable[[], int]  # … and their raw forms; 0 while that is not known
     uses_per_s: Callable[[], float]  # how often any one row is used
-    fresh: Callable[[], bool] = bool  # whether a prepared sample is used once, as steps are random
+    fresh: Callable[[], bool] = bool  # prepared samples are used once: steps are random
     timed: int = 0
     _read_s: float = 0.0
     _reads: float = 0.0
@@ -101,13 +101,13 @@ class Way:
 
     @property
     def costs(self) -> Costs:
-        """What a row takes, of late, and how large it is when it is prepared."""
+        """Recent costs of a row; `raw_bytes` is filled in by the caller."""
         read_s = self._read_s / self._reads if self._reads else 0.0
         return Costs(read_s, self._prepare_s / max(self._rows, 1e-9), 0, self.prepared_bytes())
 
     @property
     def pays(self) -> bool:
-        """Whether reading takes long enough to think about."""
+        """Whether reading takes long enough for raw forms to be considered."""
         return self.timed >= LEAST_TIMED and self.costs.read_s >= LEAST_READ_S
 
     @property
@@ -125,7 +125,7 @@ class Way:
 
 
 class TwoForms:
-    """All recipes whose rows may be kept raw, too."""
+    """The recipes whose rows may be kept raw, and the bytes of the choices made so far."""
 
     def __init__(self, cache: Cache) -> None:
         """Start without any."""
@@ -141,7 +141,7 @@ class TwoForms:
         return bool(self._ways)
 
     def add(self, way: Way) -> Way:
-        """Look after another recipe."""
+        """Include a recipe."""
         self._ways[way.base] = way
         self._demand.weigh = self.weigh
         return way
@@ -153,7 +153,7 @@ class TwoForms:
             self._demand.weigh = None
 
     def others(self, way: Way, row: int) -> bool:
-        """Tell whether a row is needed in another way, and not there in it."""
+        """Tell whether another recipe needs a row and has no sample of it."""
         others = [one for one in self._ways.values() if one.raw_base == way.raw_base]
         return any(
             one is not way
@@ -164,13 +164,13 @@ class TwoForms:
 
     @property
     def has_room(self) -> bool:
-        """Whether memory costs nothing now: see above."""
+        """Whether memory costs nothing now: see the module's docstring."""
         cache = self._cache
         room = cache.full_bytes - cache.used_bytes + self._spent_bytes
         return room > ROOM_PART * cache.capacity_bytes
 
     def wants_raw(self, way: Way, row: int, raw_bytes: int) -> bool:
-        """Tell whether a worker that reads a row is to keep it; `raw_bytes`: 0 if not known."""
+        """Tell whether a worker that reads a row should keep it; `raw_bytes`: 0 if not known."""
         if not way.pays:
             return False
         if way.fresh():
@@ -202,7 +202,7 @@ class TwoForms:
                 del self._spent_for[spent[1]]
 
     def weigh(self, samples: list[int], rates: NDArray[np.float64]) -> None:
-        """Turn the rates at which samples are used into what they save beside their other form.
+        """Turn the rates at which samples are used into what they save over their other form.
 
         A raw form is used whenever its row is prepared in any way.
         """
@@ -245,10 +245,10 @@ class TwoForms:
 
 
 def _evened(rates: NDArray[np.float64], usual: float) -> NDArray[np.float64]:
-    """Return rates of uses as one rate, but for what is used soon, and a trifle for the rest.
+    """Level rates of use, except for samples used soon; a trifle orders the rest.
 
-    What is used once per pass has to be there when the pass ends, whether that is soon or not. So
-    only of forms that are worth the same the one leaves first that is used last.
+    A sample used once per pass has to be here when the pass ends, whether that is soon or not. So
+    the order of use only decides between forms that are worth the same.
     """
     soon = SOON * usual
     with np.errstate(divide="ignore"):

@@ -5,10 +5,10 @@ and shares most; `DependentSampler` draws uniformly given what all jobs drew; th
 users who want them and for comparison.
 
 Reading order: `sampler` (what each offers), `rows` (what comes in). Streams: `generation` (one
-order and its clock), `follower` (one pass through it), `stream_group` (who begins where), `streams`
-(the sampler), with `blind` (draws that must not look), `forecast` (what is fixed already) and
-`course` (a generation, made again elsewhere). Joint draws: `cells` (rows by who needs them),
-`rounds`, `rules` (one round, the paper's way), `coupling` (ours), `group` (which rule when),
+order and its clock), `follower` (one pass through it), `stream_group` (where passes begin),
+`streams` (the sampler), with `blind` (draws that must not look), `forecast` (what is fixed already)
+and `course` (a generation, made again elsewhere). Joint draws: `cells` (rows by the jobs that need
+them), `rules` (one round, the paper's way), `coupling` (ours), `group` (which rule when),
 `dependent` (the sampler). Others: `own_order`, `lockstep`. Also: `splits` (folds, growing subsets),
 `row_index` (numbers for rows), `bits` (random integers).
 """

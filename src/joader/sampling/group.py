@@ -196,7 +196,7 @@ def connected(cells: Cells, players: int) -> list[int]:
 def _by_job(
     rows: Sequence[int], readers: Sequence[int], numbers: Sequence[int]
 ) -> dict[int, NDArray[np.int64]]:
-    """Sort the rows out by who read them; each job's rows stay in order."""
+    """Sort the rows by the jobs that read them; each job's rows stay in order."""
     # There are few distinct masks, so each job tests the masks, not every row.
     kinds: dict[int, int] = {}
     kind = np.array([kinds.setdefault(mask, len(kinds)) for mask in readers], np.intp)

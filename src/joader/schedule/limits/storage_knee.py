@@ -29,28 +29,28 @@ Not here: which rows are in flight (staff.py), and who is held back (feeding.py,
 
 from math import ceil, floor, inf, sqrt
 
-# Reports of rows come late by so much, and together.
+# Reports of rows come late by this much, and together.
 _LATE_S = 0.03
-# So long is counted at least, and at most: a storage may not answer at all.
+# The shortest and the longest window: a storage may not answer at all.
 _LEAST_S = 0.12
 _LONGEST_S = 10.0
 _LEAST_ROWS = 12
 _GENERATIONS = 2.0
-# So many of those that may be in flight were.
+# A window counts if at least this part of the rows that may be in flight were.
 _FULL = 0.85
-# Rows wait much longer than they did if it is so many times as long.
+# Rows wait much longer than the first ones did if it is this many times as long.
 _LONGER = 2.0
 
 
 class StorageKnee:
-    """Of the rows of one recipe."""
+    """The knee of one recipe's storage."""
 
     def __init__(self, first: int = 0) -> None:
-        """Start with so many; 0: without a limit, with as many as there are workers for."""
+        """Start with `first` rows in flight; 0: without a limit, as many as workers read."""
         self._climb = Climb(first) if first else None
         self._in_flight, self._at = 0, -inf
         self._least = 1  # fewer cannot be in flight
-        self._wait_s, self._least_wait_s = 0.0, inf  # of a row, of late and ever
+        self._wait_s, self._least_wait_s = 0.0, inf  # of a row: recent, shortest
         self.per_s = 0.0  # rows that come, as last measured; 0: not known
         self._since = -inf  # when the window began, or will
         self._skipped = 0  # rows that come before it begins
@@ -62,11 +62,11 @@ class StorageKnee:
         return self._climb.number if self._climb else inf
 
     def waits(self, row_s: float) -> None:
-        """Note how long a row waits, of late."""
+        """Note how long a row has waited recently."""
         self._wait_s, self._least_wait_s = row_s, min(row_s, self._least_wait_s)
 
     def done(self, rows: int) -> None:
-        """Note that so many rows have come."""
+        """Note that `rows` more rows have come."""
         if self._skipped > 0:
             self._skipped -= rows
         else:
@@ -75,7 +75,7 @@ class StorageKnee:
     def pass_time(self, in_flight: int, now: float) -> bool:
         """Note how many rows are in flight from now on; tell whether a window is over.
 
-        What it has shown is `measure`d then.
+        Then call `measure`.
         """
         if now > self._since:
             self._area += self._in_flight * (now - max(self._at, self._since))
@@ -90,13 +90,14 @@ class StorageKnee:
         return False
 
     def measure(self, could: range, starved: bool, now: float) -> None:
-        """Take in what a window has shown; another begins. So many rows `could` be in flight.
+        """Take in a window that is over, and begin another.
 
-        `starved`: jobs wait for them, so fewer are in flight only because no more can be asked for.
+        `could`: how many rows could be in flight. `starved`: jobs wait for them, so fewer are in
+        flight only because no more can be asked for.
         """
         usual, rate = self._area / (now - self._since), self._rows / (now - self._since)
         self._begin(now)
-        # Also where all workers have just ended, or little was in flight: one is the least.
+        # One is the least, also if all workers have just ended or little was in flight.
         self._least, most = max(1, could.start), could.stop - 1
         if not rate or most < self._least:
             return
@@ -108,7 +109,7 @@ class StorageKnee:
         if self._climb is None:
             if self._wait_s < _LONGER * self._least_wait_s:
                 return
-            # Of a storage that has just turned, the rate before tells that it has.
+            # If the storage has just turned slow, the rate before tells that it has.
             self._climb = Climb(max(self._least, round(usual)), before_per_s)
         before = self._climb.number
         self._climb.note(rate, self._least, most, now)
@@ -116,7 +117,7 @@ class StorageKnee:
             self._settle(now)
 
     def _settle(self, now: float) -> None:
-        """Let a window begin when all that is under way has come."""
+        """Let a window begin when all rows now in flight have come."""
         self._skipped = self._in_flight
         self._begin(now + _LATE_S)
 
@@ -135,21 +136,21 @@ _FAR = 1.5
 _GAIN = 1 / 6
 # From this part on the next step is larger.
 _STEEP = 1 / 2
-# Less than this part of it, with a step of 1, is not to be believed.
+# With a step of 1, a smaller part than this is not credible.
 _STRANGE = 0.7
 # Fewer count as good if they give no less than this part of the most.
 _ENOUGH = 0.96
 
 
-# The rate of the held number has changed if it is so many times as much, or as little, twice in a
-# row: the first of them may be of a time before and after the change, and says nothing of either.
+# The rate of the held number has changed if it differs by this factor twice in a row: the first
+# window may have begun before the change.
 _CHANGED = 1.3
 # How much of a further measurement goes into the rate of the held number.
 _LEARNED = 0.3
 
 
-# How long the best number is held before its neighbors are tried, at first and at most; and no less
-# than so many times as long as a try takes, so that tries never cost much.
+# How long the best number is held before its neighbors are tried, at first and at most; each is at
+# least this many times as long as a try takes, so that tries never cost much.
 _HELD_S, _HELD_TIMES = 1.0, 4.0
 _LONGEST_HELD_S, _LONGEST_HELD_TIMES = 10.0, 40.0
 
@@ -163,7 +164,7 @@ class Climb:
         self._best, self._rate, self._peak = number, rate, rate
         self._factor, self._up, self._turned = 0.0, False, False
         self._from = number  # where this search began
-        self._below = 0  # the least that was tried while it sinks; 0: it does not, or no more
+        self._below = 0  # the least that was tried while it sinks; 0: it does not
         self._known: set[int] = set()  # numbers that this search has tried
         self._odd = 0  # how often in a row the held number gave something else
         self._held_s, self._hold_until = _HELD_S, 0.0
@@ -176,7 +177,7 @@ class Climb:
         return self._factor > 0.0
 
     def note(self, rate: float, least: int, most: int, now: float) -> None:
-        """Note what the number in force gives; no other than from `least` to `most` can be had."""
+        """Note the rate of the number in force; only `least` to `most` are possible."""
         self.number = max(least, min(self.number, most))
         self._try_s = min(self._try_s, max(0.0, now - self._noted))
         if not self._rate:
@@ -198,7 +199,7 @@ class Climb:
         self._odd, self._try_s = 0, inf
 
     def _held(self, rate: float, now: float) -> bool:
-        """Take in what the held number gives; tell whether others are to be tried."""
+        """Take in the rate of the held number; tell whether to try others."""
         times = max(rate / self._rate, self._rate / max(rate, 1e-9))
         if times > _CHANGED:
             self._odd += 1
@@ -218,7 +219,7 @@ class Climb:
     def _tried(self, rate: float) -> None:
         """Keep the number that was tried if it is better, or go another way."""
         if rate < _STRANGE / self._factor * self._rate:
-            # No storage is that steep: it has changed meanwhile, and what was known is of before.
+            # No storage is that steep: it has changed, and what was known is outdated.
             self._best = self.number
             self._begin(_FIRST, rate, up=False, sinks=True)
             return

@@ -17,20 +17,20 @@ from joader.errors import BadArgument
 
 # Rows that are asked for in one message, and so half of what a node may hold of another's.
 MOST_ROWS = 32
-# How long a home may take for rows that nobody there has asked for yet, at least and at most.
+# How long a home may take for rows that no job has asked for there, at least and at most.
 PATIENCE_S = 2.0
 MOST_PATIENCE_S = 20.0
 # Of what was measured, how much the latest counts.
 _LATEST = 0.1
-# One in so many that would not pay is fetched nevertheless: what was measured may be long ago.
+# One row in this many that would not pay is fetched nevertheless: measurements may be old.
 _LOOK_AGAIN = 512
-# What a row costs on both sides beside its bytes.
+# What a row costs on both sides in addition to its bytes.
 _ROW_S = 60e-6
 
 
 @dataclass
 class _Mean:
-    """What something takes, of late; 0 until it was measured."""
+    """A recent mean; 0 until something was measured."""
 
     value: float = 0.0
 
@@ -39,15 +39,15 @@ class _Mean:
 
 
 class Worth:
-    """What rows and links take."""
+    """How long rows take to prepare, and bytes to come, as measured."""
 
     def __init__(self) -> None:
-        """Know nothing."""
+        """Start with nothing measured."""
         self._prepare_s: defaultdict[str, _Mean] = defaultdict(_Mean)  # by code
         self._size: defaultdict[str, _Mean] = defaultdict(_Mean)
         self._bytes_per_s: defaultdict[str, _Mean] = defaultdict(_Mean)  # by node
         self._skipped: defaultdict[str, int] = defaultdict(int)  # by code
-        self.too_dear = 0  # rows that were prepared here as that takes less time
+        self.too_dear = 0  # rows that were prepared here because that takes less time
 
     def prepared(self, code: str, seconds: float, size_bytes: float) -> None:
         """Note what a row took a worker of this node, and how large it is."""
@@ -69,7 +69,7 @@ class Worth:
         """
         prepare_s, bytes_per_s = self._prepare_s[code].value, self._bytes_per_s[node].value
         if not bytes_per_s or not prepare_s:
-            # The first tell. Not many before that: over a slow link all of them would be late.
+            # The first rows measure the link. Only few: over a slow link all of them would be late.
             return sum(whose == node for whose in coming) < MOST_ROWS
         size: dict[Form, int] = {"prepared": int(self._size[code].value), "raw": 0}
         sources = [
@@ -92,7 +92,7 @@ Form = Literal["raw", "prepared"]
 
 @dataclass(frozen=True)
 class Source:
-    """A place that has a sample in some form; `waits_s` is how long what is asked there takes."""
+    """A place that has a sample in some form; requests there wait for `waits_s` now."""
 
     place: str  # "memory", "storage" or the name of a node
     form: Form
@@ -101,12 +101,12 @@ class Source:
     waits_s: float = 0.0
 
     def seconds(self, size: Mapping[Form, int], prepare_s: float) -> float:
-        """Return when the prepared sample is there, if it is asked for now."""
+        """Return in how many seconds the prepared sample is here if it is asked for now."""
         moving_s = self.latency_s + size[self.form] / self.bytes_per_s
         return self.waits_s + moving_s + (prepare_s if self.form == "raw" else 0.0)
 
     def after(self, size_bytes: int) -> "Source":
-        """Return the source with so many bytes more to send; waiting for it overlaps."""
+        """Return the source with `size_bytes` more to send; waiting for it overlaps."""
         return replace(self, waits_s=self.waits_s + size_bytes / self.bytes_per_s)
 
 
