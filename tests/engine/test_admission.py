@@ -27,12 +27,12 @@ def join(**changed: Any) -> None:
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"batch_size": 0}, "batch size is 0"),
-        ({"order": "odd"}, "there are shared, joint, seeded, given, told"),
-        ({"seed": -1}, "a seed is an integer >= 0"),
-        ({"row_limit": MOST_ROWS + 1}, f"at most {MOST_ROWS}"),
-        ({"world_size": 0}, "0 ranks"),
-        ({"world_size": MOST_RANKS + 1}, f"at most {MOST_RANKS}"),
+        ({"batch_size": 0}, "batch_size=0"),
+        ({"order": "odd"}, "use one of shared, joint, seeded, given, told"),
+        ({"seed": -1}, "use an integer >= 0"),
+        ({"row_limit": MOST_ROWS + 1}, f"use 0 to {MOST_ROWS}"),
+        ({"world_size": 0}, "world_size=0"),
+        ({"world_size": MOST_RANKS + 1}, f"use 1 to {MOST_RANKS}"),
         ({"batch_size": LARGE_BATCH + 1, "order": "told"}, "use smaller batches"),
     ],
 )
@@ -62,8 +62,8 @@ def want(count: int, times: list[int] | None = None) -> Want:
 @pytest.mark.parametrize(
     ("event", "told"),
     [
-        (want(0), "at least 1"),
-        (want(5), "at most its batch size, 4"),
+        (want(0), "may want 1 to"),
+        (want(5), "1 to its batch size, 4"),
         (Want(1, 2), "did not say which 2"),
         (want(2, [0]), "how often each"),
         (want(2, [0, -1]), "how often each"),

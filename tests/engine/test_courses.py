@@ -97,5 +97,5 @@ def test_what_reaches_beyond_an_order_is_refused() -> None:
     courses = Courses(JobRows(np.arange(10), 10))
     with pytest.raises(BadArgument, match="beyond the 10 places"):
         courses.unpack(Piece((5, 6), (1, 2, 3, 4)))
-    with pytest.raises(BadArgument, match="3 of 2 positions"):
+    with pytest.raises(BadArgument, match="a step of 2 positions repeats 3"):
         courses.unpack(Piece(rows=np.arange(2), repeated=3))

@@ -193,7 +193,7 @@ def test_a_recipe_that_was_read_again_is_among_the_latest() -> None:
 def test_a_name_is_free_for_another_dataset_once_nobody_reads_the_first() -> None:
     on = world()
     read(on, 1)
-    with pytest.raises(BadArgument, match="give them different keys"):
+    with pytest.raises(BadArgument, match="Use a different key="):
         on.engine.handle(Join(2, "photos", np.arange(ROWS), ROWS + 1, 4))
     on.leave(1)
     read(on, 2, row_limit=ROWS + 1)

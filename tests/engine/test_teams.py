@@ -57,11 +57,11 @@ def test_teams_have_leads_of_numbers_that_none_had_before(ranks: Ranks) -> None:
 @pytest.mark.parametrize(
     ("rank", "more", "words"),
     [
-        (2, {}, "rank 2 of 2; ranks count from 0"),
-        (-1, {}, "rank -1 of 2"),
-        (1, {"of": 3}, "one of 3, the ranks before it of 2"),
+        (2, {}, "rank=2 is not a rank of 2; ranks count from 0"),
+        (-1, {}, "rank=-1 is not a rank of 2"),
+        (1, {"of": 3}, "world_size=3, the ranks before it 2"),
         (1, {"drop_last": True}, "differ in drop_last"),
-        (0, {}, "is here already"),
+        (0, {}, "has joined already"),
     ],
 )
 def test_a_rank_that_does_not_belong_is_refused_and_changes_nothing(

@@ -28,7 +28,7 @@ def test_what_is_no_array_is_refused(data: object) -> None:
 
 
 def test_nothing_but_arrays_travels_as_bytes() -> None:
-    with pytest.raises(NotImplementedError, match="set does not travel"):
+    with pytest.raises(NotImplementedError, match="set cannot be sent"):
         as_bytes({1})
 
 

@@ -174,7 +174,7 @@ def test_nothing_is_born_before_the_nursery_is_here(floor: Floor) -> None:
     floor.prepare(1, 1)
     floor.settle()
     assert not floor.dispatch.expects("ticket", 0)
-    assert "not been born yet" in floor.whereabouts(1)
+    assert "not started yet" in floor.whereabouts(1)
     floor.join(1, ticket="ticket")
     floor.settle()
     assert floor.of("ticket")[0].has == [1]

@@ -1,4 +1,4 @@
-"""Decides what stays in memory: who needs and who uses a sample, what leaves, which bytes are free.
+"""Decides what stays in memory: what jobs still need, what leaves, and which bytes are free.
 
 Reading order: `table` (all samples, one array per field), `demand` (who will still ask for what;
 `needs` keeps one job's), `runs` (memory, cut into slots of one size), `eviction/` (which sample

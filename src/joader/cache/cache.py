@@ -1,24 +1,18 @@
 """Joins table, demand, runs and policies: which samples are here, where their bytes are, who goes.
 
-What a sample's states are is drawn in table.py. Samples that are ready and pinned by nobody could
-leave: the policy of their size holds exactly these. A call that raises changes nothing. To keep a
+The states of a sample are listed in table.py. A sample that is ready and not pinned could
+leave: the policy of its size holds exactly these. A call that raises changes nothing. To keep a
 new sample until its jobs have consumed it (paper, E.3), lease it for them before `prepared`.
 
-Making room: a free slot of the size, or memory to cut such slots from, costs nobody anything. Else
-a sample of the same size leaves, unless those of another size are worth less: then a whole run of
-that size is emptied and cut anew. If no run can be emptied, as something of each is pinned, the
-memory between pinned samples is used. Nothing is evicted before it is certain that room can be
-made. Not here: the bytes (memory/), and who waits for a preparation (engine/).
+Making room, in the order in which it is tried:
+1. A free slot of the size, or free memory to cut such slots from: no sample leaves.
+2. A sample of the same size leaves, unless samples of another size are worth less: then a whole run
+   of that size is emptied and cut again.
+3. If no run can be emptied because something in each is pinned, the memory between pinned samples
+   is used (`smallest_gap`): the one search through all samples in this room.
+Nothing is evicted before it is certain that room can be made.
 
-Room between pinned samples: what is left if no slot of a size, and no whole run, can be freed.
-
-The one search through all samples in this room. It happens only if memory is full, and something
-of every run is pinned.
-
-How much of what may leave is needed by several jobs, and by one: for who looks, not to decide.
-
-With many samples a part of them is looked at, evenly spread over the table: whoever looks must not
-hold up those who read.
+Not here: the bytes (memory/), and who waits for a preparation (engine/).
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -34,42 +28,10 @@ from joader.cache.table import NOBODY, NOWHERE, PREPARING, READY, Table
 from joader.errors import BadArgument, CacheFull, OurError, SampleTooLarge
 from joader.statistics import CacheStatistics
 
-# Looking at so many takes about a millisecond per eight jobs.
-MOST_SEEN = 1 << 14
-
-
-def parts_by_need(table: Table, demand: Demand) -> tuple[float, float]:
-    """Return which parts, 0 to 1, of the bytes that may leave several jobs need, and one does."""
-    free = np.flatnonzero((table.state.all == READY) & (table.pins.all == 0))
-    if not free.size:
-        return 0.0, 0.0
-    seen = free[:: -(-free.size // MOST_SEEN)]
-    sizes, needs = table.size.all[seen], demand.counts(table.home.all[seen])
-    total = float(sizes.sum())
-    return float(sizes[needs > 1].sum()) / total, float(sizes[needs == 1].sum()) / total
-
-
-def smallest_gap(table: Table, size: int, capacity_bytes: int) -> tuple[int, list[int]] | None:
-    """Return where the smallest room of this size starts, and who is in it; None without one."""
-    placed = np.flatnonzero((table.state.all > 0) & (table.offset.all >= 0))
-    held = placed[(table.pins.all[placed] > 0) | (table.state.all[placed] == PREPARING)]
-    held = held[np.argsort(table.offset.all[held])]
-    ends = np.r_[0, table.offset.all[held] + table.size.all[held]]
-    rooms = np.r_[table.offset.all[held], capacity_bytes] - ends
-    enough = np.flatnonzero(rooms >= size)
-    if not enough.size:
-        return None
-    start = int(ends[enough[np.argmin(rooms[enough])]])
-    inside = placed[
-        (table.offset.all[placed] < start + size)
-        & (table.offset.all[placed] + table.size.all[placed] > start)
-    ]
-    return start, inside.tolist()
-
-
-# Once in so many evictions samples of other sizes are looked at: they may be worth less by now.
+# How many evictions pass between looks at samples of other sizes: they may be worth less by now.
 _LOOK_AROUND = 64
-# So many leave at a time if memory holds so many times more of their size: each choice costs much.
+# How many leave at a time, and how many of their size memory must hold for that: each choice is
+# expensive.
 _MOST_TOGETHER, _VERY_MANY = 8, 2000
 _FULL_PART = 0.9  # own parts come and go, so a little is free at most times
 # Runs of another size that are looked at before samples of the own size leave instead.
@@ -90,13 +52,13 @@ class Cache:
         self._in_slot: dict[int, int] = {}  # by offset
         self._admissions = 0
         self.pinned_bytes = 0  # of samples that cannot leave now: leased, or in preparation
-        self.wasted = 0  # samples that were prepared ahead and went before anybody got them
+        self.wasted = 0  # samples prepared ahead that left before any job got them
         self._evictions = 0
         self.full_bytes = self.capacity_bytes  # what was used when something had to leave last
         self._no_room_for = 0  # bytes that were not found; 0 once something was let go
 
     def __len__(self) -> int:
-        """Return the number of samples that are here or on their way."""
+        """Return the number of samples that are ready or in preparation."""
         return len(self.table)
 
     @property
@@ -116,11 +78,11 @@ class Cache:
 
     @property
     def is_full(self) -> bool:
-        """Whether what comes now takes the place of another, now or soon."""
+        """Whether a new sample takes the place of another, now or soon."""
         return self.used_bytes > _FULL_PART * self.full_bytes
 
     def statistics(self) -> CacheStatistics:
-        """Return how much of the budget is taken, what of it can leave now, and who needs it."""
+        """Return how much of the budget is taken, can leave now, and is needed by jobs."""
         free_bytes = self.used_bytes - self.pinned_bytes
         many, one = (int(part * free_bytes) for part in parts_by_need(self.table, self.demand))
         return CacheStatistics(
@@ -182,7 +144,7 @@ class Cache:
     # Samples come.
 
     def reserve(self, sample: int, size_bytes: int) -> list[int]:
-        """Give a sample in preparation its slot; return who was evicted.
+        """Give a sample in preparation its slot; return the samples that were evicted.
 
         Raise SampleTooLarge if it can never fit, CacheFull if it cannot while others are pinned.
         """
@@ -196,7 +158,7 @@ class Cache:
         return evicted
 
     def reserve_each(self, samples: Sequence[int], size_bytes: int) -> tuple[int, list[int]]:
-        """Give the first of these samples slots of one size; return how many, and who left."""
+        """Give the first of these samples slots of one size; return how many, and the evicted."""
         size = round_up(size_bytes)
         if size > self.capacity_bytes:
             raise SampleTooLarge(
@@ -219,7 +181,7 @@ class Cache:
         return count, evicted
 
     def reserve_if_worth(self, sample: int, size_bytes: int) -> tuple[bool, list[int]]:
-        """Give a sample its slot if only samples leave for it that are worth less; tell who did."""
+        """Give a sample its slot if only less worthy samples leave for it; return these, too."""
         size, sizes = round_up(size_bytes), self.table.size.cells
         if size > self.capacity_bytes or self._place([sample], size):
             return size <= self.capacity_bytes, []
@@ -305,7 +267,7 @@ class Cache:
             self._let_go(np.unique(free).tolist())
 
     def may_leave(self, sample: int) -> bool:
-        """Tell whether a sample is ready and pinned by nobody."""
+        """Tell whether a sample is ready and not pinned."""
         return self.table.state.cells[sample] == READY and not self.table.pins.cells[sample]
 
     # Samples go.
@@ -365,7 +327,7 @@ class Cache:
         return [sample for offset in run.offsets if (sample := find(offset)) is not None]
 
     def _clear(self, size: int) -> list[int] | None:
-        """Use the smallest room between pinned samples that is enough; None if there is none."""
+        """Use the smallest gap between pinned samples that is large enough; None without one."""
         gap = smallest_gap(self.table, size, self.capacity_bytes)
         if gap is None:
             self._no_room_for = size
@@ -394,7 +356,7 @@ class Cache:
         return [(int(size), samples[sizes == size].tolist()) for size in np.unique(sizes)]
 
     def _let_go(self, samples: list[int]) -> None:
-        """Hand samples that nothing holds any more to their policies."""
+        """Hand samples without pins to their policies."""
         self._no_room_for = 0
         if len(samples) == 1:
             size = self.table.size.cells[samples[0]]
@@ -438,3 +400,43 @@ class Cache:
             del self._in_slot[offsets[sample]]
             offsets[sample] = NOWHERE
             sizes[sample] = 0
+
+
+# With more samples, a part is looked at, evenly spread over the table, so that readers are not held
+# up: looking at this many takes about a millisecond per eight jobs.
+MOST_SEEN = 1 << 14
+
+
+def parts_by_need(table: Table, demand: Demand) -> tuple[float, float]:
+    """Return which parts, 0 to 1, of the bytes that may leave are needed by several jobs, by one.
+
+    For people to see; nothing is decided by it.
+    """
+    free = np.flatnonzero((table.state.all == READY) & (table.pins.all == 0))
+    if not free.size:
+        return 0.0, 0.0
+    seen = free[:: -(-free.size // MOST_SEEN)]
+    sizes, needs = table.size.all[seen], demand.counts(table.home.all[seen])
+    total = float(sizes.sum())
+    return float(sizes[needs > 1].sum()) / total, float(sizes[needs == 1].sum()) / total
+
+
+def smallest_gap(table: Table, size: int, capacity_bytes: int) -> tuple[int, list[int]] | None:
+    """Return where the smallest gap between pinned samples that is large enough starts.
+
+    Also returns the samples inside, which have to leave; None if no gap is large enough.
+    """
+    placed = np.flatnonzero((table.state.all > 0) & (table.offset.all >= 0))
+    held = placed[(table.pins.all[placed] > 0) | (table.state.all[placed] == PREPARING)]
+    held = held[np.argsort(table.offset.all[held])]
+    ends = np.r_[0, table.offset.all[held] + table.size.all[held]]
+    rooms = np.r_[table.offset.all[held], capacity_bytes] - ends
+    enough = np.flatnonzero(rooms >= size)
+    if not enough.size:
+        return None
+    start = int(ends[enough[np.argmin(rooms[enough])]])
+    inside = placed[
+        (table.offset.all[placed] < start + size)
+        & (table.offset.all[placed] + table.size.all[placed] > start)
+    ]
+    return start, inside.tolist()

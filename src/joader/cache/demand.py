@@ -1,8 +1,8 @@
-"""Who will still ask for what: the rows that each job has not read in its pass, and when it will.
+"""What jobs will still ask for: the rows that each has not read in its pass, and when it will.
 
-Rows go by their *homes*, the numbers by which all samples of a row are found. A job is known from
-its first `begin` until `leave`. A call that raises changes nothing. Not here: who uses what now
-(table.py), which sample leaves (eviction/).
+Rows are known by their *homes*, the numbers by which all samples of a row are found. A job is known
+from its first `begin` until `leave`. A call that raises changes nothing. Not here: which samples
+are in use (table.py), which one leaves (eviction/).
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable
@@ -20,19 +20,19 @@ Job: TypeAlias = Hashable
 
 
 class Forecast(Protocol):
-    """Who knows when jobs read what: those whose order is known."""
+    """Knows when jobs will read each row, for jobs whose order is known."""
 
     def seconds_until(self, homes: Samples) -> npt.NDArray[np.float64]:
-        """Return the seconds until somebody asks for each row.
+        """Return the seconds until a job asks for each row.
 
-        Infinite if nobody will, not a number where only needs are known.
+        Infinite if no job will, NaN if only needs are known.
         """
 
     def seconds_until_one(self, home: int) -> float:
         """Return the same for one row."""
 
 
-# The rate of a job that is not known yet.
+# The rate of a job while it is not known.
 DEFAULT_RATE = 1.0
 _LEAST_RATE = 1e-12
 _SOON_S = 1e-6
@@ -55,7 +55,7 @@ class Demand:
         self._reading: dict[Job, _Reader] = {}  # those that need something
         self._ordered: set[Job] = set()  # those whose order is known
         self.forecast: Forecast | None = None
-        # What samples are worth beside other forms of their rows changes their rates: two_forms.py.
+        # Changes the rates of samples by what other forms of their rows save: set by two_forms.py.
         self.weigh: Callable[[list[int], npt.NDArray[np.float64]], None] | None = None
         self.plans: dict[int, int] = {}  # by home: in which tick it will be asked for next
 
@@ -152,9 +152,9 @@ class Demand:
         return counts
 
     def rates(self, homes: Samples) -> npt.NDArray[np.float64]:
-        """Return how often a second each row is expected to be asked for; 0: nobody needs it.
+        """Return how often a second each row is expected to be asked for; 0: no job needs it.
 
-        Where its next use is known, it is one over the seconds until then.
+        If its next use is known, this is one over the seconds until then.
         """
         rates = self._rates(homes, but=self._ordered)
         if self._ordered and self.forecast is not None:

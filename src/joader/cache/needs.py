@@ -1,10 +1,10 @@
-"""What one job still has to read in its pass: a set of samples that only shrinks.
+"""The rows that one job still has to read in its pass: a set that only shrinks.
 
 Dense samples are kept as one bit each over [0, largest + 1); scattered ones as a sorted array of 4
 bytes each plus one bit per position. Both answer the same calls; `needs_of` chooses. Single
 samples go through a bytearray (60 ns; indexing a NumPy array costs twice that), arrays of samples
 through a NumPy view of the same bytes.
-Not here: which jobs there are and what they hold (demand.py).
+Not here: which jobs there are (demand.py).
 """
 
 from bisect import bisect_left
@@ -65,7 +65,7 @@ class DenseNeeds:
     def remove_each(self, samples: Samples) -> None:
         """Take out distinct samples, all of which are in."""
         bits = np.left_shift(1, samples & 7).astype(np.uint8)
-        # `.at`, since several samples may lie in the same byte; plain indexing would lose all but
+        # `.at`, because several samples may lie in the same byte; plain indexing would lose all but
         # one of their bits.
         np.bitwise_xor.at(self._view, samples >> 3, bits)
         self.count -= len(samples)

@@ -1,25 +1,21 @@
 """Slots for samples: memory is cut into *runs*, and each run into slots of one size.
 
-A slot that becomes free serves the next sample of its size, whatever lies beside it: taking and
-giving back need no search. A run is one part in RUNS_PART of the memory, 16 MiB at most, or one
-slot: though sizes are many, memory is used from its start on, so that it can be touched ahead. A
-run whose slots are all free can be given to another size; one in which something is pinned can be
-*broken up*, if nothing else helps: its free slots become plain free memory, and those in use do
-when they are given back. So what is not in use can always be used, whatever its size was.
+A slot that becomes free serves the next sample of its size, whatever its neighbors are: taking and
+giving back need no search. A run is one part in RUNS_PART of the memory, at most 16 MiB, or one
+slot: even if there are many sizes, memory is used from its start, so that it can be touched ahead.
+A run whose slots are all free can be given to another size. If nothing else helps, a run in which
+something is pinned is *broken up*: its free slots become plain free memory at once, the used ones
+when they are given back. So bytes that are not in use can always be used, whatever their size was.
+
+`Runs` are cut from `Slots`, which know which byte ranges are free: best fit at multiples of 64
+bytes. The free ranges are kept by size, with the distinct sizes sorted: finding, inserting and
+removing one is a bisection of that list, which is short even if there are many ranges.
+
+Invariants of `Slots`: taken and free ranges alternate without gap or overlap over [0, capacity); no
+two free ranges touch. So `allocate` succeeds whenever any contiguous free range is large enough.
 
 Bookkeeping only: nothing is written to the bytes, and samples are not known here. Not here: which
-sample leaves (eviction/), free memory beside the runs (slots.py).
-
-Slots of how many bytes there are, so that one that is left serves the next.
-
-Which byte ranges are free: best fit at 64-byte multiples, adjacent free ranges always merged.
-
-Invariants: taken and free ranges alternate without gap or overlap over [0, capacity); no two free
-ranges touch. So `allocate` succeeds whenever any contiguous free range is large enough. Nothing is
-written into the bytes; this is bookkeeping only, and knows nothing of samples. The free ranges are
-kept by size, with the distinct sizes sorted: finding, inserting and removing one is a bisection of
-that list, which is short even if there are many ranges.
-Not here: slots of one size (runs.py), what has to leave so that a range becomes free (eviction/).
+sample leaves so that a slot becomes free (eviction/).
 """
 
 from bisect import bisect_left, insort
@@ -27,6 +23,159 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from joader.errors import BadArgument, SampleTooLarge
+
+# A cache line, and the stride of a gather over slots of the shared arena (memory/rows.py).
+UNIT_BYTES = 64
+# Steps between a power of two and the next: what a slot has beyond its sample is a ninth at most.
+_STEPS = 8
+
+
+def round_up(size_bytes: int) -> int:
+    """Return the bytes a sample takes: the next multiple of 64, and one unit if it is empty."""
+    if size_bytes < 0:
+        raise BadArgument(f"a sample cannot have {size_bytes} bytes; give 0 or more")
+    return max(UNIT_BYTES, size_bytes + UNIT_BYTES - 1 & -UNIT_BYTES)
+
+
+# Cached: called for each sample of a dataset of many sizes, and sizes repeat.
+@lru_cache(maxsize=1 << 15)
+def class_bytes(size_bytes: int) -> int:
+    """Return the size of slots for samples that differ in size: a step between powers of two."""
+    size = round_up(size_bytes)
+    step = max(UNIT_BYTES, (1 << size.bit_length() - 1) // _STEPS)
+    return -(-size // step) * step
+
+
+RUNS_PART = 64
+MOST_RUN_BYTES = 1 << 24
+# The most slots that are cut at a time: more would take a millisecond.
+_MOST_SLOTS = 4096
+
+
+@dataclass(eq=False, slots=True)
+class Run:
+    """Slots of one size, side by side."""
+
+    start: int
+    size: int  # of a slot
+    count: int
+    used: int = 0
+
+    @property
+    def end(self) -> int:
+        """Where it ends."""
+        return self.start + self.count * self.size
+
+    @property
+    def offsets(self) -> range:
+        """Where its slots start."""
+        return range(self.start, self.end, self.size)
+
+
+class Runs:
+    """All slots of one arena, used or free."""
+
+    def __init__(self, capacity_bytes: int) -> None:
+        """Start with nothing cut."""
+        self._memory = Slots(capacity_bytes)
+        self._run_bytes = min(MOST_RUN_BYTES, capacity_bytes // RUNS_PART) & -UNIT_BYTES
+        self.used_bytes = 0
+        self.reached_bytes = 0  # nothing beyond was ever cut
+        self._runs: dict[int, Run] = {}  # by start
+        self._run: dict[int, Run] = {}  # by the offset of each slot; none if broken up
+        self._free: dict[int, dict[int, None]] = {}  # by size: offsets
+        self._empty: dict[int, dict[int, Run]] = {}  # runs without a used slot, by size and start
+
+    @property
+    def capacity_bytes(self) -> int:
+        """Bytes that can be used."""
+        return self._memory.capacity_bytes
+
+    def take(self, size_bytes: int, count: int) -> list[int]:
+        """Take slots of one size, as many as there are room for; return their offsets."""
+        size = round_up(size_bytes)
+        taken: list[int] = []
+        while len(taken) < count:
+            free = self._free.get(size)
+            if not free and not self._cut(size, count - len(taken)):
+                break
+            free = self._free[size]
+            while free and len(taken) < count:
+                offset, _ = free.popitem()
+                run = self._run[offset]
+                if not run.used:
+                    del self._empty[size][run.start]
+                run.used += 1
+                taken.append(offset)
+        self.used_bytes += size * len(taken)
+        return taken
+
+    def give_back(self, size: int, *offsets: int) -> None:
+        """Note that slots of one size are not used any more."""
+        self.used_bytes -= size * len(offsets)
+        runs, free = self._run, self._free.setdefault(size, {})
+        for offset in offsets:
+            run = runs.get(offset)
+            if run is None:
+                self._memory.free(offset)
+                continue
+            run.used -= 1
+            free[offset] = None
+            if not run.used:
+                self._empty.setdefault(size, {})[run.start] = run
+
+    def run_of(self, offset: int) -> Run | None:
+        """Return the run that a slot is of; None if that was broken up."""
+        return self._run.get(offset)
+
+    def break_up(self, start: int, end: int) -> None:
+        """Make plain memory of the runs between `start` and `end`, except for used slots."""
+        for run in list(self._runs.values()):
+            if run.start < end and run.end > start:
+                self._memory.split(run.start, run.size)
+                free = self._free.get(run.size, {})
+                for offset in run.offsets:
+                    del self._run[offset]
+                    if offset in free:
+                        del free[offset]
+                        self._memory.free(offset)
+                self._forget(run)
+
+    def _cut(self, size: int, wanted: int) -> bool:
+        """Cut a run into slots of this size, from free memory or from unused runs."""
+        most = max(1, min(_MOST_SLOTS, self._run_bytes // size))
+        while (count := min(most, self._memory.largest_free_bytes // size)) < min(wanted, most):
+            if not self._melt(size):
+                break
+        if not count:
+            return False
+        start = self._memory.allocate(count * size)
+        assert start is not None
+        run = self._runs[start] = Run(start, size, count)
+        self.reached_bytes = max(self.reached_bytes, run.end)
+        self._run.update(dict.fromkeys(run.offsets, run))
+        # Backwards: `popitem` takes the last, so slots are used from the start of the run on.
+        self._free.setdefault(size, {}).update(dict.fromkeys(reversed(run.offsets)))
+        self._empty.setdefault(size, {})[start] = run
+        return True
+
+    def _melt(self, size: int) -> bool:
+        """Make plain memory of an unused run of another size; False if there is none."""
+        for other, empty in self._empty.items():
+            if other != size and empty:
+                run = next(iter(empty.values()))
+                free = self._free[other]
+                for offset in run.offsets:
+                    del self._run[offset], free[offset]
+                self._memory.free(run.start)
+                self._forget(run)
+                return True
+        return False
+
+    def _forget(self, run: Run) -> None:
+        del self._runs[run.start]
+        if not run.used:
+            del self._empty[run.size][run.start]
 
 
 class Slots:
@@ -73,7 +222,7 @@ class Slots:
         return offset
 
     def split(self, offset: int, size: int) -> None:
-        """Make several taken ranges of this size, and what is left, of one."""
+        """Split a taken range into ranges of this size; the last one may be smaller."""
         end = self._taken_end(offset)
         for start in range(offset, end, size):
             self._taken[start] = min(start + size, end)
@@ -121,157 +270,3 @@ class Slots:
         if not same:
             del self._of_size[size]
             del self._sizes[bisect_left(self._sizes, size)]
-
-
-# A cache line, and the stride of a gather over slots of the shared arena (memory/rows.py).
-UNIT_BYTES = 64
-# Steps between a power of two and the next: what a slot has beyond its sample is a ninth at most.
-_STEPS = 8
-
-
-def round_up(size_bytes: int) -> int:
-    """Return the bytes a sample takes: the next multiple of 64, and one unit if it is empty."""
-    if size_bytes < 0:
-        raise BadArgument(f"a sample cannot have {size_bytes} bytes; give 0 or more")
-    return max(UNIT_BYTES, size_bytes + UNIT_BYTES - 1 & -UNIT_BYTES)
-
-
-# Sizes come again, and each sample of a dataset of many sizes asks.
-@lru_cache(maxsize=1 << 15)
-def class_bytes(size_bytes: int) -> int:
-    """Return the size of slots for samples that differ in size: a step between powers of two."""
-    size = round_up(size_bytes)
-    step = max(UNIT_BYTES, (1 << size.bit_length() - 1) // _STEPS)
-    return -(-size // step) * step
-
-
-RUNS_PART = 64
-MOST_RUN_BYTES = 1 << 24
-# More slots than that are never cut at a time: it would take a millisecond.
-_MOST_SLOTS = 4096
-
-
-@dataclass(eq=False, slots=True)
-class Run:
-    """Slots of one size, side by side."""
-
-    start: int
-    size: int  # of a slot
-    count: int
-    used: int = 0
-
-    @property
-    def end(self) -> int:
-        """Where it ends."""
-        return self.start + self.count * self.size
-
-    @property
-    def offsets(self) -> range:
-        """Where its slots start."""
-        return range(self.start, self.end, self.size)
-
-
-class Runs:
-    """All slots of one arena, used or free."""
-
-    def __init__(self, capacity_bytes: int) -> None:
-        """Start with nothing cut."""
-        self._memory = Slots(capacity_bytes)
-        self._run_bytes = min(MOST_RUN_BYTES, capacity_bytes // RUNS_PART) & -UNIT_BYTES
-        self.used_bytes = 0
-        self.reached_bytes = 0  # nothing beyond was ever cut
-        self._runs: dict[int, Run] = {}  # by start
-        self._run: dict[int, Run] = {}  # by the offset of each slot; those of no run are broken off
-        self._free: dict[int, dict[int, None]] = {}  # by size: offsets
-        self._empty: dict[int, dict[int, Run]] = {}  # runs without a used slot, by size and start
-
-    @property
-    def capacity_bytes(self) -> int:
-        """Bytes that can be used."""
-        return self._memory.capacity_bytes
-
-    def take(self, size_bytes: int, count: int) -> list[int]:
-        """Take slots of one size, as many as there are room for; return their offsets."""
-        size = round_up(size_bytes)
-        taken: list[int] = []
-        while len(taken) < count:
-            free = self._free.get(size)
-            if not free and not self._cut(size, count - len(taken)):
-                break
-            free = self._free[size]
-            while free and len(taken) < count:
-                offset, _ = free.popitem()
-                run = self._run[offset]
-                if not run.used:
-                    del self._empty[size][run.start]
-                run.used += 1
-                taken.append(offset)
-        self.used_bytes += size * len(taken)
-        return taken
-
-    def give_back(self, size: int, *offsets: int) -> None:
-        """Note that slots of one size are not used any more."""
-        self.used_bytes -= size * len(offsets)
-        runs, free = self._run, self._free.setdefault(size, {})
-        for offset in offsets:
-            run = runs.get(offset)
-            if run is None:
-                self._memory.free(offset)
-                continue
-            run.used -= 1
-            free[offset] = None
-            if not run.used:
-                self._empty.setdefault(size, {})[run.start] = run
-
-    def run_of(self, offset: int) -> Run | None:
-        """Return the run that a slot is of; None if that was broken up."""
-        return self._run.get(offset)
-
-    def break_up(self, start: int, end: int) -> None:
-        """Make plain memory of the runs from here to there, but for what is used."""
-        for run in list(self._runs.values()):
-            if run.start < end and run.end > start:
-                self._memory.split(run.start, run.size)
-                free = self._free.get(run.size, {})
-                for offset in run.offsets:
-                    del self._run[offset]
-                    if offset in free:
-                        del free[offset]
-                        self._memory.free(offset)
-                self._forget(run)
-
-    def _cut(self, size: int, wanted: int) -> bool:
-        """Cut a run into slots of this size, from free memory or of runs that nobody uses."""
-        most = max(1, min(_MOST_SLOTS, self._run_bytes // size))
-        while (count := min(most, self._memory.largest_free_bytes // size)) < min(wanted, most):
-            if not self._melt(size):
-                break
-        if not count:
-            return False
-        start = self._memory.allocate(count * size)
-        assert start is not None
-        run = self._runs[start] = Run(start, size, count)
-        self.reached_bytes = max(self.reached_bytes, run.end)
-        self._run.update(dict.fromkeys(run.offsets, run))
-        # Backwards: `popitem` takes the last, so slots are used from the start of the run on.
-        self._free.setdefault(size, {}).update(dict.fromkeys(reversed(run.offsets)))
-        self._empty.setdefault(size, {})[start] = run
-        return True
-
-    def _melt(self, size: int) -> bool:
-        """Make plain memory of a run of another size that nobody uses; False if there is none."""
-        for other, empty in self._empty.items():
-            if other != size and empty:
-                run = next(iter(empty.values()))
-                free = self._free[other]
-                for offset in run.offsets:
-                    del self._run[offset], free[offset]
-                self._memory.free(run.start)
-                self._forget(run)
-                return True
-        return False
-
-    def _forget(self, run: Run) -> None:
-        del self._runs[run.start]
-        if not run.used:
-            del self._empty[run.size][run.start]

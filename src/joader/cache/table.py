@@ -1,24 +1,22 @@
-"""One table of all samples that are here or on their way: a number each, one array per field.
+"""One table of all samples that are here or in preparation: a number each, one array per field.
 
-A row of a dataset is *absent* while no sample in the table is of it. A sample is
+A row of a dataset is *absent* while the table has no sample of it. A sample is
 
-| state     | its bytes                              | pins                          |
-| --------- | -------------------------------------- | ----------------------------- |
-| preparing | nowhere, or a slot that a worker fills | of who waits; never leaves    |
-| ready     | in its slot                            | of who uses it; leaves at 0   |
+| state     | its bytes                              | pins                                    |
+| --------- | -------------------------------------- | --------------------------------------- |
+| preparing | nowhere, or a slot that a worker fills | of jobs that wait for it; never leaves  |
+| ready     | in its slot                            | of jobs that use it; may leave at 0     |
 
-and a preparation that fails leaves no trace here. Numbers are used again: the number of a sample
-that has gone is the next one's. *Home* is the number of the row that a sample was prepared from;
-the first sample of a row is found by it, further ones (`extras`, of datasets with random code) in
-their order, and those that are made for one job alone (*own*) not at all.
+and a preparation that fails leaves no trace here. Numbers are reused: the number of a sample that
+has gone is the next one's. *Home* is the number of the row that a sample was prepared from; the
+first sample of a row is found by it, further ones (`extras`, of datasets with random code) in the
+order in which they were added, and those made for one job alone (*own*) not at all.
 
-Invariant: a number is in use from `add` to `remove`. Not here: who decides (engine/), where there
-is room (runs.py), who leaves first (eviction/).
+A field is a `Column`: reading a cell of a NumPy array takes 80 ns, of `array.array` 25 ns, so a
+column offers both views of the same bytes, for one sample and for many.
 
-A field of all samples: one array, read one by one or many at a time.
-
-Reading a cell of a NumPy array costs 80 ns, of `array.array` 25, and a NumPy view of the same bytes
-serves where there are many.
+Invariant: a number is in use from `add` to `remove`. Not here: who decides (engine/), which bytes
+are free (runs.py), which sample leaves first (eviction/).
 """
 
 from array import array
@@ -30,30 +28,8 @@ from numpy.typing import NDArray
 
 from joader.errors import BadArgument
 
-_DTYPES = {"b": np.int8, "i": np.int32, "q": np.int64}
-
-
-class Column:
-    """Integers of one width by the number of a sample; `cells` one by one, `all` as an array."""
-
-    __slots__ = ("_fill", "all", "cells")
-
-    def __init__(self, width: str, size: int, fill: int = 0) -> None:
-        """Start with this value everywhere; the width is that of `array`: b, i or q."""
-        self._fill = fill
-        self.cells: array[int] = array(width, [fill]) * size
-        self.all: NDArray[Any] = np.frombuffer(self.cells, _DTYPES[width])
-
-    def grow(self, size: int) -> None:
-        """Have room for so many; views that were taken before are not written to any more."""
-        more = array(self.cells.typecode, [self._fill]) * (size - len(self.cells))
-        # Anew: an array that a view looks into cannot grow.
-        self.cells = array(self.cells.typecode, self.cells) + more
-        self.all = np.frombuffer(self.cells, _DTYPES[self.cells.typecode])
-
-
 FREE, PREPARING, READY = 0, 1, 2
-# Up to so many cells are written one by one: arrays cost more.
+# Up to this number cells are written one by one: arrays cost more.
 FEW = 8
 NOWHERE = -1
 NOBODY = -1
@@ -62,7 +38,7 @@ Ids = NDArray[np.int64]
 
 
 class Table:
-    """What is known of each sample."""
+    """All fields of all samples; only `add` and `remove` change which numbers are in use."""
 
     def __init__(self, size: int = 1024) -> None:
         """Start empty."""
@@ -73,7 +49,7 @@ class Table:
         self.size = Column("q", size)  # of its slot, in bytes; 0 without one
         self.pins = Column("i", size)
         self.admitted = Column("q", size)  # which reservation gave it its bytes
-        self.serial = Column("q", size)  # never used again, as numbers are
+        self.serial = Column("q", size)  # never reused, unlike numbers
         self.copied = Column("b", size)  # 1: another node keeps it, and sends it again
         self.claimed = Column("q", size, NOBODY)  # the job for which its preparation counts
         self._columns = [
@@ -127,7 +103,7 @@ class Table:
         self._vacant += samples
 
     def _unlist(self, sample: int, home: int) -> None:
-        """Let a sample not be found by its row any more."""
+        """Make sure a sample is not found by its row any more."""
         if not self.extras and self.first[home] == sample:
             del self.first[home]
             return
@@ -135,7 +111,7 @@ class Table:
             del self.first[home]
         else:
             self.extras[home].remove(sample)
-        # Whichever is left is the first then.
+        # If another sample of the row is left, it is the first now.
         if home not in self.first and (others := self.extras.get(home)):
             self.first[home] = others.pop(0)
         if not self.extras.get(home, True):
@@ -166,7 +142,7 @@ class Table:
         return found
 
     def firsts_of(self, homes: Sequence[int]) -> list[int]:
-        """Return the first sample of each row, -1 where there is none."""
+        """Return the first sample of each row, -1 if there is none."""
         find = self.first.get
         return [find(home, -1) for home in homes]
 
@@ -179,3 +155,25 @@ class Table:
         for column in self._columns:
             column.grow(2 * before)
         self._vacant = list(range(2 * before - 1, before - 1, -1)) + self._vacant
+
+
+_DTYPES = {"b": np.int8, "i": np.int32, "q": np.int64}
+
+
+class Column:
+    """Integers of one width by the number of a sample; `cells` one by one, `all` as an array."""
+
+    __slots__ = ("_fill", "all", "cells")
+
+    def __init__(self, width: str, size: int, fill: int = 0) -> None:
+        """Start with this value everywhere; the width is that of `array`: b, i or q."""
+        self._fill = fill
+        self.cells: array[int] = array(width, [fill]) * size
+        self.all: NDArray[Any] = np.frombuffer(self.cells, _DTYPES[width])
+
+    def grow(self, size: int) -> None:
+        """Make room for `size` values; views that were taken before go stale."""
+        more = array(self.cells.typecode, [self._fill]) * (size - len(self.cells))
+        # A new array: one that a view looks into cannot grow.
+        self.cells = array(self.cells.typecode, self.cells) + more
+        self.all = np.frombuffer(self.cells, _DTYPES[self.cells.typecode])

@@ -1,38 +1,31 @@
-"""Rows in two forms: prepared, and *raw*, as they are stored. What each is worth beside the other.
+"""Rows in two forms: *raw*, as they are stored, and *prepared*. Which of them is worth its memory.
 
-A raw form is a sample like any other, of the recipe that has no steps. What it saves is the reading
-(r seconds) of b bytes; a prepared one saves reading and preparation (r + p) in B bytes. So as long
-as not all fit, a byte of raw forms saves r/b against (r + p)/B. Their *ratio* says how many times
-as often a prepared sample would have to be used to be worth as much; it multiplies the rate of
-expected uses that samples are ranked by (eviction/expected_use.py). With its raw form here, a
-prepared sample saves p only, and counts for that part. So both compete in one order, with the
-samples of all other recipes.
+A raw form is a sample like any other, of the recipe that has no steps. It saves the next reading (r
+seconds) in b bytes; a prepared sample saves reading and preparation (r + p) in B bytes, mostly
+more. What a form saves, times how often it will be used per second, over its bytes, is what it is
+*worth*. What is worth least leaves first; its worth is the *price* of memory. Of a sample that was
+just used, the form is kept whose worth exceeds the price of its bytes by most, or none (`chosen`).
+So if reads are expensive, memory fills with raw samples as long as not all fit, and with prepared
+ones from then on (Seneca's partition); rows of other costs or sizes are each judged by their own.
 
-Which form of a row to keep follows from the price of memory (forms.py). That is nothing while there
-is *room*: what is free, and what prepared samples take whose raw form is here. Then the prepared
-form is kept; with less room than ROOM_PART the raw one, if a byte of it saves more. A row that
-others prepare in other ways, too, keeps its raw form in any case, and so does one that is prepared
-anew each time, as the steps are random.
+How *soon* a sample is used does not count, only how often: a sample that is used once per pass has
+to be here when the pass ends, whether it was used long before or a moment ago. Of forms that are
+worth the same, the one that is used last leaves first.
 
-Where reading takes less than LEAST_READ_S per row (the page cache), nothing of this is looked at.
+The engine applies this through `TwoForms`. The *ratio* r/b over (r + p)/B says how many times as
+often a prepared sample would have to be used to be worth as much as its raw form; it multiplies the
+rate of expected uses by which samples are ranked (eviction/expected_use.py). If its raw form is
+here, a prepared sample saves only p and counts for that part. So both forms compete in one order
+with the samples of all other recipes.
 
-Which form of a sample is worth its memory: as it is stored, or prepared.
+Memory costs nothing while there is *room*: what is free, and what prepared samples take whose raw
+form is here. Then the prepared form is kept; with less room than ROOM_PART the raw one, if a byte
+of it saves more. A row that other recipes prepare, too, keeps its raw form in any case, and so does
+one that is prepared again each time because its steps are random. If reading takes less than
+LEAST_READ_S per row (the page cache), raw forms are not considered.
 
-Kept as stored (*raw*), a sample saves its next reading; kept *prepared*, its reading and its
-preparation, in other bytes, mostly more. What a form saves, times how often it will be used per
-second, over its bytes, is what it is *worth*. What is worth least leaves first; that is the *price*
-of memory, which every form has to earn: of a sample that was just used, the form is kept whose
-worth exceeds the price of its bytes by most, or none. So where reads are dear, memory fills with
-raw samples as long as not all fit, and with prepared ones from then on (Seneca's partition), and
-rows of other costs or sizes are each judged by their own.
-
-How *soon* a sample is used does not count, only how often: what is used once per pass has to be
-there when the pass ends, whether it was used long before or a moment ago. Of forms that are worth
-the same, the one leaves that is used last.
-
-Only where joader reads the bytes itself: a dataset that reads and decodes in one call has one form.
-Used as it is by papers/simulators/two_forms.py; the engine follows from it what it does
-(two_forms.py).
+Only for storages that joader reads itself: a dataset that reads and decodes in one call has one
+form. papers/simulators/two_forms.py uses `chosen` as it is.
 """
 
 from collections.abc import Callable, Iterable
@@ -49,7 +42,7 @@ RAW, PREPARED = "raw", "prepared"
 
 
 class Costs(NamedTuple):
-    """Of one sample, as measured."""
+    """Measured costs of one sample, in both forms."""
 
     read_s: float
     prepare_s: float
@@ -57,7 +50,7 @@ class Costs(NamedTuple):
     prepared_bytes: int
 
     def saved_s(self, form: str) -> float:
-        """Return what need not be done again if this form is there."""
+        """Return the seconds of work that this form saves."""
         return self.read_s if form == RAW else self.read_s + self.prepare_s
 
     def size_bytes(self, form: str) -> int:
@@ -65,29 +58,14 @@ class Costs(NamedTuple):
         return self.raw_bytes if form == RAW else self.prepared_bytes
 
 
-def worth(costs: Costs, form: str, uses_per_s: float = 1.0) -> float:
-    """Return what a form saves per second and byte."""
-    return costs.saved_s(form) * uses_per_s / costs.size_bytes(form)
-
-
-def chosen(costs: Costs, price: float, uses_per_s: float = 1.0) -> str | None:
-    """Return the form to keep at a price per byte; None if neither earns it."""
-    best, most = None, 0.0
-    for form in (RAW, PREPARED):
-        earned = (worth(costs, form, uses_per_s) - price) * costs.size_bytes(form)
-        if earned > most:
-            best, most = form, earned
-    return best
-
-
 # Keeping a raw form costs about 0.2 ms: messages, and two copies.
 LEAST_READ_S = 0.0005
-# Rows that are timed before anything follows from it: first ones open files and connections.
+# Rows that are timed before costs count: the first ones open files and connections.
 LEAST_TIMED = 16
 ROOM_PART = 1 / 16
-# What is used within this part of a pass is worth more the sooner that is.
+# Samples used within one part in SOON of a pass are worth more the sooner they are used.
 SOON = 8.0
-# How many times as much at most, as a power of two, is worth what is used sooner, of the rest.
+# By which power of two, at most, the worth of all other samples rises if they are used sooner.
 TRIFLE = 0.25
 # How much of what was measured remains with each further report.
 _FADING = 0.95
@@ -103,7 +81,7 @@ class Way:
     prepared_bytes: Callable[[], int]  # how large its samples usually are
     raw_bytes: Callable[[], int]  # … and their raw forms; 0 while that is not known
     uses_per_s: Callable[[], float]  # how often any one row is used
-    fresh: Callable[[], bool] = bool  # whether a prepared sample is used once, as steps are random
+    fresh: Callable[[], bool] = bool  # prepared samples are used once: steps are random
     timed: int = 0
     _read_s: float = 0.0
     _reads: float = 0.0
@@ -123,13 +101,13 @@ class Way:
 
     @property
     def costs(self) -> Costs:
-        """What a row takes, of late, and how large it is when it is prepared."""
+        """Recent costs of a row; `raw_bytes` is filled in by the caller."""
         read_s = self._read_s / self._reads if self._reads else 0.0
         return Costs(read_s, self._prepare_s / max(self._rows, 1e-9), 0, self.prepared_bytes())
 
     @property
     def pays(self) -> bool:
-        """Whether reading takes long enough to think about."""
+        """Whether reading takes long enough for raw forms to be considered."""
         return self.timed >= LEAST_TIMED and self.costs.read_s >= LEAST_READ_S
 
     @property
@@ -147,7 +125,7 @@ class Way:
 
 
 class TwoForms:
-    """All recipes whose rows may be kept raw, too."""
+    """The recipes whose rows may be kept raw, and the bytes of the choices made so far."""
 
     def __init__(self, cache: Cache) -> None:
         """Start without any."""
@@ -163,7 +141,7 @@ class TwoForms:
         return bool(self._ways)
 
     def add(self, way: Way) -> Way:
-        """Look after another recipe."""
+        """Include a recipe."""
         self._ways[way.base] = way
         self._demand.weigh = self.weigh
         return way
@@ -175,7 +153,7 @@ class TwoForms:
             self._demand.weigh = None
 
     def others(self, way: Way, row: int) -> bool:
-        """Tell whether a row is needed in another way, and not there in it."""
+        """Tell whether another recipe needs a row and has no sample of it."""
         others = [one for one in self._ways.values() if one.raw_base == way.raw_base]
         return any(
             one is not way
@@ -186,13 +164,13 @@ class TwoForms:
 
     @property
     def has_room(self) -> bool:
-        """Whether memory costs nothing now: see above."""
+        """Whether memory costs nothing now: see the module's docstring."""
         cache = self._cache
         room = cache.full_bytes - cache.used_bytes + self._spent_bytes
         return room > ROOM_PART * cache.capacity_bytes
 
     def wants_raw(self, way: Way, row: int, raw_bytes: int) -> bool:
-        """Tell whether a worker that reads a row is to keep it; `raw_bytes`: 0 if not known."""
+        """Tell whether a worker that reads a row should keep it; `raw_bytes`: 0 if not known."""
         if not way.pays:
             return False
         if way.fresh():
@@ -224,7 +202,7 @@ class TwoForms:
                 del self._spent_for[spent[1]]
 
     def weigh(self, samples: list[int], rates: NDArray[np.float64]) -> None:
-        """Turn the rates at which samples are used into what they save beside their other form.
+        """Turn the rates at which samples are used into what they save over their other form.
 
         A raw form is used whenever its row is prepared in any way.
         """
@@ -267,10 +245,10 @@ class TwoForms:
 
 
 def _evened(rates: NDArray[np.float64], usual: float) -> NDArray[np.float64]:
-    """Return rates of uses as one rate, but for what is used soon, and a trifle for the rest.
+    """Level rates of use, except for samples used soon; a trifle orders the rest.
 
-    What is used once per pass has to be there when the pass ends, whether that is soon or not. So
-    only of forms that are worth the same the one leaves first that is used last.
+    A sample used once per pass has to be here when the pass ends, whether that is soon or not. So
+    the order of use only decides between forms that are worth the same.
     """
     soon = SOON * usual
     with np.errstate(divide="ignore"):
@@ -278,3 +256,18 @@ def _evened(rates: NDArray[np.float64], usual: float) -> NDArray[np.float64]:
     evened = usual * 2.0 ** (TRIFLE * nearness)
     evened *= np.maximum(rates / soon, 1.0)
     return np.where(rates > 0.0, evened, 0.0)
+
+
+def worth(costs: Costs, form: str, uses_per_s: float = 1.0) -> float:
+    """Return what a form saves per second and byte."""
+    return costs.saved_s(form) * uses_per_s / costs.size_bytes(form)
+
+
+def chosen(costs: Costs, price: float, uses_per_s: float = 1.0) -> str | None:
+    """Return the form to keep at a price per byte; None if neither earns it."""
+    best, most = None, 0.0
+    for form in (RAW, PREPARED):
+        earned = (worth(costs, form, uses_per_s) - price) * costs.size_bytes(form)
+        if earned > most:
+            best, most = form, earned
+    return best

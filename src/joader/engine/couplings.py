@@ -1,15 +1,15 @@
-"""Joint draws over nodes: jobs here for which another node draws, and jobs there drawn for here.
+"""Joint draws over nodes: draws that come from another node, and draws made here for another.
 
-A job of this node may be *coupled*: what it has not read of its pass is drawn on another node, and
-comes a window ahead. It can be uncoupled at any time, and then draws here what has not come, so a
-row is neither lost nor read twice whatever is lost on the way.
+A job of this node may be *coupled*: the rest of its pass is drawn on another node and comes a
+window ahead. It can be uncoupled at any time, and then draws here what has not come, so no row is
+lost or read twice even if a message is lost.
 
-A job of another node is a reader here, too, that draws in the same ticks as those of this node. It
-is *remote*: nothing is prepared for it, and its window is a shadow of the one that it has at home:
-what is drawn goes in, and is sent; what it wants there is taken off. So it is planned for as far
-ahead as any job, at its own pace.
+A job of another node is a reader here, too, which draws in the same ticks as those of this node. It
+is *remote*: nothing is prepared for it, and its window is a shadow of the one on its own node:
+draws go in, and are sent; what it wants there is taken off. So it is planned for as far ahead as
+any job, at its own pace.
 
-Not here: who draws for whom, and what if somebody is gone (daemon/joint.py).
+Not here: which node draws for which job, and what happens if one is gone (daemon/joint.py).
 """
 
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ class Couplings:
     # Jobs of this node.
 
     def _couple(self, event: Couple) -> None:
-        """Have a job drawn for on another node: what is planned and not read goes back."""
+        """Let another node draw for a job: what is planned and not read goes back."""
         reader, plan = self._drawn(event.job)
         if reader.in_pass and not plan.coupled:
             planned = np.array(reader.window.places, np.int64)
@@ -51,7 +51,7 @@ class Couplings:
             plan.couple(planned, reader.recipe.orders.elsewhere)
 
     def _uncouple(self, event: Uncouple) -> None:
-        """Have a job drawn for here again."""
+        """Draw for a job here again."""
         reader, plan = self._drawn(event.job)
         if plan.coupled:
             plan.uncouple(reader.epoch)
@@ -68,13 +68,13 @@ class Couplings:
         return job in self._readers and self._readers[job].draws
 
     def awaited(self, job: Job) -> Array:
-        """Return the numbers that another node is to draw for a job."""
+        """Return the numbers that another node has to draw for a job."""
         reader = self._readers.get(job)
         plan = reader.plan if reader is not None else None
         return plan.awaited if isinstance(plan, Drawn) else NONE
 
     def undrawn(self, job: Job) -> int:
-        """Return how much of a job's pass is still to be drawn, wherever."""
+        """Return how much of a job's pass is not drawn yet, here or elsewhere."""
         reader = self._readers.get(job)
         return reader.plan.undrawn if reader is not None and reader.in_pass else 0
 
@@ -102,7 +102,7 @@ class Couplings:
             self._lent[reader.job] = reader, reader.plan
 
     def want(self, event: Want) -> None:
-        """Note that a job reads so much on its node."""
+        """Note that a job reads `count` samples on its own node."""
         reader, plan = self._lent[event.job]
         reader.note_rate(event.count, event.now)
         plan.wanted += event.count
@@ -120,7 +120,7 @@ class Couplings:
 
 
 def _take(reader: Reader, plan: Lent) -> None:
-    """Take off the window what the job has off its own."""
+    """Take off the window what the job has taken off its own."""
     window = reader.window
     count = min(plan.wanted, len(window.places))
     if count:

@@ -1,10 +1,11 @@
 """Steps of a job over several nodes as they travel: stretches of a generation instead of rows.
 
-Whoever knows a job's rows knows the order of a generation by its key, so a step of a thousand ranks
-is two numbers: a first place and a count. Places that were passed over, and rows that are drawn out
-of turn, make more such pairs; where these would take more than the positions, the positions go.
+A node that knows a job's rows can make the order of a generation from its key, so a step of a
+thousand ranks is two numbers: a first place and a count. Places that were passed over, and rows
+that are drawn out of turn, add more such pairs; if these would take more bytes than the positions,
+the positions are sent.
 
-Both sides use one `Courses`. Not here: who is told what (teams.py), who gets which row of a step
+Both sides use one `Courses`. Not here: what each rank is told (teams.py), which rank gets which row
 (schedule/nodes/step_parts.py).
 """
 
@@ -20,9 +21,9 @@ from joader.sampling import StreamSampler
 from joader.sampling.course import course
 from joader.sampling.job_rows import JobRows
 
-# Orders that are kept: the latest, and the one before it, of which steps may still be on their way.
+# Orders that are kept: the latest, and the one before it, whose steps may still be in transit.
 _MOST_KEPT = 2
-# Of a pair of numbers as it travels; a position takes eight bytes.
+# Of a pair of numbers in a message; a position takes eight bytes.
 _PAIR_BYTES = 8
 _POSITION_BYTES = 8
 
@@ -31,13 +32,13 @@ class Courses:
     """The orders that one job's steps are cut from."""
 
     def __init__(self, rows: JobRows) -> None:
-        """Know no order yet."""
+        """Start with no order known."""
         self._rows = rows
         self._orders: OrderedDict[Course, Array] = OrderedDict()  # positions, by place
         self._places: OrderedDict[Course, Array] = OrderedDict()  # places, by position
 
     def pack(self, positions: Array, repeated: int, version: int, plan: Drawn) -> Piece:
-        """Return a step that was drawn by this plan."""
+        """Return a step that this plan has drawn, in its shortest form."""
         self._follow(plan)
         best = Piece(rows=positions, repeated=repeated, version=version)
         least = _POSITION_BYTES * positions.size
@@ -60,18 +61,18 @@ class Courses:
             stretches = [order[first : first + count] for first, count in pairs.tolist()]
             positions = np.concatenate(stretches) if stretches else order[:0]
         if not 0 <= piece.repeated <= positions.size:
-            raise BadArgument(f"{piece.repeated} of {positions.size} positions fill a step up")
+            raise BadArgument(f"a step of {positions.size} positions repeats {piece.repeated}")
         return positions
 
     def _follow(self, plan: Drawn) -> None:
-        """Know the generation that a plan is drawn from now, if others can make it from its key."""
+        """Remember the generation a plan draws from, if other nodes can make it from its key."""
         sampler = plan.sampler
         found = sampler.course(plan.name) if isinstance(sampler, StreamSampler) else None
         if found is None or found[0] in self._places:
             return
         key, order = found
         if not np.array_equal(course(key, self._rows.numbers), order):
-            return  # other jobs' rows are among them
+            return  # it has rows of other jobs
         positions = self._order(key)
         places = np.empty(positions.size, np.int64)
         places[positions] = np.arange(positions.size)

@@ -1,4 +1,4 @@
-"""Batches that are complete, handed to their jobs, and taken back from them."""
+"""Delivers complete batches to their jobs, and takes released samples back."""
 
 from collections import Counter
 
@@ -13,15 +13,15 @@ from joader.engine.supply import Supply
 from joader.engine.teams import Teams
 from joader.messages import Deliver
 
-# Up to so many samples are noted as read, or given back, one by one: arrays cost more.
+# Up to this number samples are noted as read, or given back, one by one: arrays cost more.
 FEW = 32
 
 
 class Deliveries:
-    """What jobs are handed of a stock."""
+    """The samples of a stock that jobs hold."""
 
     def __init__(self, stock: Stock, supply: Supply, teams: Teams) -> None:
-        """Hand out of this stock."""
+        """Deliver samples of this stock."""
         self._stock, self._supply, self._teams = stock, supply, teams
         self._cache = stock.cache
 
@@ -41,7 +41,7 @@ class Deliveries:
         positions, homes, samples = reader.take(count)
         if absent:  # their positions stay: the reader fills those places by itself
             samples = [sample for sample in samples if sample >= 0]
-        # What failed has no bytes, but its position is told: the client does what on_error says.
+        # What failed has no bytes, but its position goes out: the client does what on_error says.
         failed: list[tuple[int, str]] = []
         if reader.window.failed:
             failed = [
@@ -75,7 +75,7 @@ class Deliveries:
     def _claim(self, reader: Reader, samples: NDArray[np.int64]) -> tuple[int, int]:
         """Count deliveries: the first of a preparation is "prepared", every other a hit.
 
-        Return how many count as prepared for this job, and how many were prepared for another.
+        Return how many count as prepared for this job, and how many as prepared for another.
         """
         claimed = self._stock.table.claimed.all
         # A sample may come several times in a batch; it is prepared once.
@@ -88,7 +88,7 @@ class Deliveries:
         return new.size, others.size
 
     def _note_read(self, reader: Reader, homes: list[int]) -> None:
-        """Note that a job does not need these any more; of a rank, its whole team does not."""
+        """Note that a job, or the whole team of a rank, does not need these any more."""
         if reader.rows.distinct and isinstance(reader.plan, Drawn) and len(homes) > FEW:
             self._cache.read_each(reader.job, np.array(homes, np.int64))
             return
@@ -97,7 +97,7 @@ class Deliveries:
         if place and place[0].lead.in_pass:
             needing = place[0].lead.job
         for home in homes:
-            # A row that comes several times in a pass is needed until it came first.
+            # A row that comes several times in a pass counts as needed until its first delivery.
             if self._cache.demand.needed(needing, home):
                 self._cache.read(needing, home)
 
@@ -116,7 +116,7 @@ class Deliveries:
         self._let_go(samples)
 
     def release_all(self, reader: Reader) -> None:
-        """Note that a job with all it holds is gone."""
+        """Release all that a job holds; it is gone."""
         self._let_go(list(Counter(reader.window.held).elements()))
 
     def _let_go(self, samples: list[int]) -> None:

@@ -4,8 +4,8 @@ The engine draws jointly (`planner.py`), lets jobs ask for what is planned (`sup
 delivers it. It knows no clock, process, socket or file; equal events give equal instructions.
 Every `Want` is answered by one `Deliver`, unless the job is refused or begins another pass first.
 
-A job whose share (a batch in hand and one in preparation) does not fit beside the shares of those
-that were admitted before is refused with the bytes needed, as soon as the size of its samples is
+A job whose share (a batch in hand and one in preparation) does not fit next to the shares of the
+jobs admitted before it is refused, with the bytes needed, as soon as the size of its samples is
 known. An event that raises changes nothing.
 """
 
@@ -74,7 +74,7 @@ class Engine:
     ) -> None:
         """Start without jobs; the daemon gives seed and life, the simulator all the rest.
 
-        `life` is of one engine: who resumes says which one it drew in.
+        `life` identifies this engine: a job that resumes says in which life it drew.
         """
         self.life = life
         self._cache = Cache(capacity_bytes, policy)
@@ -120,21 +120,21 @@ class Engine:
         }
 
     def handle(self, *events: Event) -> list[Instruction]:
-        """Take in what happened at one moment and return what is to be done, in order.
+        """Take in the events of one moment and return instructions, in order.
 
-        Where one of several events raises, those before it have been taken in; what follows from
-        them is said with the next.
+        If one of several events raises, those before it have been taken in; the instructions that
+        follow from them come with the next call.
         """
         for event in events:
             self.take(event)
         return self.say()
 
     def take(self, event: Event) -> None:
-        """Take in an event; what is to be done is said with `say`, once for many of them."""
+        """Take in an event; `say` returns the instructions, once for many events."""
         self._handlers[type(event)](event)
 
     def say(self) -> list[Instruction]:
-        """Return what is to be done now, in order."""
+        """Return the instructions that are due, in order."""
         self._pump()
         self.refuses = False
         return self._stock.say()
@@ -184,11 +184,11 @@ class Engine:
         return self._stock.is_own(sample)
 
     def has_recipe(self, name: str) -> bool:
-        """Tell whether a recipe is open: jobs read it, or what they had prepared is still here."""
+        """Tell whether a recipe is open: jobs read it, or samples of it are still here."""
         return self._recipes.has(name)
 
     def clocks(self) -> dict[str, tuple[int, int, list[Clock]]]:
-        """Return of each recipe of a cluster its stream, its latest generation, its clocks here."""
+        """Return stream, latest generation and local clocks of each recipe of a cluster."""
         return self._recipes.clocks()
 
     @property
@@ -284,14 +284,14 @@ class Engine:
             if reader.lead is not None:
                 self._teams.forget_wants(reader.job)
         else:
-            self._planner.plan_anew(reader, self._drawers(), self._room)
+            self._planner.plan_again(reader, self._drawers(), self._room)
         reader.epoch = event.epoch
         reader.stuck = False
         self._recipes.set_reach(self._cache.capacity_bytes)
         behind = self._planner.behind(reader, self._drawers())
         numbers = reader.plan.begin(event, self.life, behind)
         if reader.lead is not None or reader.terms.elsewhere or reader.terms.remote:
-            numbers = numbers[:0]  # the lead needs them instead, or nobody here does
+            numbers = numbers[:0]  # the lead needs them instead, or no job here does
         self._cache.begin(
             reader.job,
             reader.rows.samples(reader.recipe.base, numbers),
@@ -371,7 +371,7 @@ class Engine:
             )
         self._deliveries.release(reader, event.samples.tolist())
 
-    # Until nothing moves. Only deliveries, which are finite, make it go round again.
+    # Until nothing moves. It ends: only deliveries, which are finite, cause another round.
 
     def _pump(self) -> None:
         moving = True

@@ -1,7 +1,7 @@
 """When each row will be asked for next, as far as the orders of jobs are known: for eviction.
 
-Jobs whose sampler knows its future are looked at together, sampler by sampler. In seconds, since
-jobs of different samplers have no other measure in common.
+Jobs whose sampler knows its future are looked at together, sampler by sampler. The unit is seconds,
+the only one that jobs of different samplers have in common.
 """
 
 from collections.abc import Hashable
@@ -21,12 +21,12 @@ class Forecast:
     """The readers whose orders are known, by their samplers."""
 
     def __init__(self) -> None:
-        """Know of nobody."""
+        """Start without readers."""
         self._readers: dict[Foresees, dict[Job, Reader]] = {}
         self._sampler: dict[Job, Foresees] = {}
 
     def enter(self, reader: Reader) -> bool:
-        """Look at a reader from now on, if its order is known; tell whether it is."""
+        """Include a reader if its order is known; tell whether it is."""
         self.leave(reader)
         plan = reader.plan
         if not isinstance(plan, Drawn) or not isinstance(plan.sampler, Foresees):
@@ -36,7 +36,7 @@ class Forecast:
         return True
 
     def leave(self, reader: Reader) -> None:
-        """Look at a reader no more."""
+        """Leave a reader out from now on."""
         sampler = self._sampler.pop(reader.job, None)
         if sampler is not None:
             del self._readers[sampler][reader.job]
@@ -46,7 +46,7 @@ class Forecast:
     def seconds_until(self, homes: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
         """Return the seconds until each row is asked for, by its home.
 
-        Infinite if nobody will, not a number where only needs are known.
+        Infinite if no job will, NaN if only needs are known.
         """
         soonest = np.full(homes.size, np.inf)
         for sampler, readers in self._readers.items():

@@ -1,7 +1,7 @@
-"""What a node has alone in its cluster, and how much of what another leaves it has room for.
+"""What a leaving node has to hand over, and how much of that a staying node has room for.
 
-Asked by the daemon, which says the names of recipes; nothing is changed here. What another node
-keeps, too, is not handed over, nor what is one job's alone.
+The daemon asks by the names of recipes; nothing is changed here. Samples that another node keeps,
+too, are not handed over, nor are those of one job alone.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from joader.messages.fields import NONE
 
 
 class Inheritance:
-    """Looks at a stock for those who leave, and for those who stay."""
+    """Looks at a stock, for a node that leaves or one that stays."""
 
     def __init__(self, stock: Stock, recipes: Recipes) -> None:
         """Look at these samples."""
@@ -26,7 +26,7 @@ class Inheritance:
         return self._ready_rows(name, copied=0)
 
     def copies(self, name: str) -> Array:
-        """Return the rows of a recipe that are ready here, and that another node keeps, too."""
+        """Return the rows of a recipe that are ready here and that another node keeps, too."""
         return self._ready_rows(name, copied=1)
 
     def _ready_rows(self, name: str, copied: int) -> Array:
@@ -40,7 +40,7 @@ class Inheritance:
         return np.unique(rows[(rows >= 0) & (rows < recipe.row_limit)])
 
     def ready(self, name: str, rows: Array) -> NDArray[np.bool_]:
-        """Tell which rows of a recipe are here, for whoever asks."""
+        """Tell which rows of a recipe have a ready sample that any job may get."""
         recipe = self._recipes.find(name)
         if recipe is None or not rows.size:
             return np.zeros(rows.size, np.bool_)
@@ -49,7 +49,7 @@ class Inheritance:
         return np.asarray((samples >= 0) & (table.state.all[samples] == READY), np.bool_)
 
     def absent(self, name: str, rows: Array) -> Array:
-        """Return those of some rows that are not here, first those that jobs will ask for soon."""
+        """Return the given rows that are not here; those that jobs will ask for soon come first."""
         recipe = self._recipes.find(name)
         if recipe is None or not rows.size:
             return NONE
@@ -59,10 +59,10 @@ class Inheritance:
         return np.asarray(absent[soonest] - recipe.base, np.int64)
 
     def room(self, name: str) -> int:
-        """Return for how many rows there is room without the loss of any that is worth as much.
+        """Return how many rows fit without the loss of samples that are worth as much.
 
-        What another node keeps, too, may leave for a last copy, and so may samples of recipes that
-        nobody reads now. What jobs have read in this pass may not: they may read it in the next.
+        Samples that another node keeps, too, may leave for a last copy, and so may those of recipes
+        without readers. Those read in this pass may not: jobs may read them in the next.
         """
         recipe = self._recipes.find(name)
         if recipe is None or not recipe.sizes.usual_bytes:

@@ -1,8 +1,9 @@
-"""What is left to do when a job's next batch finds no room though nothing is in use.
+"""The last resort if a job's next batch finds no room although no sample is in use.
 
-Shares are checked with the usual size of samples, and sizes differ. So a job may lack room, or room
-in one piece, that others have asked for and do not want yet. All is given up for it, nobody else
-asks until it has its batch, and it is refused only if what it wants does not fit the empty memory.
+Shares are checked with the usual size of samples, and sizes differ. So a job may lack room, or
+contiguous room, because others have asked for samples that they do not want yet. These give up all
+of them and do not ask again until the job has its batch. It is refused only if its batch does not
+fit the empty memory.
 """
 
 from joader.engine.preparations import Preparations
@@ -24,12 +25,12 @@ class LastResort:
         self._preparations = preparations
 
     def serve_one(self) -> tuple[bool, tuple[Reader, str] | None]:
-        """Tell whether a job was stuck; return it, and why, if it can have nothing at all."""
+        """Tell whether a job was stuck; also return it, with a reason, if it must be refused."""
         readers = self._stock.readers
         busy = any(reader.window.held_count or reader.inspected for reader in readers.values())
         if self._stock.at_work or busy:
             return False, None
-        # Who waits for another node's draws lacks no room.
+        # A job that waits for draws of another node does not lack room.
         waiting = [
             reader
             for reader in readers.values()

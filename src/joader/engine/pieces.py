@@ -3,7 +3,7 @@
 A dataset may say which *pieces* it consists of, one after the other (the files of a folder, a
 shard), each under a name that no other content has. Where two datasets that are read and prepared
 in the same way (the same *ground*) have pieces in common, as a folder and its sub-folder do, their
-jobs read one recipe: here each piece gets its rows in it, whoever comes with it first.
+jobs read one recipe: here each piece gets its rows in it when the first job brings it.
 
 Each dataset keeps the name of its own *code*, which reads rows by its own numbers. To prepare a row
 of the recipe, any code will do that has the piece.
@@ -12,8 +12,8 @@ Invariant: a piece keeps its rows in a recipe as long as the engine knows the re
 longer than it has jobs: what was prepared serves the next. A name that the engine has forgotten is
 never used again, so that nothing prepared under old numbers is taken for new ones.
 
-Grounds that read rows alike and prepare them otherwise number them together: so the raw form of a
-row, kept by one, has the same number for the others.
+Grounds that read rows alike but prepare them in other ways share their numbering: so the raw form
+of a row, kept by one, has the same number for the others.
 """
 
 from bisect import bisect_right
@@ -45,7 +45,7 @@ class Numbered(NamedTuple):
 
 @dataclass
 class _Place:
-    """Where a piece is: its first row, and in the datasets of codes that have it, by recipe."""
+    """Where a piece starts: in the recipe, and in the datasets that have it, by recipe and code."""
 
     first: int
     rows: int
@@ -56,7 +56,7 @@ class _Place:
 
 
 class _Numbering:
-    """Pieces one after the other, for all recipes of rows that are read alike."""
+    """Consecutive pieces, numbered for all recipes whose rows are read alike."""
 
     def __init__(self, number: int, ground: str, row_limit: int) -> None:
         self.number, self.ground, self.row_limit = number, ground, row_limit
@@ -135,7 +135,7 @@ class Pieces:
     ) -> Numbered:
         """Number the rows of a job that comes with these pieces.
 
-        `stored`: the ground of those who read rows alike, and do nothing to them.
+        `stored`: the ground of jobs that read the rows alike and prepare nothing.
         """
         reads = stored or ground
         total = sum(count for _, count in pieces)
@@ -171,9 +171,9 @@ class Pieces:
         return recipe in self._recipes
 
     def locate(self, recipe: str, row: int, liked: str = "") -> tuple[str, int] | None:
-        """Return whose code can read a row, and as which of its rows; None where nobody's can.
+        """Return a code that can read a row, and its number there; None if no code can.
 
-        A recipe that is not made of pieces has its own code. `liked`: who is asked first.
+        A recipe that is not made of pieces has its own code. `liked`: the code to prefer.
         """
         found = self._recipes.get(recipe)
         return (recipe, row) if found is None else found.locate(recipe, row, liked)

@@ -1,9 +1,10 @@
-"""What a job reads next: drawn, or told. The plan says what comes; the window holds what is asked.
+"""What a job reads next: drawn by a sampler, or told by the job.
 
-Between the two travel *stretches*: places in order, and their rows. A plan knows no samples, slots
-or workers, so that it can be made elsewhere: of a plan that is `coupled` another node draws what is
-left, where it is `Lent`. Not here: when and for whom is drawn (planner.py), steps of ranks
-(team.py), what is sent to and fro (couplings.py).
+The plan says what comes next, the window (reader.py) holds what was asked for. A plan hands over
+*stretches*: places in order, and their rows. It knows no samples, slots or workers, so it can be
+made on another node: the rest of a `coupled` plan is drawn there, by a plan that is `Lent`. Not
+here: when to draw, and for which jobs (planner.py), steps of ranks (team.py), what nodes send each
+other (couplings.py).
 """
 
 from collections.abc import Hashable
@@ -27,8 +28,8 @@ Origin = tuple[int, int, int]
 class Stretch(NamedTuple):
     """What comes next in a pass.
 
-    `places` are what the job is handed: positions of its dataset, or, if it was told them, their
-    numbers in the order it was told, since one may come again.
+    `places` are what the job is handed: positions of its dataset; or, if the job told them, their
+    numbers in that order, because a position may come again.
     """
 
     places: Array
@@ -49,7 +50,7 @@ class Drawn:
         self._awaited: NDArray[np.bool_] | None = None  # by position, if another node draws
 
     def check(self, done: Array) -> None:
-        """Refuse a pass that cannot be."""
+        """Raise BadArgument if a pass cannot resume after these positions."""
         count = self._rows.rows.size
         if done.size and not (int(done.min()) >= 0 and int(done.max()) < count):
             raise BadArgument(
@@ -59,8 +60,8 @@ class Drawn:
     def begin(self, event: Begin, life: int, behind: int = 0) -> Array:
         """Begin a pass without what is done; return the numbers it will draw.
 
-        `life` is that of the engine: the job drew in it under another name if that is the event's.
-        Others read so many rows `behind` what they have drawn.
+        `life` is that of the engine: if the event has the same, the job drew in this engine, under
+        another name. Other jobs read `behind` rows behind what they have drawn.
         """
         self.key = event.key
         numbers = self._rows.left(event.done, event.epoch, self._seed)
@@ -75,11 +76,11 @@ class Drawn:
 
     @property
     def may_be_drawn_again(self) -> bool:
-        """Whether what was drawn and not read may be drawn anew, together with others."""
+        """Whether draws that were not read may be drawn again, together with other jobs."""
         return True
 
     def begin_again(self, planned: Array, epoch: int) -> None:
-        """Draw anew what was planned and not read, together with what was not drawn."""
+        """Draw again what was planned and not read, together with what was not drawn."""
         numbers = np.concatenate([self._rows.numbers[planned], self.sampler.unread(self.name)])
         self.end()
         self.sampler.add(self.name, numbers, epoch)
@@ -129,7 +130,7 @@ class Drawn:
         return self._rows.numbers[self._awaited].astype(np.int64)
 
     def couple(self, planned: Array, elsewhere: Sampler) -> None:
-        """Draw no more here, nor what was planned and not read; `elsewhere` stands for who does."""
+        """Stop drawing here, also what was planned and not read; `elsewhere` draws instead."""
         awaited = np.zeros(self._rows.numbers.size, np.bool_)
         awaited[planned] = True
         awaited[self._rows.positions(self.sampler.unread(self.name))] = True
@@ -138,14 +139,14 @@ class Drawn:
         self.undrawn = int(np.count_nonzero(awaited))
 
     def uncouple(self, epoch: int) -> None:
-        """Draw here again, of what has not come."""
+        """Draw here again what has not come."""
         numbers = self.awaited
         self.sampler, self._awaited = self._here, None
         self.sampler.add(self.name, numbers, epoch)
         self._drawing, self.undrawn = True, numbers.size
 
     def check_sent(self, numbers: Array) -> None:
-        """Refuse what another node says it has drawn, and cannot have."""
+        """Raise BadArgument if another node cannot have drawn these numbers."""
         positions = self._rows.find(numbers)
         known = self._awaited is not None and bool(
             (positions >= 0).all()
@@ -157,40 +158,40 @@ class Drawn:
 
 
 class Lent(Drawn):
-    """What is drawn here for a job on another node; it is sent there, so it stays drawn."""
+    """Draws for a job on another node; they are sent there, so they stay drawn."""
 
     def __init__(self, job: Job, rows: JobRows, sampler: Sampler) -> None:
         """Draw with the jobs that are here."""
         super().__init__(job, rows, sampler, seed=None)
         self.to_send: list[Array] = []
-        self.wanted = 0  # that was not taken off the window yet
+        self.wanted = 0  # and not taken off the window yet
 
     def begin(self, event: Begin, life: int, behind: int = 0) -> Array:
-        """Begin a pass; what was drawn of the one before is not sent any more."""
+        """Begin a pass; draws of the one before are not sent any more."""
         self.to_send, self.wanted = [], 0
         return super().begin(event, life, behind)
 
     @property
     def may_be_drawn_again(self) -> bool:
-        """Whether what was drawn and not read may be drawn anew: no."""
+        """Whether draws that were not read may be drawn again: no."""
         return False
 
     def drew(self, numbers: Array) -> Stretch:
-        """Note what the sampler has drawn: it is to be sent."""
+        """Note what the sampler has drawn and keep it to be sent."""
         self.to_send.append(numbers)
         return super().drew(numbers)
 
 
 class Followed(Drawn):
-    """Positions of a stream, which others follow, too.
+    """Positions of a stream, which other jobs follow, too.
 
-    What was drawn stays drawn: the order may not depend on who comes meanwhile.
+    What was drawn stays drawn: the order must not depend on which jobs come meanwhile.
     """
 
     def __init__(
         self, job: Job, rows: JobRows, orders: Orders, whom: str, seed: int | None
     ) -> None:
-        """Draw in the name of whom the job reads for; `seed` is what it gives the stream."""
+        """Draw in the name that the job reads for; `seed` is what it gives the stream."""
         super().__init__(job, rows, orders.sampler(SHARED), seed=None)
         self._job, self._orders, self._whom, self._gives = job, orders, whom, seed
 
@@ -218,7 +219,7 @@ class Followed(Drawn):
 
     @property
     def may_be_drawn_again(self) -> bool:
-        """Whether what was drawn and not read may be drawn anew: no."""
+        """Whether draws that were not read may be drawn again: no."""
         return False
 
     def _remove(self) -> None:
@@ -235,20 +236,20 @@ class Followed(Drawn):
 
 
 class Told:
-    """Positions that the job says with each of its wants, or that its rank is told by a team."""
+    """Positions that a job sends with each request, or that a team tells its rank."""
 
     undrawn = 0  # nothing is known before it is told
     coupled = False
 
     def __init__(self, job: Job, rows: JobRows, needs: bool = True) -> None:
-        """Wait to be told; `needs`: what comes may be any of its rows. Of a rank its lead knows."""
+        """Wait to be told; `needs`: the job may need any of its rows (of a rank, its lead does)."""
         self._job, self._rows, self._needs = job, rows, needs
         self.key = 0
         self._told = 0  # how many, in this pass
         self._origins: dict[int, tuple[int, int]] = {}  # by number: the position, and its times
 
     def check(self, done: Array) -> None:
-        """Accept what the sampler says: it alone knows what is left."""
+        """Accept anything: only the job's own sampler knows what is left."""
 
     def begin(self, event: Begin, life: int, behind: int = 0) -> Array:
         """Begin a pass; what it may need is all its rows."""
@@ -258,7 +259,7 @@ class Told:
         return self._rows.numbers[: None if self._needs else 0].astype(np.int64)
 
     def end(self) -> None:
-        """Do nothing: nobody draws."""
+        """Do nothing: no sampler draws for it."""
 
     def tell(self, positions: Array, times: Array | None) -> Stretch:
         """Take what comes next; `times`: how often each came before in this pass."""
@@ -289,7 +290,7 @@ Plan = Drawn | Told
 
 
 def plan_of(join: Join, job: Job, rows: JobRows, orders: Orders, whom: str) -> Plan:
-    """Return the plan of a job that draws; `whom` it reads for."""
+    """Return the plan of a job that draws in the name `whom`, which it reads for."""
     if join.order == SHARED:
         return Followed(job, rows, orders, whom, join.seed)
     if join.order == JOINT and join.remote and not join.team:

@@ -1,18 +1,18 @@
-"""Planning in ticks: who gets how many draws, decided before any row is drawn.
+"""Planning in ticks: how many draws each job gets, decided before any row is drawn.
 
-In a stream each reader draws for itself when it runs low, as far ahead as it looks. Jobs meet since
-they follow one order; drawing far ahead of reading would only part them.
+In a stream each reader draws for itself when it runs low, as far ahead as it looks. Jobs share
+because they follow one order; drawing far ahead of reading would only part them.
 
 Under joint draws all readers that share a sampler draw together when one runs low, each as many as
-it reads in the same time. Two things follow from that, and both are what jobs out of step share by:
-- Rounds are shared. Topping everyone up to a number of its own instead, two equal jobs whose
-  batches end at different moments drew a third of their rounds alone.
+it reads in the same time. So jobs that are out of step share in two ways:
+- Rounds are shared. When each reader was topped up to a number of its own instead, two equal jobs
+  whose batches end at different moments drew a third of their rounds alone.
 - A row that several draw in one round is read by all of them at about the same time, so it has
   to be kept for a moment only. Plans are as long for a slow job as for a fast one, in seconds.
-Readers' paces are estimates, so plans drift apart; one that is too long sits out. A tick that would
-go past the end of some reader's pass is split there.
+Readers' paces are estimates, so plans drift apart; a reader whose plan is too long sits out. A tick
+that would go past the end of some reader's pass is split there.
 
-What is planned the cache is told, so that it keeps what is about to be read. On demand (limits.py)
+The cache is told what is planned, so that it keeps what is about to be read. On demand (limits.py)
 a tick is what is wanted at one moment.
 """
 
@@ -29,13 +29,13 @@ from joader.engine.room import Room
 from joader.sampling import Sampler
 
 # Plans in look-aheads of the reader whose look-ahead takes longest: a reader with less than 1 runs
-# low and is filled up to FULL, and what is drawn then is drawn without those who begin a pass
-# meanwhile; nobody gets more than MOST.
+# low and is filled up to FULL, and what is drawn then is drawn without jobs that begin a pass
+# meanwhile; no reader gets more than MOST.
 FULL = 1.5
 MOST = 4.0
 # Paces that differ by less than the root of this count as equal.
 STEP = 1.5
-# No plan is longer than so many of the reader's own look-aheads, however slow the others are.
+# The longest plan, in look-aheads of its own reader, however slow the others are.
 LONGEST = 8.0
 
 
@@ -78,8 +78,8 @@ class Planner:
             if reader.sizes.slot_bytes:
                 reader.most_ahead = part_bytes // reader.sizes.usual_bytes
 
-    def plan_anew(self, newcomer: Reader, readers: Sequence[Reader], room: Room) -> None:
-        """Take back what is planned for those the newcomer will draw with.
+    def plan_again(self, newcomer: Reader, readers: Sequence[Reader], room: Room) -> None:
+        """Take back what is planned for the readers that the newcomer will draw with.
 
         Jobs that are started together arrive within seconds. Planned alone, the first would be a
         look-ahead in front of the others for the whole pass, and share that much less with them.
@@ -95,7 +95,7 @@ class Planner:
         self._tell_rates([reader])
 
     def behind(self, newcomer: Reader, readers: Sequence[Reader]) -> int:
-        """Return how far what others read now is behind what they have drawn: it is in memory."""
+        """Return how far other readers are behind their draws: those rows are in memory."""
         windows = (len(one.window.places) for one in readers if one.draws_with(newcomer))
         return max(windows, default=0)
 
@@ -121,7 +121,7 @@ class Planner:
         self._told[sampler] = planned
 
     def _forget_all_but(self, samplers: set[Sampler]) -> None:
-        """Take back what was told for samplers that have no readers any more."""
+        """Take back the plans of samplers that have no readers any more."""
         for sampler in [other for other in self._told if other not in samplers]:
             self._cache.unplan(self._told.pop(sampler))
 
@@ -168,7 +168,7 @@ def _due(readers: Sequence[Reader]) -> Iterator[tuple[Reader, int]]:
                 yield reader, ceil(FULL * reader.look_ahead) - len(reader.window.places)
         return
     pace = _paces(readers)
-    # One horizon in time for all: by rows, who is slow would hold as many as who is fast.
+    # One horizon in time for all: by rows, a slow job would hold as many as a fast one.
     horizon_s = max(reader.look_ahead / pace[reader.job] for reader in readers)
     full = {r.job: min(pace[r.job] * horizon_s, LONGEST * r.look_ahead) for r in readers}
     # Who runs low says how long the tick is; all others take part in what comes in that time.

@@ -1,10 +1,10 @@
 """What becomes of preparations: workers report, die, or do not answer.
 
-A second taker of a sample in preparation waits for it: equal requests in flight are one. A slot is
-reserved before the work starts, as large as the latest samples were (sizes.py), and cut to size
-when the sample is there; the first sample of a recipe, and one that turns out larger, says `Sized`
-and gets its `Place`. A worker's death costs what it was at one try of two. A slot is a worker's
-until it reports, whoever has left meanwhile.
+A second job that wants a sample in preparation waits for it: equal requests in flight are one. A
+slot is reserved before the work starts, as large as the latest samples were (sizes.py), and cut to
+size when the sample is ready; the first sample of a recipe, and one that turns out larger, is
+reported as `Sized` and gets a `Place`. A worker's death costs the samples it worked on one of two
+tries. A slot belongs to its worker until that reports, even if all jobs have left meanwhile.
 """
 
 from joader.engine.plan import Origin as Start
@@ -20,7 +20,7 @@ TRIES = 2
 
 
 class Preparations:
-    """Samples on their way, from a worker's report to who waits for it."""
+    """Samples in preparation, from a worker's report to the jobs that wait for it."""
 
     def __init__(self, stock: Stock, room: Room, raws: RawForms) -> None:
         """Change this stock."""
@@ -45,24 +45,24 @@ class Preparations:
             if preparation.source is not None:
                 stock.claim_for_own(sample, preparation.source, preparation.job)
                 stock.let_source_go(sample, preparation.source)
-            elif not preparation.whole:  # that is its job's alone, as an own part is
+            elif not preparation.whole:  # a whole one is its job's alone, like an own part
                 maker = readers.get(preparation.job)
                 if maker is not None and maker.terms.fresh:
                     stock.made_for[sample] = maker.terms.reads_for, preparation.origin
-                elif stock.instances.is_fresh(sample):  # who it was made for has left
+                elif stock.instances.is_fresh(sample):  # its job has left
                     stock.made_for[sample] = "", preparation.origin
-            # Nobody may wait for it any more: then an own part goes at once.
+            # Perhaps no job waits for it any more: then an own part goes at once.
             if own[sample] and not preparation.waiting:
                 stock.drop_if_own(sample)
             if preparation.along:
-                stock.table.claimed.cells[sample] = preparation.job  # nobody has planned for it
+                stock.table.claimed.cells[sample] = preparation.job  # no job has claimed it
             elif preparation.raw is not None:
                 recipe = self._raws.settle(sample, preparation, raw_bytes)
                 known += [recipe] if recipe is not None else []
         return known
 
     def sized(self, sample: int, size_bytes: int) -> Recipe:
-        """Note that a sample needs another slot than it has; return its recipe."""
+        """Note that a sample does not fit its slot, or has none; return its recipe."""
         preparation = self._stock.underway[sample]
         self._stock.late_ones.discard(sample)
         self._stock.cache.unplace(sample)
@@ -79,7 +79,7 @@ class Preparations:
         return preparation.recipe
 
     def failed(self, sample: int, reason: str) -> None:
-        """Note that a sample cannot be prepared, nor what was to be made of it."""
+        """Note that a sample cannot be prepared, and so neither can its followers."""
         preparation = self._stock.ended(sample)
         if preparation.source is not None:
             self._stock.let_source_go(sample, preparation.source)
@@ -94,7 +94,7 @@ class Preparations:
     def lost(self, samples: tuple[int, ...], reason: str, blamed: bool = True) -> None:
         """Note that samples went with their worker: they are prepared again if they have a try.
 
-        It costs a try only where they may be the cause.
+        It costs a try only if they may be the cause.
         """
         for sample in sorted(
             samples, key=self._stock.is_own
@@ -112,20 +112,20 @@ class Preparations:
                 self._stock.again[sample] = reason
 
     def late(self, samples: tuple[int, ...]) -> None:
-        """Have what others wait for prepared once more, in another slot.
+        """Have samples that jobs wait for prepared again, in another slot.
 
-        The slot of a late worker stays its own until it reports or is dead: it may be stopped in
-        the middle of a write. So who waits gets another number, as for a further instance; what the
-        late worker brings in the end is then there for whoever asks next.
+        The slot of a late worker stays its own until it reports or dies: it may be stopped in the
+        middle of a write. So jobs that wait get another number, as for a further instance; what the
+        late worker brings in the end serves later requests.
         """
         for sample in samples:
             preparation = self._stock.underway.get(sample)
             is_own = preparation is None or preparation.source is not None
             if preparation is None or is_own or sample in self._stock.again:
-                continue  # an own part can be done by nobody else
-            # Own parts that the worker has not got are told anew, whatever they are made of now.
+                continue  # no other worker can do an own part
+            # Own parts that the worker does not have yet are sent again, with their current source.
             own = [one for one in preparation.followers if one not in samples]
-            self._stock.again |= dict.fromkeys(own, "nobody waits for it")
+            self._stock.again |= dict.fromkeys(own, "no job waits for it")
             if preparation.moved:
                 continue  # a row that holds the interpreter would go from worker to worker
             self._stock.late_ones.add(sample)
@@ -134,15 +134,15 @@ class Preparations:
                 self._move_to_another(sample, preparation, own)
 
     def _move_to_another(self, sample: int, preparation: Preparation, own: list[int]) -> None:
-        """Let who waits for a sample wait for another preparation of the same row.
+        """Let all that wait for a sample wait for another preparation of the same row.
 
-        So do these own parts, which are made of that one then.
+        The given own parts are then made of that one, too.
         """
         stock = self._stock
         extra = stock.table.add(stock.table.home.cells[sample], own=preparation.whole)
         size_bytes = preparation.sizes.of(preparation.row)
         if size_bytes and not self._room.reserve(extra, size_bytes, reclaim=True):
-            stock.cache.drop(extra)  # no room for two: who waits goes on waiting for the first
+            stock.cache.drop(extra)  # no room for two: jobs go on waiting for the first
             return
         if stock.instances.is_fresh(sample):
             stock.instances.begin([extra])
@@ -150,13 +150,13 @@ class Preparations:
             preparation.recipe,
             preparation.row,
             preparation.job,
-            self._begun_anew(preparation),
+            self._begun_again(preparation),
             preparation.sizes,
             waiting=preparation.waiting,
             moved=True,
             whole=preparation.whole,
         )
-        preparation.waiting = {}  # should it come after all, it is a sample that nobody waits for
+        preparation.waiting = {}  # if it comes after all, no job waits for it
         for (_, position), reader in again.waiting.items():
             reader.window.samples[reader.window.places.index(position)] = extra
             stock.cache.lease(extra)
@@ -167,10 +167,10 @@ class Preparations:
             self._follow(follower, preparation, sample, again, extra)
         stock.begin([extra], [again])
 
-    def _begun_anew(self, preparation: Preparation) -> Start:
+    def _begun_again(self, preparation: Preparation) -> Start:
         """Return where a second preparation starts: not where the first does, if others may get it.
 
-        The first is still to come, and may go to somebody who gets the second, too.
+        The first may still come, and go to a job that gets the second, too.
         """
         maker = self._stock.readers.get(preparation.job)
         key, place, times = preparation.origin
@@ -192,7 +192,7 @@ class Preparations:
                 self._stock.instances.take(reader.terms.reads_for, extra)
 
     def prepare_again(self) -> None:
-        """Say once more what was lost, if somebody still waits: who did may have left meanwhile."""
+        """Have lost samples prepared again if jobs still wait for them: some may have left."""
         for sample in sorted(self._stock.again, key=self._stock.is_own):
             reason = self._stock.again.pop(sample, None)
             if reason is None:
@@ -203,11 +203,11 @@ class Preparations:
                 self.failed(sample, reason)
 
     def place(self) -> None:
-        """Give samples that were sized their slots where there is room; drop what nobody wants."""
+        """Give sized samples slots as far as there is room; drop those no job wants."""
         slots: list[int] = []
         for sample in list(self._stock.unplaced):
             if sample not in self._stock.unplaced:
-                continue  # another's room was made of it
+                continue  # it made room for another
             size_bytes, preparation = self._stock.unplaced[sample], self._stock.underway[sample]
             wanted, placed = self._stock.wanted(sample), False
             if preparation.along and not wanted:
@@ -222,7 +222,7 @@ class Preparations:
                 self._stock.keep_promise(sample)
                 slots.append(sample)
             elif not wanted:
-                self.failed(sample, "nobody wants it any more")
+                self.failed(sample, "no job wants it any more")
                 self._stock.call_off(sample)
         if slots:
             offset, size = self._stock.table.offset.cells, self._stock.table.size.cells

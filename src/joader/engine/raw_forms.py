@@ -1,9 +1,9 @@
-"""Rows as they are stored, kept beside what is prepared of them, and prepared from again.
+"""Rows as they are stored, kept in memory next to prepared samples, and prepared from again.
 
 A *raw form* is a sample of the recipe without steps. It comes *along* with a preparation: a worker
 reads the row anyway, and keeps it if it is told to. Nobody waits for it, so it gets a slot only if
-less worthy samples leave for it, and else is dropped. One that is here is pinned while a worker
-prepares its row from it. Who reads the recipe without steps takes raw forms as any other sample.
+less worthy samples leave for it, and else is dropped. A raw form is pinned while a worker prepares
+its row from it. Jobs of the recipe without steps take raw forms like any other samples.
 
 Invariant: `Preparation.raw` is pinned by it, or underway along with it, until the preparation ends.
 Not here: what a form is worth (cache/two_forms.py).
@@ -26,11 +26,11 @@ class RawForms:
         self._stock, self._forms = stock, stock.forms
         self._ways: dict[Recipe, Way] = {}
         self._used = 0
-        self._unwanted: set[int] = set()  # decided against; their workers are to be told
-        self.on_lost: Callable[[int, str], None]  # is told of raw forms that will not come
+        self._unwanted: set[int] = set()  # decided against; their workers do not know yet
+        self.on_lost: Callable[[int, str], None]  # called for raw forms that will not come
 
     def statistics(self) -> RawStatistics:
-        """Return how many are here, and how many preparations have started from one."""
+        """Return how many raw forms are here, and how many preparations started from one."""
         return RawStatistics(*self._forms.raw_here(), self._used)
 
     # Recipes come and go.
@@ -94,15 +94,15 @@ class RawForms:
         prepared = [one for one in each if one.source is None and not one.along]
         way = self._ways.get(prepared[0].recipe) if prepared else None
         if way is not None:
-            # Not the time in which it wanted a processor and had none, if that is known.
+            # Without the time in which it waited for a processor, if that is known.
             worked_s = event.computed_s + event.waited_s if event.computed_s >= 0.0 else 0.0
             prepare_s = max(0.0, (worked_s or event.seconds) - event.read_s - event.own_s)
             way.note(event.read_s, event.reads, prepare_s, len(prepared))
 
     def settle(self, sample: int, preparation: Preparation, raw_bytes: int) -> Recipe | None:
-        """Decide on the raw form of what is prepared now; `raw_bytes`: of what came along.
+        """Decide whether to keep the raw form that came along; `raw_bytes` is its size.
 
-        Return the raw form's recipe if the size of its samples is known only since now.
+        Return the raw form's recipe if this made the size of its samples known.
         """
         raw, way, stock = preparation.raw, self._ways[preparation.recipe], self._stock
         assert raw is not None
@@ -127,7 +127,7 @@ class RawForms:
         return along.recipe
 
     def place(self, raw: int, size_bytes: int) -> bool:
-        """Give a raw form for which nobody waits its slot, if it is worth one; tell whether."""
+        """Give a raw form without takers a slot if it is worth one; tell whether it got one."""
         if raw in self._unwanted:
             self._unwanted.remove(raw)
             return False
@@ -136,7 +136,7 @@ class RawForms:
         return placed
 
     def let_go(self, preparation: Preparation) -> None:
-        """End the hold of a preparation that has failed on its raw form."""
+        """Release the raw form that a failed preparation holds."""
         raw, preparation.raw = preparation.raw, None
         if raw is None:
             return
@@ -146,12 +146,12 @@ class RawForms:
             self._stock.cache.release(raw)
 
     def _never_comes(self, raw: int) -> None:
-        """Forget a raw form that no worker has, or have it prepared for who waits for it."""
+        """Forget a raw form that no worker has, or have it prepared if a job waits for it."""
         along = self._stock.underway[raw]
         along.along = False
         if self._stock.wanted(raw):
             self._stock.say_again(raw)
             return
-        if along.followers:  # nobody else knows that they wait in vain
+        if along.followers:  # only here is it known that they wait in vain
             self._stock.call_off(raw)
-        self.on_lost(raw, "nobody wants it any more")
+        self.on_lost(raw, "no job wants it any more")

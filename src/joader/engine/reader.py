@@ -1,8 +1,7 @@
 """One job inside the engine: its terms, its plan, its window, its pace.
 
-What one job has asked for and holds, between its plan and its hands.
-
-A place of its pass is
+The *window* is what a job has asked for and holds, between its plan and its batches. A place of its
+pass is
 - *planned*: in `places`, and its row's sample number in `homes`; nothing is held for it;
 - *asked for*: one of the first in `places`, its sample in `samples`. It is in `unready` while in
   preparation, in `failed` if that went wrong, and else ready;
@@ -37,7 +36,7 @@ class Window:
     samples: list[int] = field(default_factory=list)
     unready: set[int] = field(default_factory=set)
     failed: dict[int, str] = field(default_factory=dict)
-    held: dict[int, int] = field(default_factory=dict)  # how often each
+    held: dict[int, int] = field(default_factory=dict)  # sample: how often
     held_count: int = 0
     wants: deque[int] = field(default_factory=deque)
     wanted: int = 0  # the sum of wants
@@ -65,12 +64,12 @@ class Window:
         self.wanted += count
 
     def drop_wants(self) -> None:
-        """Forget what the job wanted: it begins another pass."""
+        """Forget all requests: the job begins another pass."""
         self.wants.clear()
         self.wanted = 0
 
     def next_count(self, more_to_come: bool) -> int | None:
-        """Return how many the next delivery has; None while they are not all planned.
+        """Return the size of the next delivery; None while its places are not all planned.
 
         It is less than wanted at the end of a pass, and 0 after it.
         """
@@ -81,7 +80,7 @@ class Window:
         return self.wants[0]
 
     def are_ready(self, count: int) -> bool:
-        """Tell whether the next so many are here, or have failed."""
+        """Tell whether the next `count` places are ready or have failed."""
         # Remembered from call to call: each place is looked at once, not once per report.
         while self._ready < len(self.samples) and self.places[self._ready] not in self.unready:
             self._ready += 1
@@ -130,10 +129,10 @@ class Terms:
     """What a job may get, fixed when it joins."""
 
     fresh: bool = False  # never the same preparation of a row twice
-    private: bool = False  # its fresh samples are its alone, as their randomness is its seed's
+    private: bool = False  # its fresh samples are its alone, because their randomness is its seed's
     own: bool = False  # it has a part of its own, done for it alone
     reads_itself: bool = False  # nothing is prepared for it; it never asks
-    elsewhere: bool = False  # it is a node that fetches, and needs nothing of what is to come
+    elsewhere: bool = False  # it is a node that fetches; it has no needs of its own
     remote: bool = False  # a rank, or job, that gets its samples on its own node
     reads_for: str = ""  # jobs that read for the same never get a fresh sample twice
 
@@ -162,7 +161,7 @@ class Reader:
     limits: Limits
     plan: Plan
     terms: Terms
-    lead: Job | None = None  # of a rank: who needs its samples instead of it
+    lead: Job | None = None  # of a rank: the reader that has its needs
     window: Window = field(default_factory=Window)
     own_sizes: Sizes = field(default_factory=Sizes)
     inspected: set[int] = field(default_factory=set)  # what its workers have to compare first
@@ -177,7 +176,7 @@ class Reader:
     taken_from: Counter[Job] = field(default_factory=Counter)  # what is shared, by whose it was
 
     def __post_init__(self) -> None:
-        """Work out what is asked for at every turn."""
+        """Derive what is needed at every turn."""
         # How many samples it is guaranteed at a time: a batch in hand and one in preparation.
         self.share = self.limits.share_batches * self.batch_size
         self._asks = not (self.terms.reads_itself or self.terms.remote)
@@ -214,7 +213,7 @@ class Reader:
     def share_bytes(self) -> int:
         """The bytes of its share; 0 while the size of its samples is not known."""
         if self.terms.reads_itself or self.terms.remote:
-            return 0  # it has no claim on memory: what is here it takes
+            return 0  # it has no claim on memory and takes only what is ready
         source_bytes = self.recipe.sizes.usual_bytes if self.terms.own else 0
         return self.share * self.sizes.usual_bytes + source_bytes
 
@@ -238,7 +237,7 @@ class Reader:
 
     @property
     def may_ask(self) -> int:
-        """For how many planned samples it should ask now."""
+        """How many planned samples it should ask for now."""
         if not self._asks:
             return 0
         window = self.window
@@ -246,9 +245,9 @@ class Reader:
         return most - len(window.samples)
 
     def check_begin(self, epoch: int, done: Array) -> None:
-        """Refuse a pass that cannot be."""
+        """Raise BadArgument if a pass cannot begin like this."""
         if epoch < 0:
-            raise BadArgument(f"a pass begins in epoch {epoch}; epochs count from 0")
+            raise BadArgument(f"epoch={epoch} is negative; epochs count from 0")
         self.plan.check(done)
 
     @property
@@ -278,8 +277,8 @@ class Reader:
     def due(self) -> int | None:
         """Return how many samples to deliver now, if the batch wanted next is here.
 
-        What is held at a time stays within the share: all else can be taken back for others. On
-        demand it is one delivery.
+        A job holds no more than its share at a time: all else can be taken back for other jobs. On
+        demand it holds one delivery.
         """
         if self.inspected:
             return None
@@ -300,7 +299,7 @@ class Reader:
         self.note_rate(count, now)
 
     def note_rate(self, count: int, now: float) -> None:
-        """Note that so many are read now."""
+        """Note that `count` samples are read now."""
         self.pace.note(count, now)
         self._note_look_ahead()
 
@@ -314,7 +313,7 @@ class Reader:
         return ReadStatistics(self.delivered, self.prepared, hits, self.shared)
 
     def flow(self) -> FlowStatistics:
-        """Return where the samples of its pass are that it has not read."""
+        """Return where the unread samples of its pass are."""
         window = self.window
         asked, unready = len(window.samples), len(window.unready)
         return FlowStatistics(

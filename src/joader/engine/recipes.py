@@ -1,10 +1,10 @@
 """Recipes: what jobs with equal preparations share, and which sample numbers are theirs.
 
 A recipe has the numbers [base, base + row_limit), one per row. It is open while a job reads it or
-a worker prepares for it, and after that while something of it is kept (instances.py): the next run
-of a sweep finds what was prepared, as long as nobody needs the room. Of those the latest few are
-open; when a recipe is closed, its numbers are free for another. A name is free sooner: once nobody
-reads a recipe, a dataset with another number of rows may have its name.
+a worker prepares for it, and after that while a sample of it is kept (stock.py): the next run of a
+sweep finds what was prepared, as long as the room is not needed. Only the latest few recipes
+without jobs stay open; when a recipe is closed, its numbers are free for another. Its name is free
+sooner: once no job reads it, a dataset with another number of rows may have that name.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from joader.sampling.generation import Clock
 
 # Row numbers of all recipes together, and so rows of a dataset.
 MOST_ROWS = 1 << 31
-# Recipes without jobs that stay open. Their samples are the first to go where room is needed.
+# Recipes without jobs that stay open. Their samples are the first to go if room is needed.
 MOST_KEPT = 16
 
 
@@ -35,16 +35,16 @@ class Recipe:
     underway: int = 0  # preparations
     fresh_readers: int = 0  # of them, those that get every sample once
     raw: "Recipe | None" = None  # of its rows as they are stored, if they are read apart
-    feeds: int = 0  # recipes of which it is that
+    feeds: int = 0  # recipes of whose rows it is the stored form
     left: bool = False  # its last job has left, and something of it is here
 
     def __post_init__(self) -> None:
-        """Know of no sizes yet."""
+        """Start with no size known."""
         self.sizes = Sizes(self.row_limit)
 
     @property
     def in_use(self) -> bool:
-        """Whether somebody reads it or prepares for it, or may have its rows prepared from it."""
+        """Whether a job reads it, a worker prepares for it, or it may feed another recipe."""
         return bool(self.readers or self.underway or self.feeds)
 
 
@@ -58,7 +58,7 @@ class Recipes:
         self._made = 0
         self._opened: dict[int, int] = {}  # generations of streams that a cluster has, by stream
         self._open: dict[str, Recipe] = {}
-        self._replaced: list[Recipe] = []  # by others of their names; workers prepare for them yet
+        self._replaced: list[Recipe] = []  # by others of the name; workers prepare for them yet
 
     def __len__(self) -> int:
         """Return how many are open."""
@@ -90,8 +90,8 @@ class Recipes:
                 self._feed(recipe, stored)
         elif recipe.row_limit != row_limit:
             raise BadArgument(
-                f"recipe {name!r} is of a dataset of {recipe.row_limit} rows for the jobs that "
-                f"read it, and of {row_limit} for this one; give them different keys"
+                f"recipe {name!r} already names a dataset of {recipe.row_limit} rows; this one has "
+                f"{row_limit}. Use a different key="
             )
         self._open[name] = self._open.pop(name)  # the latest is the last
         return recipe
@@ -104,9 +104,9 @@ class Recipes:
             recipe.raw.feeds += 1
 
     def set_reach(self, capacity_bytes: int) -> None:
-        """Tell streams how many rows memory can hold, all datasets that are read in proportion.
+        """Tell streams how many rows memory can hold, divided among the datasets that are read.
 
-        It depends on who is here and on how large samples are, not on what memory holds now.
+        It depends on which jobs are here and how large samples are, not on what memory holds now.
         """
         read = self.in_reading()
         if all(recipe.sizes.slot_bytes for recipe in read):
@@ -116,9 +116,9 @@ class Recipes:
                 recipe.orders.set_reach(min(rows, recipe.row_limit))
 
     def clocks(self) -> dict[str, tuple[int, int, list[Clock]]]:
-        """Return of each recipe that nodes share its stream, and how far that is read here.
+        """Return (stream, latest generation, local clocks) of each recipe that nodes share.
 
-        Between the two is the latest generation that is known, whoever reads it.
+        The latest generation is the latest that is known, on whichever node it is read.
         """
         shared = [recipe for recipe in self._open.values() if recipe.orders.stream]
         return {
@@ -144,7 +144,7 @@ class Recipes:
         return [recipe for recipe in self._open.values() if recipe.readers]
 
     def to_be_closed(self, keeps: Callable[[Recipe], bool]) -> list[Recipe]:
-        """Return those that nobody uses, except the latest of which something is kept."""
+        """Return unused recipes, except the latest of which samples are kept."""
         closed, kept = [], []
         for recipe in self._open.values():
             if recipe.in_use:
@@ -169,7 +169,7 @@ class Recipes:
             del self._open[recipe.name]
 
     def _note_opened(self, recipe: Recipe) -> None:
-        """See that its orders do not come again: what was read of them is forgotten with it."""
+        """Make sure its orders do not come again: who read them is forgotten with the recipe."""
         stream = recipe.orders.stream
         if stream:
             self._opened[stream] = max(recipe.orders.latest, self._opened.get(stream, 0))
@@ -183,7 +183,7 @@ class Recipes:
             base = recipe.base + recipe.row_limit
         if base + row_limit > MOST_ROWS:
             raise BadArgument(
-                f"no {row_limit} sample numbers in a row are free of {MOST_ROWS}: the datasets "
+                f"no {row_limit} consecutive sample numbers are free of {MOST_ROWS}: the datasets "
                 "in use have too many rows together"
             )
         return base

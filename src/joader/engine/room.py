@@ -1,4 +1,4 @@
-"""Room for samples: by right within a job's share; beyond it only while nobody else is owed any."""
+"""Room for samples: by right within a job's share, beyond it only if no other job is owed any."""
 
 from joader.engine.reader import Reader
 from joader.engine.stock import Stock
@@ -40,7 +40,7 @@ class Room:
     def reserve_each(self, samples: list[int], size_bytes: int, by_right: int) -> int:
         """Reserve slots of one size for the first of these samples; return how many got one.
 
-        For so many `by_right` readers give back what they have beyond their shares.
+        For the first `by_right` of them, readers give back what they have beyond their shares.
         """
         count = 0
         while count < len(samples):
@@ -52,7 +52,7 @@ class Room:
         return count
 
     def somebody_waits_for_room(self) -> bool:
-        """Tell whether a prepared sample that somebody wants waits for a slot."""
+        """Tell whether a prepared sample that a job wants waits for a slot."""
         return bool(self._stock.unplaced) and any(map(self._stock.wanted, self._stock.unplaced))
 
     def may_go_without(self, reader: Reader) -> bool:
@@ -63,7 +63,7 @@ class Room:
         return reader.stuck and not self.somebody_waits_for_room()
 
     def spare_bytes(self) -> int:
-        """Return how much room there is beyond what readers are owed, and who waits for room."""
+        """Return how much room there is beyond what is owed to readers and to waiting samples."""
         if self.somebody_waits_for_room():
             return -1
         taken_bytes = self._stock.cache.pinned_bytes + self._stock.promised_bytes
@@ -71,7 +71,7 @@ class Room:
         return spare_bytes(free_bytes, (one.holding for one in self._stock.readers.values()))
 
     def reclaim(self, wanted: int) -> bool:
-        """Take the farthest sample from the reader with most beyond its share, but not this."""
+        """Take the farthest sample, but not `wanted`, of the reader most beyond its share."""
         asking = (one for one in self._stock.readers.values() if one.window.samples)
         for reader in who_gives_back((one.holding, one) for one in asking):
             sample = reader.window.samples[-1]

@@ -1,8 +1,8 @@
 """How large samples of one kind are: what to reserve for the next, and what is usual.
 
 A slot is reserved before the sample is made. While the latest samples are of one size, the next is
-taken to be so too. Where they differ, a row that was prepared before is as large as it was; any
-other has no slot until its size is known: a slot that is too large would stay so.
+assumed to have it, too. If they differ, a row that was prepared before is as large as it was; any
+other gets no slot before its size is known: a slot that is too large would stay too large.
 """
 
 from collections import deque
@@ -18,7 +18,7 @@ class Sizes:
     """The sizes of the samples of a recipe, or of a job's own part."""
 
     def __init__(self, row_limit: int = 0) -> None:
-        """Know nothing yet; of a recipe, the size of each of its rows is remembered."""
+        """Start with no size known; for a recipe, the size of each of its rows is remembered."""
         self._recent: deque[int] = deque(maxlen=RECENT)
         self._total_bytes = 0
         self._count = 0
@@ -39,7 +39,7 @@ class Sizes:
         return bool(self._count) and not self._equal
 
     def of(self, row: int) -> int:
-        """Return how many bytes to reserve for a row; 0: that is not known before it is here."""
+        """Return how many bytes to reserve for a row; 0 if that is not known beforehand."""
         if self._equal:
             return self.slot_bytes
         return int(self._units[row]) << 6 if row < self._units.size else 0
@@ -50,7 +50,7 @@ class Sizes:
 
     def note(self, size_bytes: int, row: int = 0) -> None:
         """Note the size of a sample."""
-        # Nearly all calls end here, and there is one per sample: nothing may be looked up before.
+        # Nearly all calls end here, and there is one call per sample: keep lookups below this line.
         if self._equal and size_bytes == self._equal_bytes:
             self._total_bytes += self.slot_bytes
             self._count += 1

@@ -1,27 +1,25 @@
-"""All samples that are here or on their way: the one place where that is written down.
+"""All samples that are here or in preparation, their preparations, and what is said of them.
 
-A preparation is *at work* in a worker; *unplaced*: sized, and the worker waits for its slot;
-*late*: its worker does not answer; or lost, to be prepared *again*. An own part is made of a shared
-sample, its *source*, which is pinned for the worker until the own part is reported; or it is
+A preparation is *at work* in a worker; *unplaced*: its size is known, and the worker waits for a
+slot; *late*: its worker does not answer; or lost, to be prepared *again*. An own part is made of a
+shared sample, its *source*, which is pinned for the worker until the own part is reported; or it is
 prepared *whole*, with a source that never has a slot.
 
-What is said of samples is collected here, and said in an order that holds whatever it was decided
-in: what is gone first, as its number may be another's already; then all else; and what is to be
-prepared last, many rows in a message.
+Instructions about samples are collected here and given in an order that holds whatever order they
+were decided in: first what is gone, because its number may already be another's; then all else;
+last what workers should prepare, many rows per message.
 
-Fresh instances: which jobs have had which preparations of a row.
+For jobs whose dataset has random code a preparation is an *instance* (`Instances`): it serves each
+job once. Jobs that read for the same loader or team (its passes, its ranks) count as one job, also
+one after the other: what they have had is remembered as long as the instance. A job counts as
+having had an instance from the moment it asks for it, so a row that stands at several positions
+gets one instance per position. An instance is *fresh* if it was prepared for such a job and no job
+whose dataset is deterministic has taken it: nobody says that it may serve a job twice, so it goes
+once no job can use it. All other samples are *kept*: they serve such jobs as instances, once each,
+and stay.
 
-For jobs whose dataset has random code a preparation is an *instance*: it serves each of them once.
-Jobs that read for the same (passes of one loader, ranks of one team) are one to this, also one
-after the other: what they have had is kept as long as the instance. A job counts as having had an
-instance from the moment it asks for it, so that a row that stands at several positions gets one
-instance for each.
-
-An instance is *fresh* if it was prepared for such a job and no job whose dataset is deterministic
-has taken it: nobody says that it may serve a job twice, so it goes once no job can use it. All
-other samples are *kept*: they serve such jobs as instances, once each, and stay.
-
-Invariant: only instances that are here or in preparation are known. Not here: where they are.
+Invariant: only instances that are here or in preparation are known. Not here: which row is wanted
+next (plan.py), where bytes lie (cache/).
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -35,57 +33,12 @@ from joader.engine.recipes import Recipe
 from joader.engine.sizes import Sizes
 from joader.messages import Drop, Finish, Forget, Instruction, Job, Prepare
 
-
-class Instances:
-    """Who has had which instance, by whom they read for."""
-
-    def __init__(self) -> None:
-        """Start without any."""
-        self._had: dict[int, set[str]] = {}
-        self._fresh: set[int] = set()
-
-    def __len__(self) -> int:
-        """Return how many have been had by somebody."""
-        return len(self._had)
-
-    def has_had(self, whom: str, sample: int) -> bool:
-        """Tell whether they have had an instance."""
-        return whom in self._had.get(sample, ())
-
-    def take(self, whom: str, sample: int) -> None:
-        """Note that a job asked for the instance."""
-        self._had.setdefault(sample, set()).add(whom)
-
-    def put_back(self, whom: str, sample: int) -> None:
-        """Note that a job gave up the instance before it got it."""
-        if sample in self._had:
-            self._had[sample].discard(whom)
-
-    def begin(self, samples: Iterable[int]) -> None:
-        """Note that these are prepared for a job that gets each sample once."""
-        self._fresh.update(samples)
-
-    def vouch(self, samples: Iterable[int]) -> None:
-        """Note that a job takes these which says that any sample of a row is as good as another."""
-        if self._fresh:
-            self._fresh.difference_update(samples)
-
-    def is_fresh(self, sample: int) -> bool:
-        """Tell whether nobody but jobs that get it once has taken it."""
-        return sample in self._fresh
-
-    def forget(self, sample: int) -> None:
-        """Note that the instance is gone."""
-        self._had.pop(sample, None)
-        self._fresh.discard(sample)
-
-
 Start = tuple[int, int, int]
 
 
 @dataclass(eq=False, slots=True)
 class Preparation:
-    """A sample on its way: for whom first, and which positions of which jobs wait for it."""
+    """A sample in preparation: which job began it, which positions of which jobs wait for it."""
 
     recipe: Recipe
     row: int
@@ -96,7 +49,7 @@ class Preparation:
     waiting: dict[tuple[Job, int], Reader] = field(default_factory=dict)
     followers: dict[int, None] = field(default_factory=dict)  # own parts, in order
     tries: int = 1
-    moved: bool = False  # it is another's, whose worker did not answer
+    moved: bool = False  # taken over from a worker that did not answer
     raw: int | None = None  # the raw form that it is made of, or that comes along (raw_forms.py)
     along: bool = False  # it is such a raw form
     whole: bool = False  # an own part with its source, of which nothing else is kept
@@ -129,11 +82,11 @@ class Stock:
 
     @property
     def at_work(self) -> bool:
-        """Whether some worker will report without being told anything more."""
+        """Whether some worker will report without further instructions."""
         return len(self.underway) > sum(map(self._held_up_by, self.unplaced))
 
     def _held_up_by(self, sample: int) -> int:
-        """Return how many cannot be done while a sample waits for its slot, that one included."""
+        """Return how many preparations wait while a sample waits for its slot, itself included."""
         preparation = self.underway[sample]
         raw, held_up = preparation.raw, 1 + len(preparation.followers)
         return held_up + (self._held_up_by(raw) if raw in self.underway else 0)
@@ -166,7 +119,7 @@ class Stock:
         )
 
     def wanted(self, sample: int) -> bool:
-        """Tell whether somebody waits for a sample in preparation, or for what is made of it."""
+        """Tell whether a job waits for a sample in preparation, or for an own part made of it."""
         preparation = self.underway[sample]
         return bool(preparation.waiting) or any(map(self.wanted, preparation.followers))
 
@@ -189,7 +142,7 @@ class Stock:
                 self.promised_bytes += preparation.sizes.usual_bytes
 
     def begin_along(self, raw: int, preparation: Preparation) -> None:
-        """Note that a raw form comes with a sample that is to be prepared."""
+        """Note that a worker will bring a raw form along with a sample it prepares."""
         self.underway[raw] = preparation
         preparation.recipe.underway += 1
 
@@ -198,7 +151,7 @@ class Stock:
         self.promised_bytes -= self._promised.pop(sample, 0)
 
     def say_again(self, sample: int) -> None:
-        """Have a sample prepared that was to be prepared before."""
+        """Have a sample prepared again that was lost with its worker."""
         preparation = self.underway[sample]
         preparation.along = False  # by itself now, whatever it came with
         if preparation.job not in self.readers and preparation.waiting:  # left; another waits
@@ -241,12 +194,12 @@ class Stock:
         self.drop_if_own(source)
 
     def drop_if_own(self, sample: int) -> None:
-        """Drop a sample that is made for one job alone and that nobody holds any more."""
+        """Drop a sample that was made for one job alone, once no job holds it."""
         if self.table.own.cells[sample] and self.cache.may_leave(sample):
             self.drop(sample)
 
     def drop(self, sample: int) -> None:
-        """Drop a sample that nobody uses."""
+        """Drop an unused sample."""
         self.cache.drop(sample)
         self.forget((sample,))
 
@@ -264,7 +217,7 @@ class Stock:
         self.forms.gone(samples)
 
     def keeps(self, recipe: Recipe) -> bool:
-        """Drop the fresh samples of a recipe that nobody reads; tell whether others are here."""
+        """Drop the fresh samples of a recipe without readers; tell whether others are here."""
         samples = self._of(recipe)
         fresh = [sample for sample in samples if self.instances.is_fresh(sample)]
         for sample in fresh:
@@ -272,7 +225,7 @@ class Stock:
         return len(samples) > len(fresh)
 
     def drop_all(self, recipe: Recipe | None = None) -> None:
-        """Drop all samples that nobody uses, or those of a recipe."""
+        """Drop all unused samples, or those of a recipe."""
         for sample in self._of(recipe):
             if self.cache.may_leave(sample):
                 self.drop(sample)
@@ -286,7 +239,7 @@ class Stock:
         return found
 
     def claim_for_own(self, own: int, source: int, job: Job) -> None:
-        """Let an own part count as its source does: as prepared, if that is nobody's yet."""
+        """Let an own part count as its source does: as prepared, if no job has claimed that."""
         claimed = self.table.claimed.cells
         if claimed[source] == NOBODY:
             claimed[source] = job
@@ -294,14 +247,14 @@ class Stock:
             claimed[own] = claimed[source]
 
     def unclaim(self, own: int, job: Job) -> None:
-        """Let what an own part was made of count for the next: nobody gets the own part."""
+        """Let the source of an own part count for the next job: the own part is not delivered."""
         claimed, source = self.table.claimed.cells, self.source_of(own)
         ready = own not in self.underway
         if ready and claimed[own] == NOBODY and source >= 0 and claimed[source] == job:
             claimed[source] = NOBODY
 
     def say(self) -> list[Instruction]:
-        """Return what is to be done, in order."""
+        """Return the instructions that have collected, in order."""
         said: list[Instruction] = []
         if self._gone:
             said.append(Forget(tuple(self._gone)))
@@ -321,9 +274,9 @@ class Stock:
         return said
 
     def _due(self) -> tuple[list[int], list[int]]:
-        """Return what is to be prepared: what jobs share, and own parts.
+        """Return the samples that workers should prepare: shared ones, and own parts.
 
-        A preparation may have ended in the turn that began it, and its number be another's by now.
+        A preparation may have ended in the turn that began it, and its number may be another's.
         """
         due = [
             sample
@@ -377,3 +330,47 @@ class Stock:
             offsets=tuple([offset[sample] for sample in samples]),
             sizes=tuple([size[sample] for sample in samples]),
         )
+
+
+class Instances:
+    """Which readers have had which instance; passes of a loader, ranks of a team are one."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._had: dict[int, set[str]] = {}
+        self._fresh: set[int] = set()
+
+    def __len__(self) -> int:
+        """Return how many instances a reader has had."""
+        return len(self._had)
+
+    def has_had(self, whom: str, sample: int) -> bool:
+        """Tell whether the reader `whom` has had an instance."""
+        return whom in self._had.get(sample, ())
+
+    def take(self, whom: str, sample: int) -> None:
+        """Note that a job asked for the instance."""
+        self._had.setdefault(sample, set()).add(whom)
+
+    def put_back(self, whom: str, sample: int) -> None:
+        """Note that a job gave up the instance before it got it."""
+        if sample in self._had:
+            self._had[sample].discard(whom)
+
+    def begin(self, samples: Iterable[int]) -> None:
+        """Note that these are prepared for a job that gets each sample once."""
+        self._fresh.update(samples)
+
+    def vouch(self, samples: Iterable[int]) -> None:
+        """Note that a job with a deterministic dataset takes these: they are no longer fresh."""
+        if self._fresh:
+            self._fresh.difference_update(samples)
+
+    def is_fresh(self, sample: int) -> bool:
+        """Tell whether only jobs that get each sample once have taken it."""
+        return sample in self._fresh
+
+    def forget(self, sample: int) -> None:
+        """Note that the instance is gone."""
+        self._had.pop(sample, None)
+        self._fresh.discard(sample)

@@ -1,14 +1,15 @@
 """From planned to pinned: what jobs ask for.
 
-A reader asks for a stretch of its plan at a time: what is here is pinned for it, what is on its way
-is waited for, and the rest is prepared as far as there is room; the stretch ends before the first
-that finds none. Pins come first: what is here must not leave for the rest of the stretch.
+A reader asks for a stretch of its plan at a time: samples that are ready are pinned for it, those
+in preparation are waited for, and the rest is prepared as far as there is room; the stretch ends
+before the first row that finds none. Pins come first: a ready sample must not leave for the rest of
+the stretch.
 
 **Own parts.** A reader with a part of its own gets samples that are its alone, each made from a
-shared one, its *source*, and dropped as soon as the reader lets it go. An own part is a *follower*
-of its source while that is in preparation: they are done in one visit. Once memory is full, a row
-that nobody else needs is prepared *whole*: in one visit, too, but its source never has a slot, as
-it would take that of a sample that is worth as much.
+shared one, its *source*, and dropped as soon as the reader releases it. An own part is a *follower*
+of its source while that is in preparation: one worker does both. Once memory is full, a row that no
+other job needs is prepared *whole*: by one worker, too, but its source never has a slot, because it
+would take the slot of a sample that is worth as much.
 
 Not here: what is delivered and given back (deliveries.py), what workers report (preparations.py),
 room (room.py).
@@ -30,13 +31,13 @@ from joader.schedule.work.turns import TURN, Turns
 
 # A row of which there is no sample that the reader may get.
 _ABSENT = -1
-# … and which is to be prepared with the reader's own part.
+# … and that a worker prepares together with the reader's own part.
 _WHOLE = -2
-# Up to so many samples are pinned one by one: arrays cost more (for 4 samples 8 µs each, not 2; for
-# 32 as much, for 256 half as much).
+# Up to this number samples are pinned one by one: with arrays, 4 samples cost 8 µs each, not 2; 32
+# cost as much, 256 half as much.
 FEW = 32
-# Of a recipe whose samples' size is not known yet, so many rows are begun: their workers hold them
-# until they have slots.
+# Rows that are begun while the size of a recipe's samples is not known: workers hold them until
+# they have slots.
 FIRST_FEW = 8
 
 
@@ -89,14 +90,14 @@ class Supply:
         return len(samples)
 
     def _wait_for(self, reader: Reader, positions: list[int], samples: list[int]) -> None:
-        """Note that a reader waits for those samples that are on their way."""
+        """Note that a reader waits for those of the samples that are in preparation."""
         underway, unready = self._stock.underway, reader.window.unready
         for position, sample in zip(positions, samples, strict=False):
             if sample in underway:
                 underway[sample].waiting[reader.job, position] = reader
                 unready.add(position)
 
-    # Samples that several jobs may get.
+    # Shared samples.
 
     def _have_each(self, reader: Reader, positions: list[int], homes: list[int]) -> list[int]:
         """Have samples of rows here or on their way, each pinned; up to the first without room."""
@@ -138,8 +139,8 @@ class Supply:
             if sample in self._stock.late_ones:
                 continue  # nobody has to wait for a worker that is late
             if fresh and self._stock.instances.has_had(whom, sample):
-                # If nobody else uses it, another takes its place; one that is kept, only if there
-                # is no room for both.
+                # If no other job uses it, another takes its place; a kept one only if there is no
+                # room for both.
                 kept = not self._stock.instances.is_fresh(sample)
                 if self._stock.cache.may_leave(sample) and (not kept or self._stock.cache.is_full):
                     self._stock.drop(sample)
@@ -160,7 +161,7 @@ class Supply:
             self._stock.cache.lease(sample)
 
     def _unpin(self, reader: Reader, sample: int) -> None:
-        """Let go of a sample that the reader does not get, for want of room for one before it."""
+        """Unpin a sample that the reader does not get because one before it has no room."""
         if reader.terms.fresh:
             self._stock.instances.put_back(reader.terms.reads_for, sample)
         self._stock.cache.release(sample)
@@ -207,7 +208,7 @@ class Supply:
         return samples
 
     def _first_few(self, recipe: Recipe, by_right: int) -> int:
-        """Return how many more rows may begin while nobody knows how large a sample is.
+        """Return how many more rows may begin while the size of a sample is not known.
 
         Not one alone: if that were slow, all would wait for it.
         """
@@ -264,8 +265,8 @@ class Supply:
             placed = self._room.reserve_each(own, size_bytes, min(by_right, len(own)))
             if not placed and self._room.may_go_without(reader):
                 placed = 1
-        # After that: a source that is made while there is no room for what is made of it would go
-        # for the next, and come again.
+        # Only after that: a source that is made while its own part has no room would be evicted for
+        # the next one, and be prepared again.
         sources = self._sources_of(reader, positions[:placed], homes[:placed]) if placed else []
         placed = len(sources)
         for sample in own[placed:]:
@@ -305,7 +306,7 @@ class Supply:
         return self._complete(reader, positions, homes, found)
 
     def _may_go_whole(self, reader: Reader) -> bool:
-        """Tell whether rows that nobody else needs are to be prepared with their own parts.
+        """Tell whether rows that no other job needs may be prepared together with their own parts.
 
         Not if other nodes may ask for them, or if they are worth keeping as they are stored.
         """
@@ -319,7 +320,7 @@ class Supply:
     # Random numbers.
 
     def _take(self, reader: Reader, position: int, sample: int) -> None:
-        """Note who takes a fresh instance, and if it was begun for another place of its loader.
+        """Note which reader takes a fresh instance, and if it was begun for another place.
 
         That place must then get another: see `_origin_of`.
         """
@@ -328,26 +329,26 @@ class Supply:
         if preparation is not None:
             maker = self._stock.readers.get(preparation.job)
             whom, start = maker.terms.reads_for if maker else "", preparation.origin
-        else:  # it is ready; whom it was made for was noted when it was reported
+        else:  # it is ready; its reader was noted when it was reported
             whom, start = self._stock.made_for.get(sample, ("", (0, 0, 0)))
         key, place, times = reader.origin(position)
-        # Above TIMES stands how often it was begun anew, which makes it no other place.
+        # Bits above TIMES count how often it was begun again, which makes it no other place.
         mine = start[:2] == (key, place) and start[2] & TIMES == times
         if whom == reader.terms.reads_for and not mine:
             self._used.add(start)
 
     def _will_tell_size(self, recipe: Recipe) -> bool:
-        """Tell whether a sample of a recipe is on its way, but for those of who does not answer."""
+        """Tell whether a worker that answers has a sample of a recipe in preparation."""
         return not self._stock.late_ones or any(
             underway.recipe is recipe and not {sample, underway.source} & self._stock.late_ones
             for sample, underway in self._stock.underway.items()
         )
 
     def _origin_of(self, reader: Reader, position: int) -> Start:
-        """Return where random numbers start; never twice from one place, for what is fresh.
+        """Return where random numbers start: for fresh samples, never twice from one place.
 
-        A sample that a pass gave up may have gone to another pass of its loader. Prepared for the
-        first again, it must be another; if nobody got it, it is as it would have been.
+        A sample that a pass gave up may have gone to another pass of its loader. If so, the first
+        pass must get another one; if not, the sample may be prepared as it would have been.
         """
         key, place, times = reader.origin(position)
         while self._used and (key, place, times) in self._used:
@@ -355,14 +356,14 @@ class Supply:
         return key, place, times
 
     def forget_pass(self, key: int) -> None:
-        """Note that nothing will be prepared any more for the pass of this key."""
+        """Forget random numbers used by the pass of this key: it prepares nothing more."""
         if self._used:
             self._used = {start for start in self._used if start[0] != key}
 
     def take_what_is_here(self, reader: Reader, count: int) -> list[int]:
-        """Pin what is here of a reader's next samples; return the places of what is not.
+        """Pin the ready ones of a reader's next samples; return the places of the others.
 
-        For a reader that reads by itself: its samples that are not here have the number -1.
+        For a reader that reads by itself: samples that are not ready have the number -1.
         """
         absent = []
         for place, home in enumerate(reader.window.homes[:count]):

@@ -1,17 +1,18 @@
 """Ranks of one job: one plan for all, and every rank gets its part of each step.
 
-A *step* is what all ranks read at the same time: batch_size positions a rank, in order of ranks.
+A *step* is what all ranks read at the same time: batch_size positions per rank, in order of ranks.
 The team draws as one job, by its *lead*, a reader that plans and never asks; ranks are told their
 parts. Steps are equal: the last is shared out evenly, and filled up with fewer rows than there are
 ranks, from an early step, unless `drop_last` leaves it out. A pass begins when all ranks have begun
 it, and they must agree on where.
 
 A daemon may die when one rank has read a step and another has not; the first may then wait for the
-second, and for no daemon. So every rank has to know a step before any rank gets its part: steps are
-announced ahead, ranks say what they know, and in a new daemon they report it. A rank gets at once
-what it reports; new steps come when all have met there, after what the one that knows most reports.
+second (in an all-reduce), not for a daemon. So every rank has to know a step before any rank gets
+its part: steps are announced ahead, ranks acknowledge them, and report them to a new daemon. A rank
+gets at once what it reports; new steps come when all ranks have joined that daemon, and follow the
+last step that any of them reports.
 
-Invariant: a rank's steps come in order; what one has got, all know.
+Invariant: a rank's steps come in order; a step that one rank has got, all ranks know.
 """
 
 from collections.abc import Iterable
@@ -28,7 +29,7 @@ from joader.messages.ranks import Piece
 from joader.sampling.job_rows import Array, occurrence
 
 # How many steps are announced beyond the one that was taken last. Ranks in step hear of each long
-# before they want it; one that falls behind holds the others up after so many.
+# before they want it; a rank that falls behind by this many holds the others up.
 AHEAD = 4
 
 
@@ -39,14 +40,14 @@ class Step:
     positions: Array
     repeated: int
     times: Array
-    packed: Piece | None = None  # as it travels to other nodes, if it was planned for any
+    packed: Piece | None = None  # its form in messages, if other nodes have ranks
     life: int = 0  # of another daemon that has drawn it
 
     @classmethod
     def of(
         cls, positions: Array, repeated: int, life: int = 0, packed: Piece | None = None
     ) -> "Step":
-        """Make a step whose last so many positions came before in this pass."""
+        """Make a step whose last `repeated` positions came before in this pass."""
         times = np.zeros(positions.size, np.int64)
         filled = positions.size - repeated
         times[filled:] = 1 + occurrence(positions[filled:])
@@ -54,7 +55,7 @@ class Step:
 
     @property
     def piece(self) -> Piece:
-        """What other nodes are told of it; what a rank has reported is in its ranks' order."""
+        """Its form in messages to other nodes; a reported step is in the order of its ranks."""
         return self.packed or Piece(rows=self.positions, repeated=self.repeated, life=self.life)
 
 
@@ -63,10 +64,10 @@ class Part:
     """Where a rank is in a pass."""
 
     taken: int  # how many steps
-    reported: int  # what it knew when it came
-    known: int  # what it said it knows
-    told: int  # what was announced to it
-    steps: dict[int, Step]  # those of these that it has not taken
+    reported: int  # what it knew when it joined
+    known: int  # how many it has acknowledged
+    told: int  # how many were announced to it
+    steps: dict[int, Step]  # those it has not taken
 
 
 @dataclass(eq=False)
@@ -88,7 +89,7 @@ class Team:
     _planned: int = 0  # how many steps there are of it
     _furthest: int = 0  # how many the first rank has taken
     _filling: Array = field(default_factory=lambda: np.empty(0, np.int64))
-    _least: int | None = None  # how many steps all know; None: to be counted anew
+    _least: int | None = None  # how many steps all know; None: not counted yet
     _courses: Courses | None = None  # of a team whose ranks are on several nodes
 
     @property
@@ -97,10 +98,10 @@ class Team:
         return self.world_size * self.batch_size
 
     def join(self, rank: int, reader: Reader) -> None:
-        """Let a rank in."""
+        """Add a rank; raise BadArgument if it differs from those before it."""
         if rank in self.ranks:
             raise BadArgument(
-                f"rank {rank} of job {self.name!r} is here already (as job {self.ranks[rank].job});"
+                f"rank {rank} of job {self.name!r} has joined already, as {self.ranks[rank].job};"
                 " give jobs that run side by side different names (job=)"
             )
         same = (reader.recipe, reader.batch_size, reader.rows.rows.size)
@@ -112,7 +113,7 @@ class Team:
         self.ranks[rank] = reader
 
     def leave(self, rank: int) -> None:
-        """Let a rank go; the others get what it had got, and no more."""
+        """Remove a rank; the others get the steps that it had got, and no more."""
         del self.ranks[rank]
         self._begun.pop(rank, None)
         part, self._least = self._parts.pop(rank, None), None
@@ -122,7 +123,7 @@ class Team:
     def begin(self, rank: int, event: Begin) -> Begin | None:
         """Note that a rank has begun a pass; once all have, return where the team does.
 
-        One that goes on, in a new daemon, gets at once what it knows.
+        A rank that goes on in a new daemon gets at once what it knows.
         """
         self._check(rank, event)
         begun = {other: one for other, one in self._begun.items() if other != rank}
@@ -145,15 +146,15 @@ class Team:
         return together
 
     def _check(self, rank: int, event: Begin) -> None:
-        """Raise BadArgument where a rank cannot begin like this."""
+        """Raise BadArgument if a rank cannot begin like this."""
         length, size = self.lead.rows.rows.size, self.step_size
         for positions in (event.done, *(positions for positions, *_ in event.plan)):
             if positions.size and not 0 <= int(positions.min()) <= int(positions.max()) < length:
-                raise BadArgument(f"rank {rank} speaks of positions beyond its {length}")
+                raise BadArgument(f"rank {rank} names positions beyond its {length}")
         for positions, repeated, _ in event.plan:
             whole = 0 < positions.size <= size and positions.size % self.world_size == 0
             if event.taken < 0 or not whole or not 0 <= repeated < positions.size:
-                raise BadArgument(f"rank {rank} reports a step that cannot be: {positions.size}")
+                raise BadArgument(f"rank {rank} reports a step of {positions.size} positions")
         others = [other for other in self._parts if other != rank]
         if event.taken or event.plan:
             if self._together and others:
@@ -184,13 +185,13 @@ class Team:
         return Begin(event.job, event.epoch, whole, here[0].key, life=here[0].life)
 
     def _start(self, here: dict[int, Begin]) -> None:
-        """Begin the pass: let ranks have what others have reported and they have not."""
+        """Begin the pass: give ranks the steps that others have reported and they have not."""
         steps = {number: Step.of(*step) for number, step in _reported(here).items()}
         for rank, event in here.items():
             if self._begun.get(rank) is event:
                 self._parts[rank] = Part(0, 0, 0, 0, {})
         self._planned = max(event.taken + len(event.plan) for event in here.values())
-        # What a rank was told it has had: handed out again, those rows would come twice.
+        # Steps a rank was told count as read: handed out again, those rows would come twice.
         for part in self._parts.values():
             part.steps |= {number: step for number, step in steps.items() if number >= part.told}
         epoch = here[0].epoch
@@ -205,7 +206,7 @@ class Team:
             self._filling = first.positions[: first.positions.size - first.repeated]
 
     def waits_for(self, rank: int) -> str:
-        """Say which ranks a rank waits for; empty where it does not."""
+        """Say which ranks a rank waits for; empty if it waits for none."""
         absent = [number for number in range(self.world_size) if number not in self.ranks]
         begun = {*self._begun, *self._reports}
         late = [number for number in sorted(self.ranks) if number not in begun]
@@ -228,7 +229,7 @@ class Team:
         return rank in self._parts
 
     def know(self, rank: int, count: int) -> None:
-        """Note that a rank knows so many steps."""
+        """Note that a rank knows the first `count` steps."""
         part = self._parts.get(rank)
         if part is not None and part.known < count <= part.told:
             part.known, self._least = count, None
@@ -239,7 +240,7 @@ class Team:
         return next((gone for gone, count in self._left.items() if count <= taken), None)
 
     def take(self, rank: int, now: float) -> tuple[int, Step, slice] | None:
-        """Return a rank's next step, by number, and which part of it is its; None if not yet."""
+        """Return number and step that a rank reads next, and its part of it; None if not yet."""
         part = self._parts[rank]
         number = part.taken
         if number >= part.reported and not self._all_know(number):
@@ -253,12 +254,12 @@ class Team:
         return number, step, slice(rank * share, (rank + 1) * share)
 
     def _all_know(self, number: int) -> bool:
-        if self._least is None:  # once for all ranks that want a step
+        if self._least is None:  # counted once for all ranks that want a step
             self._least = min((part.known for part in self._parts.values()), default=0)
         return self._together and self._least > number
 
     def announce(self) -> Iterable[tuple[Reader, int, list[Step]]]:
-        """Plan a few steps ahead; return what each rank is to be told, and the first's number."""
+        """Plan ahead; return for each rank the first step's number, and the steps to announce."""
         if not self._together or not self._parts:
             return
         most = self._planned if self._left else self._furthest + AHEAD
@@ -286,19 +287,19 @@ class Team:
         return Step.of(positions, missing, packed=self._packed(positions, missing))
 
     def _packed(self, positions: Array, missing: int) -> Piece | None:
-        """Return a step as other nodes are told it, if this team has ranks there."""
+        """Return a step in its form for other nodes, if this team has ranks there."""
         if not self.lead.terms.remote:
             return None
         if self._courses is None:
             self._courses = Courses(self.lead.rows)
         assert isinstance(self.lead.plan, Drawn)
-        # One that is filled up goes in order: what fills it up must stay at its end.
+        # A step that is filled up keeps its order: the repeated positions must stay at its end.
         version = 0 if missing else self.version
         return self._courses.pack(positions, missing, version, self.lead.plan)
 
 
 def _reported(here: dict[int, Begin]) -> dict[int, PlannedStep]:
-    """Return by number the steps that ranks know."""
+    """Return the steps that ranks have reported, by number."""
     steps: dict[int, PlannedStep] = {}
     for event in here.values():
         steps |= dict(enumerate(event.plan, event.taken))

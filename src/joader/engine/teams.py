@@ -1,8 +1,8 @@
-"""All teams of an engine: who is in which, what ranks want, and what they are told.
+"""All teams of an engine: their members, the steps that ranks want, and what ranks are told.
 
-A rank may be *remote*: its samples are not delivered here, as it gets them on its own node from
-positions that are sent there (messages/nodes.py). To a team it is a rank like any other; instead
-of Announce it is told Steps, which are small, and instead of samples it gets a Grant. Not here: how
+A rank may be *remote*: its samples are not delivered here, because it gets them on its own node,
+from positions that are sent there (messages/nodes.py). To a team it is a rank like any other; it
+gets Steps, which are small, instead of Announce, and a Grant instead of samples. Not here: how
 a team plans and cuts its steps (team.py).
 """
 
@@ -25,8 +25,8 @@ class Teams:
         """Start without any."""
         self._teams: dict[str, Team] = {}
         self._place: dict[Job, tuple[Team, int]] = {}
-        self._wants: dict[Job, deque[float]] = {}  # when ranks wanted steps that are to come
-        self._repeated: dict[Job, deque[int]] = {}  # what fills up the steps that are on their way
+        self._wants: dict[Job, deque[float]] = {}  # when ranks wanted steps that have not come yet
+        self._repeated: dict[Job, deque[int]] = {}  # what fills up steps in transit
         self._made = 0
 
     @property
@@ -43,14 +43,16 @@ class Teams:
         return self._place[job][0].lead.job
 
     def rows_of(self, event: Join) -> JobRows | None:
-        """Return the rows of a remote rank: those of its team, once for all, as the host says."""
+        """Return the rows of a remote rank: its team's, sent once by the host."""
         team = self._teams.get(event.team)
         return team.lead.rows if team is not None and event.remote else None
 
     def join(self, event: Join, reader: Reader, make_lead: Callable[[Job], Reader]) -> None:
         """Let a rank into the team it names; the first makes the team."""
         if not 0 <= event.rank < event.world_size:
-            raise BadArgument(f"rank {event.rank} of {event.world_size}; ranks count from 0")
+            raise BadArgument(
+                f"rank={event.rank} is not a rank of {event.world_size}; ranks count from 0"
+            )
         team = self._teams.get(event.team)
         if team is None:
             # Leads have numbers that no job has.
@@ -58,8 +60,8 @@ class Teams:
             team = Team(event.team, event.world_size, event.batch_size, event.drop_last, lead)
         if event.world_size != team.world_size or event.drop_last != team.drop_last:
             raise BadArgument(
-                f"rank {event.rank} of job {event.team!r} says it is one of {event.world_size}, "
-                f"the ranks before it of {team.world_size}, or they differ in drop_last"
+                f"rank {event.rank} of job {event.team!r} has world_size={event.world_size}, the "
+                f"ranks before it {team.world_size}, or they differ in drop_last"
             )
         team.join(event.rank, reader)
         if event.team not in self._teams:
@@ -69,7 +71,7 @@ class Teams:
         self._wants[event.job], self._repeated[event.job] = deque(), deque()
 
     def leave(self, job: Job) -> Reader | None:
-        """Let a rank go; return the lead of a team that nobody is in any more."""
+        """Remove a rank; return the lead of its team if that was the last rank."""
         team, rank = self._place.pop(job)
         del self._wants[job], self._repeated[job]
         team.leave(rank)
@@ -79,7 +81,7 @@ class Teams:
         return team.lead
 
     def know(self, job: Job, count: int) -> None:
-        """Note that a rank knows so many steps of its pass."""
+        """Note that a rank knows the first `count` steps of its pass."""
         team, rank = self._place[job]
         team.know(rank, count)
 
@@ -88,7 +90,7 @@ class Teams:
         self._place[job][0].version = version
 
     def announcements(self) -> Iterator[Announce | Steps]:
-        """Yield what ranks are to be told of the steps that come."""
+        """Yield the announcements of coming steps, rank by rank."""
         for team in self._teams.values():
             for reader, first, steps in team.announce():
                 if reader.terms.remote:
@@ -103,7 +105,7 @@ class Teams:
         self._wants[job].append(now)
 
     def forget_wants(self, job: Job) -> None:
-        """Note that a rank begins a pass: it wants nothing of the one before."""
+        """Drop the requests of a rank that begins a pass: they were for the one before."""
         self._wants[job].clear()
         self._repeated[job].clear()
 
@@ -114,7 +116,7 @@ class Teams:
     def hand_out(self, out: list[Instruction]) -> list[tuple[Reader, str]]:
         """Tell ranks their parts of the steps they want; return those that cannot have them.
 
-        What remote ranks may have is said in `out`.
+        Grants for remote ranks are appended to `out`.
         """
         refused = []
         for team in self._teams.values():

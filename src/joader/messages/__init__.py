@@ -1,6 +1,6 @@
-"""One vocabulary for all processes: what they say to each other, and what the engine is told.
+"""One vocabulary for all processes: the messages between them, and the events of the engine.
 
-    client  → daemon   Hello            who is there, on the raw socket
+    client  → daemon   Hello            who connects, on the raw socket
     daemon  → client   Welcome          with a descriptor of the arena
     client  → daemon   Register         Join, and which nursery the job brings
     daemon  → client   Registered
@@ -8,22 +8,22 @@
     nursery → client   Born             it is ready, and what the recipe is called there
     client  → nursery  Attend           serve this daemon
     nursery → daemon   Hello            by the ticket that the job has registered
-    daemon  → nursery  Bear             fork a worker, as there is something to do
+    daemon  → nursery  Bear             fork a worker: there is something to do
     worker  → daemon   Hello            by the same ticket; its Welcome brings arena and desk
     nursery → daemon   Ended            how a worker's process ended
     daemon  → nursery  Slay             kill a worker that the daemon cannot reach
     nursery → either   Unborn           why it cannot serve
     client  → daemon   Begin            an epoch begins, or resumes after what is done
     daemon  → client   Announce         of a rank: the next steps, answered by
-    client  → daemon   Know             … since none is handed out before all ranks know it
+    client  → daemon   Know             … because none is handed out before all ranks know it
     client  → daemon   Want             as many ahead as the client likes
     daemon  → worker   Prepare          rows to prepare, and the slots they go to
     daemon  → worker   Finish           a job's own part, on samples that are prepared or underway
     worker  → daemon   Sized            the slot is too small, or there is none …
-    daemon  → worker   Place, Drop      … so here is another, or nobody wants it any more
+    daemon  → worker   Place, Drop      … so here is another, or no job wants it any more
     worker  → daemon   Prepared, Failed
-    daemon  → worker   HandBack         it has worked on something for long: who waits behind it …
-    worker  → daemon   NotBegun         … goes to another
+    daemon  → worker   HandBack         it has worked on a row for long: what waits behind it …
+    worker  → daemon   NotBegun         … goes to another worker
     daemon  → worker   Compare          prepare a row that another job has, and compare
     worker  → daemon   Compared         … byte by byte
     daemon  → client   Differs          they are not the same, so nothing is shared
@@ -33,23 +33,23 @@
 
 At any time AskWhy → Why (what a late batch waits for), AskExplain → Explained, AskStatus → Status,
 AskRun → Run (figures with their history), Change → Status (another policy, or another weight of a
-job), Meet → Status (join a cluster). Whoever only asks says Hello as a watcher.
+job), Meet → Status (join a cluster). A process that only asks says Hello as a watcher.
 
-The engine takes the same values as *events* and gives them as *instructions*. Nobody sends some of
-them: `schedule` finds out Lost and Late; the daemon says Leave (a job is gone), Inspect (compare a
-job's workers first), Hear (how far jobs on other nodes are), LastCopies (a node has gone), Moved
-(another node keeps these samples now), Reassign (ranks get other parts of the coming steps), Couple
+The engine takes the same values as *events* and gives them as *instructions*. Some are never sent:
+`schedule` finds out Lost and Late; the daemon says Leave (a job is gone), Inspect (compare a job's
+workers first), Hear (how far jobs on other nodes are), LastCopies (a node has gone), Moved (another
+node keeps these samples now), Reassign (ranks get other parts of the coming steps), Couple
 and Uncouple (another node draws for a job, or does not any more), and Forget is an instruction for
 it alone (these samples are gone). At the edge the daemon adds what the engine does not know: who
 speaks (`job`), when (`now`), the number of the pass, and layouts. A *sample* is the number of one
 prepared form of a row; jobs with equal preparations of equal rows speak of equal samples. Lists of
 samples are parallel: `rows[i]` is the row of `samples[i]`.
 
-No code travels, and no pickle reaches the daemon: workers are born from the job that has the code.
-Arrays are of int64, and travel as bytes. A layout is named by a number that the daemon gives it;
+No code is sent, and no pickle reaches the daemon: workers are forked by the job that has the code.
+Arrays are of int64, and are sent as bytes. A layout is named by a number that the daemon gives it;
 the first batch with a new number brings the layout itself.
 
-Reading order: `fields` (what messages are made of), `greetings` and `births` (who is there),
+Reading order: `fields` (what messages are made of), `greetings`, `births` (connecting, starting),
 `reading` (job and daemon), `work` (what workers do), `questions` (what people ask), `nodes`,
 `ranks` and `joint` (what daemons on other machines say; imported from there).
 """

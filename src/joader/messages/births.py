@@ -1,4 +1,4 @@
-"""Workers come and go."""
+"""Workers start and end: messages between a job, its nursery and the daemon."""
 
 from joader.messages.fields import Message, Natural
 
@@ -14,7 +14,7 @@ class Attend(Message, frozen=True):
 class Born(Message, frozen=True):
     """Say that a nursery is ready, what its recipe is called there, and why it is not comparable.
 
-    Under spawn and forkserver the code was loaded anew: its name counts, not that in the job.
+    Under spawn and forkserver the code was loaded again: its name counts, not that in the job.
     """
 
     recipe: str = ""

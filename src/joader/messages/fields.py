@@ -10,17 +10,17 @@ PROTOCOL = 15
 
 Job = int
 Array = NDArray[np.int64]
-# What all ranks of a job read at a time, of which the last so many fill it up, and the life of the
-# daemon that has drawn it; 0: of the one that says it.
+# What all ranks of a job read at a time, how many of the last positions fill it up, and the life of
+# the daemon that has drawn it; 0: of the sender.
 PlannedStep = tuple[Array, int, int]
-# What a peer may say at all; which of it makes sense the engine knows.
+# Bounds of what a peer may send at all; the engine checks what makes sense.
 Natural = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Word = Annotated[int, msgspec.Meta(ge=0)]  # msgpack ends at 2**64 - 1
 Text = Annotated[str, msgspec.Meta(max_length=1 << 16)]
 Naturals = tuple[Natural, ...]
 Integers = tuple[int, ...]
 
-# What a client calls its job: the daemon knows who speaks, and puts the number in.
+# The job of a message from a client: the daemon knows the sender, and fills it in.
 MY_JOB = 0
 NONE = np.empty(0, np.int64)
 NONE.flags.writeable = False
@@ -31,10 +31,10 @@ class Message(msgspec.Struct, frozen=True, tag=True):
 
 
 def as_bytes(value: Any) -> bytes:
-    """Return an array of integers as it travels."""
+    """Return the bytes of an array of integers, as they are sent."""
     if isinstance(value, np.ndarray):
         return np.asarray(value, "<i8").tobytes()
-    raise NotImplementedError(f"{type(value).__name__} does not travel")
+    raise NotImplementedError(f"{type(value).__name__} cannot be sent")
 
 
 def from_bytes(kind: type, data: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Who is there."""
+"""The first messages on a connection, and the last."""
 
 from joader.messages.fields import Message, Natural, Text
 

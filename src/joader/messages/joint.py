@@ -1,4 +1,4 @@
-"""What nodes say of jobs that draw jointly, each of them on a node of its own.
+"""Messages about jobs that draw jointly although they run on different nodes.
 
 One node draws for all (the *drawer*); every other node says which of its jobs draw with them, and
 is told what comes next. Rows are read and prepared on the job's own node. `job` is what that node
@@ -25,9 +25,9 @@ Bits = Annotated[bytes, msgspec.Meta(max_length=1 << 22)]
 
 
 class Bring(Message, frozen=True):
-    """A job is to be drawn for: all numbers that its passes draw, empty for all of the recipe.
+    """Draw for a job: all numbers that its passes draw, empty for all of the recipe.
 
-    `recipe` is what it is called on any machine; a row occurs `times` in the job at most.
+    `recipe` is its name on any machine; a row occurs at most `times` in the job.
     """
 
     job: Job
@@ -55,12 +55,12 @@ class Drew(Message, frozen=True):
 
 
 class Couple(Message, frozen=True):
-    """What a job has not read of its pass is drawn on another node from now on."""
+    """Another node draws the rest of a job's pass from now on."""
 
     job: Job
 
 
 class Uncouple(Message, frozen=True):
-    """What has not come from another node is drawn here again."""
+    """This node draws again what has not come from the other."""
 
     job: Job

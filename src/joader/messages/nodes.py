@@ -51,7 +51,7 @@ class Knock(Message, frozen=True):
 
 
 class Challenge(Message, frozen=True):
-    """Answer a Knock: what a proof is to be made of."""
+    """Answer a Knock: the challenge that a Proof is made from."""
 
     nonce: Nonce
 

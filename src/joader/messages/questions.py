@@ -17,7 +17,7 @@ class Why(Message, frozen=True):
     """Answer AskWhy in words: which row, where it is, since when.
 
     `patience`: it waits for other ranks of its job, which are all here and may have other work.
-    `more_s`: the row it waits for takes long, and is given up in so many seconds.
+    `more_s`: the row it waits for takes long, and is given up in this many seconds.
     """
 
     text: str
@@ -36,7 +36,7 @@ class Status(Message, frozen=True):
 
 
 class Change(Message, frozen=True):
-    """Have the daemon go on otherwise: answered with Status, or Refuse.
+    """Change a setting of the daemon or of a job: answered with Status, or Refuse.
 
     A policy divides the workers' time from now on, unless it is empty; a job has another weight,
     unless it is 0.
@@ -50,7 +50,7 @@ class Change(Message, frozen=True):
 class Meet(Message, frozen=True):
     """Have the daemon join a cluster, or look for its leader at another address.
 
-    Answered with Status, or Refuse. Whoever says so keeps the leader there.
+    Answered with Status, or Refuse. The asker keeps the leader at that address.
     """
 
     address: Text

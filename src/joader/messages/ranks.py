@@ -1,4 +1,4 @@
-"""What nodes say of the ranks of one job that run on several of them.
+"""Messages about the ranks of one job that run on several nodes.
 
 The node of rank 0 plans for all (the *host*); every other node passes on what its ranks say, and is
 told which steps come and when a rank may have one. Rows are read and prepared on the rank's own
@@ -8,7 +8,7 @@ rank → host   Enter, Begin, Know, Want, Leave
 host → rank   Assign           which ranks are where, for steps of a version
 host → rank   Steps            what comes next, of all ranks
 host → rank   Grant            all know it, so the rank may have it
-host → rank   Disband          the ranks meet anew: one of the nodes is gone
+host → rank   Disband          the ranks meet again: one of the nodes is gone
 host → rank   Refuse           why the rank cannot be served
 rank → host   AskRanks         what does it wait for? answered by Ranks
 """
@@ -89,7 +89,7 @@ class Grant(Message, frozen=True):
 
 
 class Disband(Message, frozen=True):
-    """All ranks of a team meet anew: none is refused."""
+    """All ranks of a team must join again; none is refused."""
 
     job: Job
     reason: Text = ""

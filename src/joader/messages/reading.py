@@ -56,17 +56,17 @@ class Join(Message, frozen=True):
 
 
 class Register(Message, frozen=True):
-    """Join, as a client says it: with what the daemon must know of the job beside the engine."""
+    """Join, as a client sends it, with what only the daemon has to know of the job."""
 
     join: Join
     name: Text
     ticket: Text = ""  # of its nursery; empty: it reads by itself what others have not prepared
     workers: Natural = 0  # the most it lends; 0: its share of the cores
     lends: bool = True  # its workers prepare for others, too, while they have nothing to do
-    compare: bool = True  # its rows are to be compared with what others have prepared
+    compare: bool = True  # a few rows are compared with other jobs' samples
     waits: bool = False  # its rows wait for a network, so a worker begins many at a time
     timeout_s: float = 120.0  # how long a batch may take, and so a row
-    weight: float = 1.0  # beside other jobs, when all want more than there is
+    weight: float = 1.0  # relative to other jobs, when time is short
     home: Text = ""  # where its workers run: cgroup and affinity
     cores: Natural = 0  # how many of them that home can keep busy; 0: it does not say
     table: Text = ""  # of the catalog, with its version: name@3
@@ -115,7 +115,7 @@ class Begin(Message, frozen=True):
 
 
 class Hear(Message, frozen=True):
-    """Jobs on other nodes are so far in the streams of a recipe: see `sampling.Clock`.
+    """How far jobs on other nodes are in the streams of a recipe: see `sampling.Clock`.
 
     `past`: the latest generation that was ever opened on any node.
     """
@@ -143,7 +143,7 @@ class Announce(Message, frozen=True):
 
 
 class Know(Message, frozen=True):
-    """A rank knows so many steps of its pass, counted from where it began."""
+    """A rank knows the first `count` steps of its pass, counted from where it began."""
 
     job: Job
     count: Natural
@@ -161,7 +161,7 @@ class Want(Message, frozen=True):
 
     job: Job
     count: Natural
-    now: float = 0.0  # the daemon's clock, whatever the client says
+    now: float = 0.0  # by the daemon's clock, which replaces the client's
     positions: Array | None = None
     times: Array | None = None
     step_s: float = 0.0
@@ -169,7 +169,7 @@ class Want(Message, frozen=True):
     read_s: float = 0.0
     collate_s: float = 0.0
     cpu_s: float = 0.0
-    waited_s: float = 0.0  # how long its loader has waited for batches so far, for who looks
+    waited_s: float = 0.0  # how long its loader has waited for batches so far
     others: Array | None = None  # positions that other ranks read now: not needed any more
 
 
@@ -206,7 +206,7 @@ class Release(Message, frozen=True):
 
 
 class Leave(Message, frozen=True):
-    """A job is gone, by its will or not: all it held is free."""
+    """A job is gone, on purpose or not: all it held is free."""
 
     job: Job
 

@@ -1,4 +1,4 @@
-"""What workers are told to do, what they report, and what becomes of samples."""
+"""What workers are told to do, what they report, and what happens to samples."""
 
 from typing import TypeVar
 
@@ -7,8 +7,8 @@ from joader.messages.fields import Integers, Job, Message, Natural, Naturals
 
 T = TypeVar("T")
 
-# What of `times` says how often a position came before; above that, how often it was begun anew,
-# which own parts do not look at: they are the same of whatever they are made.
+# The bits of `times` that say how often a position came before; those above, how often it was begun
+# again, which own parts ignore: they are the same whatever sample they are made of.
 TIMES = (1 << 24) - 1
 
 
@@ -22,8 +22,8 @@ class Prepare(Message, frozen=True):
     `raws`, if any, are the raw forms of the rows, -1 for none: the row is prepared from one that
     has an offset (and a layout), and else read, and its raw form kept and reported with it.
 
-    `whole`: the job's own part is done on each, too, and only what that gives is written: nobody
-    else is to get the row as it was prepared.
+    `whole`: the job's own part is done on each, too, and only its result is written: no
+    other job gets the row as it was prepared.
     """
 
     recipe: str
@@ -45,7 +45,7 @@ class Prepare(Message, frozen=True):
 class Finish(Message, frozen=True):
     """Do a job's own part on prepared samples, and write the results to slots of their own.
 
-    A source is ready, and its layout known, or it was said to be prepared before this (source
+    A source is ready, and its layout known, or a Prepare for it came before this (source
     offset -1, no layout) and lies in its slot before long.
     """
 
@@ -70,7 +70,7 @@ class Place(Message, frozen=True):
 
 
 class Drop(Message, frozen=True):
-    """Forget samples that were `Sized`: nobody wants them any more, or no memory is enough."""
+    """Forget samples that were `Sized`: no job wants them any more, or no memory is enough."""
 
     samples: Integers
 
@@ -99,7 +99,7 @@ class HandBack(Message, frozen=True):
 
 
 class Prepared(Message, frozen=True):
-    """Samples are in their slots, with so many bytes each; without sizes, all of them are full.
+    """Samples are in their slots, `sizes` bytes each; without sizes, all of them are full.
 
     Sizes and layouts are of each sample, or one that all have. `seconds` is how long the worker
     took for them: it computed for `computed_s` of it, in all its threads together, and waited for a
@@ -197,7 +197,7 @@ class Late(Message, frozen=True):
     """The worker that has these samples does not answer, and may still write to their slots.
 
     Told again and again, as others may come to wait for them, or find room now. Own parts that wait
-    for one of them in nobody's hands are forgotten by who says so: they are told anew.
+    for one of them in nobody's hands are forgotten by the sender: they are sent again.
     """
 
     samples: Integers

@@ -1,6 +1,6 @@
-"""Rows grouped by which jobs still need them: one cell per need mask.
+"""Rows grouped by the jobs that still need them: one cell per need mask.
 
-A *cell* holds the rows that exactly the jobs of its mask have not read yet. Every row that anybody
+A *cell* holds the rows that exactly the jobs of its mask have not read yet. Every row that a job
 needs lies in exactly one cell, so what a job has not read is the union of the cells with its bit,
 and what several jobs share is the union of the cells with all their bits. A row read by some of its
 jobs moves to the cell of the others (the paper's "compensation"); a row read by all is gone.
@@ -135,7 +135,7 @@ class Cells:
     def play(self, picks: list[tuple[Cell, int]], bits: Bits) -> list[int]:
         """Let the takers of each pick read a random row of its cell together.
 
-        All rows are taken out before any is moved to the cell of those who still need it: a row
+        All rows are taken out before any is moved to the cell of the jobs that still need it: a row
         that one job reads in this round must not be available to another pick of the same round.
         """
         taken = []

@@ -38,7 +38,7 @@ Entry = tuple[int, int, int]  # job number, its bit, its share of the cell
 def schedule(
     masks: Sequence[int], sizes: Sequence[int], jobs: int
 ) -> list[tuple[int, list[Block]]]:
-    """Return stretches (length, blocks), at most 2**60 long in total: who is on which cell."""
+    """Return stretches (length, blocks), at most 2**60 long in total: jobs by cell."""
     state = _Shares(masks, sizes, jobs)
     stretches: list[tuple[int, list[Block]]] = []
     while state.unplaced:
@@ -74,8 +74,8 @@ class Table:
             self._stretches.append(
                 [(homes[number], self._entries(homes[number], on)) for number, on in blocks]
             )
-        # What rounding down left over: nobody is scheduled there, so everybody draws from what
-        # their shares lack.
+        # What rounding down left over: no job is scheduled there, so all draw from what their
+        # shares lack.
         self._stretches.append([])
 
     def _entries(self, cell: Cell, on: int) -> tuple[Entry, ...]:

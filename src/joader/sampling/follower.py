@@ -23,10 +23,10 @@ from joader.sampling.blind import FREE, KNOWN, READ, Blind, Marks
 from joader.sampling.generation import Generation
 from joader.sampling.rows import NO_ROWS, Rows, RowSet
 
-# Classes are chosen so many draws ahead: choosing one by one costs 10 us each.
+# How many draws ahead classes are chosen: choosing one by one costs 10 us each.
 COINS = 1024
 # How far beyond the head the tail of another generation may scan, as a part of reach.
-BESIDE = 2
+TAIL_SCAN = 2
 # Passes whose paces differ by no more than this are side by side for a whole tail, or nearly.
 SAME_PACE = 0.02
 
@@ -35,7 +35,7 @@ class Follower:
     """A pass in progress, or over; a pass that is over is the past of the job's next one."""
 
     def __init__(self, rows: RowSet, generation: Generation, drives: bool, behind: int = 0) -> None:
-        """Begin so many rows `behind` the head; at the first place if that is near."""
+        """Begin `behind` rows behind the head; at the first place if that is near."""
         self.rows = rows
         self.left = rows.size
         self.began = generation  # whose clock the pass drives, from its first draw to its last
@@ -98,7 +98,8 @@ class Follower:
         """Return places per place of the clock, at most 1, from counts of draws.
 
         Measured until the head is at the end: then the fastest are gone and it moves with the slow.
-        It must not depend on when the tail turned: that hangs on the order, and others ask for it.
+        It must not depend on when the tail turned: that depends on the row order, and other jobs
+        read this value.
         """
         return self._pace(*self._timed)
 
@@ -167,7 +168,7 @@ class Follower:
         before = moved.size - 1
         if self.began is generation:
             # What counts for the clock moves in proportion, as the head does, and not with the rows
-            # that were inserted: others ask for it.
+            # that were inserted: other jobs read it.
             place = self._anchor + self._since * before // max(self.rows.size, 1)
             self._anchor, self._since = place * generation.size // max(before, 1), 0
             self._from = self._from * generation.size // max(before, 1)
@@ -288,7 +289,7 @@ class Follower:
         generation = self.generation
         if self.leads:
             return generation.size
-        return min(generation.size, generation.head + generation.reach // BESIDE)
+        return min(generation.size, generation.head + generation.reach // TAIL_SCAN)
 
     def _stay_near(self) -> None:
         if self.generation.head - self.pointer > self.generation.reach:
@@ -334,9 +335,9 @@ class Follower:
         return rows
 
     def _turns_to(self, newest: Generation, left: int) -> bool:
-        """Return whether the tail, which begins now, is to follow the newest generation.
+        """Return whether the tail, which begins now, should follow the newest generation.
 
-        It may depend on counts only. Following shares what the head will pass before the tail is
+        This may depend on counts only. Following shares what the head will pass before the tail is
         read; but then those rows are known in the next pass, if that begins in the same generation.
         If not, the tail keeps the order of its own generation to the end. With company that is
         better: the tails of all passes of one pace begin at the first place now, and one of them

@@ -1,6 +1,6 @@
 """What a pass will read, and when, as far as it is fixed: for prefetch and for eviction.
 
-Only memory may use them: an order that preferred what is in memory would not be uniform.
+Only decisions about memory may use it: an order that preferred rows in memory would not be uniform.
 """
 
 import numpy as np
@@ -43,7 +43,7 @@ def ahead(follower: Follower, count: int, newest: Generation, bits: Bits) -> Row
 
 
 def _unread(there: Rows, marks: NDArray[np.uint8], count: int) -> Rows:
-    """Return the first `count` of these rows that are to be read as they come."""
+    """Return the first `count` of these rows that the pass reads as they come."""
     parts: list[Rows] = []
     step = max(4 * count, 64)
     for begin in range(0, there.size, step):

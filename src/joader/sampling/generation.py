@@ -1,11 +1,11 @@
-"""A generation: one fresh uniform order of all rows of a group, and the clock of those who read it.
+"""A generation: one fresh uniform order of all rows of a group, and the clock of its readers.
 
 Every number of the group (row_index.py) has a random key; the order is that of the keys. So a
 generation is a pure function of (seed, nonce, group, generation number), and rows that come later
 are inserted at uniformly random places without moving the others.
 
 The *head* is the clock: the farthest place that a driver, a job that began its pass here, has
-reached by the count of its draws. It is not where somebody's scan ended: a job with few unread rows
+reached by the count of its draws. It is not where a job's scan ended: one with few unread rows
 scans far ahead, and its pointer tells which rows it still needs (docs/order.md, "What must not
 show").
 """
@@ -49,7 +49,7 @@ class Generation:
     """The order of the rows, and how far it has been read.
 
     `reach`: how many places behind the head memory still holds; fixed when the generation opens,
-    since what is in memory *now* depends on the order.
+    because what is in memory *now* depends on the order.
     """
 
     def __init__(self, key: Key, present: Rows, span: int, reach: int) -> None:
@@ -74,7 +74,7 @@ class Generation:
     def over(self) -> bool:
         """Whether a pass that begins now had better begin in the next generation.
 
-        Close to the end it had: those who are at the end will begin theirs within reach of it.
+        Close to the end it is: the passes at the end will begin their next one within reach of it.
         """
         return self.head >= self.size - self.back
 
@@ -101,10 +101,10 @@ class Generation:
         return self._places
 
     def hear(self, clock: Clock | None) -> None:
-        """Take in how far others have read this generation on other nodes; None: nobody does.
+        """Take in how far other nodes have read this generation; None: no job there reads it.
 
-        In proportion, as they may have other rows. It counts draws as our own clock does, so the
-        order stays independent of rows.
+        In proportion, because they may have other rows. It counts draws as our own clock does, so
+        the order stays independent of rows.
         """
         self.driven_elsewhere = clock is not None
         if clock is not None:

@@ -5,10 +5,9 @@ nothing with each other play apart; one or two play the paper's rule, which is o
 three or more play a `Table`, rebuilt when the sizes have changed enough for that to pay off.
 Jobs that need exactly the same rows and play the same rounds are served by array operations.
 
-Which jobs take part in which round of a joint draw.
-
-A draw of {a: 64, b: 16} has 64 rounds; b takes part in 16 of them, spread evenly. This is fixed
-before any row is drawn, so taking part cannot depend on what is drawn.
+A draw of {a: 64, b: 16} has 64 rounds; b takes part in 16 of them, spread evenly. Invariant:
+`players_by_round` fixes this before any row is drawn, so taking part cannot depend on what is
+drawn.
 """
 
 from collections.abc import Sequence
@@ -21,19 +20,6 @@ from joader.sampling.cells import Cells
 from joader.sampling.coupling import Table, bits_of
 from joader.sampling.rows import OpenSet
 from joader.sampling.rules import Pick, Player, common_rule, paper_rule
-
-
-def players_by_round(counts: Sequence[tuple[int, int]], rounds: int) -> list[int]:
-    """Return for each round the mask of its players, from (bit, count) with count <= rounds."""
-    everybody = sum(bit for bit, count in counts if count == rounds)
-    masks = [everybody] * rounds
-    for bit, count in counts:
-        if count != rounds:
-            for number in range(count):
-                # The round in which the number of rows that are due reaches number + 1.
-                masks[-(-(number + 1) * rounds // count) - 1] |= bit
-    return masks
-
 
 # A table takes about 40 us per (job, cell) pair to build; a refusal costs 20 us and perhaps a
 # shared row: rebuild after n / RENEW refusals, n being the number of pairs. Rebuilding four times
@@ -210,7 +196,7 @@ def connected(cells: Cells, players: int) -> list[int]:
 def _by_job(
     rows: Sequence[int], readers: Sequence[int], numbers: Sequence[int]
 ) -> dict[int, NDArray[np.int64]]:
-    """Sort the rows out by who read them; each job's rows stay in order."""
+    """Sort the rows by the jobs that read them; each job's rows stay in order."""
     # There are few distinct masks, so each job tests the masks, not every row.
     kinds: dict[int, int] = {}
     kind = np.array([kinds.setdefault(mask, len(kinds)) for mask in readers], np.intp)
@@ -220,3 +206,15 @@ def _by_job(
         reads = np.array([bool(mask >> number & 1) for mask in kinds], np.bool_)
         result[number] = drawn[reads[kind]]
     return result
+
+
+def players_by_round(counts: Sequence[tuple[int, int]], rounds: int) -> list[int]:
+    """Return for each round the mask of its players, from (bit, count) with count <= rounds."""
+    everybody = sum(bit for bit, count in counts if count == rounds)
+    masks = [everybody] * rounds
+    for bit, count in counts:
+        if count != rounds:
+            for number in range(count):
+                # The round in which the number of rows that are due reaches number + 1.
+                masks[-(-(number + 1) * rounds // count) - 1] |= bit
+    return masks

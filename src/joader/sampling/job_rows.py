@@ -1,4 +1,4 @@
-"""How positions of a job, rows of its dataset, draws of a sampler and samples hang together.
+"""How the positions of a job, rows of its dataset, draws of a sampler and samples are related.
 
 A *position* is a place in the job's dataset. Several positions may hold the same row. A sampler
 draws distinct *numbers*, so the k-th position of a row (counted from 0) has the number row + k *
@@ -17,7 +17,7 @@ Array = NDArray[np.int64]
 
 
 class JobRows:
-    """A job's positions by sampler number; four bytes a position where rows are in order."""
+    """A job's positions by sampler number; four bytes per position if rows are in order."""
 
     def __init__(self, rows: Array, row_limit: int) -> None:
         """Number the positions; a row that occurs too often for 32 bits is refused."""
@@ -53,7 +53,7 @@ class JobRows:
         return self._order[places].astype(np.int64)
 
     def find(self, numbers: Array) -> Array:
-        """Return the positions of numbers that others say; -1 for what is not among these."""
+        """Return the positions of numbers that came from elsewhere; -1 for unknown ones."""
         if not self.numbers.size:
             return np.full(numbers.size, -1, np.int64)
         known = np.clip(numbers, 0, NUMBER_LIMIT - 1).astype(np.uint32)

@@ -29,7 +29,7 @@ from joader.sampling.sampler import (
 class _Pass:
     order: Rows
     drawn: int = 0
-    places: Rows | None = None  # of each row; made when somebody asks
+    places: Rows | None = None  # of each row; made on demand
 
     def draws_until(self, rows: NDArray[np.int64], once: bool) -> NDArray[np.float64]:
         """Return how many draws away each row is; infinite if it is not of the pass."""
@@ -46,7 +46,7 @@ class _Pass:
 
 
 class _OwnOrder:
-    """What the three have in common: one order per pass, handed out from the front."""
+    """Common part of the three: one order per pass, handed out from the front."""
 
     def __init__(self) -> None:
         """Start without jobs."""

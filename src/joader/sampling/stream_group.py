@@ -1,4 +1,4 @@
-"""Jobs that share generations: who begins where, when a new generation opens, what a job's past is.
+"""Jobs that share generations: where passes begin, when a new one opens, what a job knows.
 
 All of this depends on calls only (who was added, drew how many, left), never on which rows were
 drawn: that is what keeps every job's order exactly a reshuffle (docs/order.md).
@@ -26,7 +26,7 @@ from joader.sampling.sampler import Draws, Job, Speed
 
 # Rows of a group that are looked at to see how much it has in common with a newcomer.
 PROBES = 4096
-# Sets that are remembered beside those of members: their jobs may come back.
+# Sets that are remembered in addition to those of members: their jobs may come back.
 MOST_SETS = 16
 # Sets whose sizes differ by more than this share more by joint draws.
 UNEQUAL = 1.25
@@ -36,7 +36,7 @@ class Start(NamedTuple):
     """How a pass begins."""
 
     rest: bool = False  # of a broken pass: it leaves the clock to others
-    behind: int = 0  # so many rows behind the head
+    behind: int = 0  # how many rows behind the head
     after: int = 0  # in a later generation than this
 
 
@@ -113,7 +113,7 @@ class StreamGroup:
             self._begin(job, rows, reach, start)
 
     def leave(self, job: Job) -> None:
-        """Let a job go, but remember what it has read."""
+        """Remove a job, but remember what it has read."""
         del self._sets[job], self._seeds[job]
         if self._joint is not None:
             self._joint.remove(job)
@@ -142,7 +142,7 @@ class StreamGroup:
         if self._joint is not None:
             return self._joint.draw(dict(wants))
         assert self.newest is not None
-        # What one draws must not count as another's lag: all are at the same moment.
+        # The draws of one must not count as lag of another: all happen at the same moment.
         followers = [(self.members[job], count) for job, count in wants]
         for follower, count in followers:
             follower.keep_up(count)
@@ -244,7 +244,7 @@ class StreamGroup:
     def hear(self, clocks: Sequence[Clock], past: int = 0) -> None:
         """Take in where the same group is on other nodes that read it; the farthest counts.
 
-        `past`: the latest generation that was ever opened anywhere, whoever reads it now.
+        `past`: the latest generation that was ever opened anywhere, even if no job reads it now.
         """
         self._heard = max(clocks, key=lambda clock: (clock.generation, clock.part), default=None)
         self._past = max(self._past, past, *(clock.generation for clock in clocks))

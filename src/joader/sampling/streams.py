@@ -1,13 +1,13 @@
 """Streams: shared orders that, for each job, have exactly the law of shuffling alone.
 
-Promise: given the job's own past, and whatever anybody did before the generation it follows opened,
+Promise: given the job's own past, and all that any job did before the generation it follows opened,
 each draw of a job is uniform over the rows it has not read in its pass. So its passes are
-independent uniform permutations: who looks at one job cannot tell that it shares. The orders of
+independent uniform permutations: the order of one job does not show that it shares. The orders of
 different jobs depend on each other, more than under dependent sampling, which makes the same
 promise given *everybody's* past. docs/order.md has the theorem, its condition and the proof.
 
-The condition is on whoever calls: how many rows each job draws when, and when jobs come and go,
-must not depend on which rows were drawn. Time is counted in draws; there is no other clock.
+The condition is on the caller: how many rows each job draws when, and when jobs come and go, must
+not depend on which rows were drawn. Time is counted in draws; there is no other clock.
 """
 
 from collections.abc import Mapping, Sequence
@@ -107,12 +107,12 @@ class StreamSampler:
         """Begin a pass of this job over these rows; the epoch has no effect here.
 
         `rest`: the rows are what is left of a pass, so that others should set the pace.
-        `followed`: the job may have drawn here before under another name, as one that resumes does.
+        `followed`: the job may have drawn here before under another name, as a resumed job does.
         What it then read is not known here, so it draws blind until a new generation opens.
-        `behind`: begin so many rows behind the head, which is ahead of what others read now.
+        `behind`: how many rows behind the head to begin; the head is ahead of what others read now.
         `seed`: of the generations that open while all jobs of its group give this one.
-        `after`: the pass begins in a later generation than this, as the job may have followed all
-        up to it where nothing is known of it here: on another node, or before a restart.
+        `after`: the pass begins in a later generation than this, because the job may have followed
+        all up to it without this sampler's knowledge: on another node, or before a restart.
         """
         check_epoch(epoch)
         seed = None if seed is None else checked_seed(seed)
@@ -237,7 +237,7 @@ class StreamSampler:
     def hear(self, clocks: Sequence[Clock], past: int = 0) -> None:
         """Take in how far jobs on other nodes are, all of them: what was heard before is over.
 
-        `past`: the latest generation that was ever opened on any node, whoever reads it now.
+        `past`: the latest generation that was ever opened on any node, even if no job reads it now.
         Samplers of one seed and nonce have the same orders. Those whose jobs come in the same
         generations, at about the same place, read the same rows at about the same time.
         """

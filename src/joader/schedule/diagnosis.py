@@ -14,7 +14,7 @@ For the node a share is no reason: what one job lacks another has. There the rea
 its jobs lose most time.
 
 Invariant: `diagnosed` reads nothing but what scripts get as JSON, so a sentence can be checked by
-the figures beside it. Not here: how rows are timed (pace.py, workers/clock.py). Of a row that
+the figures next to it. Not here: how rows are timed (pace.py, workers/clock.py). Of a row that
 computes in several threads no wait for a core is known.
 """
 
@@ -37,28 +37,29 @@ from joader.statistics import (
 COMPUTING, STORAGE, CORE, SHARE = "computing", "storage", "core", "share"
 COLLATE, TRAINING, STARTING = "collate", "training", "starting"
 
-# What a job did before counts as so much time at most, and as so many batches at least.
+# The past fades over this time, but at least this part of it remains with each further batch.
 _MEMORY_S = 5.0
 _LEAST_KEPT = 0.8
-# One long step (a checkpoint, an evaluation) counts as so many.
+# One long step (a checkpoint, an evaluation) counts as this many usual ones at most.
 _MOST_TIMES = 8.0
 # A job that has told of fewer batches has only begun.
 _LEAST_BATCHES = 4
 # Part of a job's time; less is no loss worth a change.
 _LOSS = 0.1
-# Without it a sample would come in so much less time.
+# A cause counts if without it samples would come this many times as fast.
 _SLOWS = 1.5
 # Workers have the cores if they keep this part of them busy; they are idle below this part of them.
 _BUSY = 0.8
 _IDLE = 0.5
 # A share is enough if it is this part of what a job needs.
 _ENOUGH = 0.9
-# A job that usually takes less for so many batches, and asks for nothing in a moment, has paused.
+# A job has paused if this many batches usually take it less than a moment, and it asked for nothing
+# in a moment.
 _PAUSE_BATCHES, _MOMENT_S = 4, 5.0
 
 
 class TimeUse:
-    """What the process of one job does with its time, of late."""
+    """What the process of one job has recently done with its time."""
 
     def __init__(self) -> None:
         """Start with nothing known."""
@@ -112,10 +113,10 @@ class Finding:
 
 
 class Node:
-    """What counts of a node for each of its jobs."""
+    """The figures of a node that all diagnoses use."""
 
     def __init__(self, figures: NodeStatistics) -> None:
-        """Work out once what all of them ask for."""
+        """Derive once what all of them need."""
         self.figures = figures
         self.cores = figures.schedule.cores or figures.cores  # that workers may use
         self.used_by_all = self.used(figures.jobs)
@@ -130,7 +131,7 @@ class Node:
         self.reserves = policy is not None and policy.reserves  # nobody may use what others leave
 
     def group(self, job: JobStatistics) -> list[JobStatistics]:
-        """Return who reads the same recipe as a job, itself included: ranks share no row."""
+        """Return the jobs of a job's recipe, itself included: ranks share no row."""
         its = {job.id, *job.shares_with}
         if job.world_size > 1:
             rank = (job.world_size, job.name, job.dataset)
@@ -156,7 +157,7 @@ class Wait:
     job: JobStatistics
     node: Node
     group: list[JobStatistics]
-    work: WorkStatistics  # on its rows; of who reads the same, if it brings no workers
+    work: WorkStatistics  # on its rows; if it brings no workers, of other readers
 
     @property
     def share(self) -> ShareStatistics:
@@ -185,7 +186,7 @@ def _of_job(job: JobStatistics, node: Node) -> DiagnosisStatistics:
 
 
 def _of_node(node: Node) -> DiagnosisStatistics:
-    """Return the reason for which jobs lose most of their time, as it is for who loses most."""
+    """Return the cause that costs jobs most time, in the words of the job that loses most."""
     jobs = node.figures.jobs
     if not jobs:
         return DiagnosisStatistics(says="No job reads now." if node.figures.pid else "")

@@ -1,16 +1,13 @@
-"""All that happens to jobs, work and workers comes in here; what is to be done comes out.
+"""The schedule's only door: events about jobs, work and workers come in, actions come out.
 
-Values in, values out: `out` collects what is to be done, and whoever calls carries it out. Nothing
-here knows a clock, a process or a socket. Not here: who gets which rows and when workers are born
-(feeding.py), what follows from reports (reports.py) and from time (watch.py): workers end when they
-were idle for IDLE_S; who is to blame for what (blame.py).
+Values in, values out: `out` collects actions, and the caller carries them out. Nothing here knows a
+clock, a process or a socket. `Homes` says where the workers of each job run, and how many
+processors that is: workers have the affinity and the cgroup of their job, not of the daemon; a job
+that does not say where it runs, runs where the daemon does.
 
-The figures of crews: who is in each, how much it has to do, and how long that takes.
-
-Where the workers of jobs run, and how many processors that is.
-
-Workers have the affinity and the cgroup of their jobs, not of the daemon. A job that does not say
-where it runs, runs where the daemon does.
+Not here: who gets which rows and when workers are started (feeding.py), what follows from reports
+(reports.py) and from time (watch.py, where workers that were idle for IDLE_S end), which row is to
+blame for a worker's death (blame.py).
 """
 
 from collections import Counter
@@ -40,87 +37,18 @@ from joader.schedule.work.staff import Staff
 from joader.schedule.work.watch import Watch
 from joader.statistics import CrewStatistics, ReadStatistics, ScheduleStatistics
 
-
-class Homes:
-    """Of all crews, by their tickets."""
-
-    def __init__(self, own_cores: int, most_cores: int) -> None:
-        """Start with those of the daemon alone, on a machine that has `most_cores`."""
-        self._own_cores, self._most_cores = own_cores, max(own_cores, most_cores)
-        self._of: dict[str, tuple[str, int]] = {}
-        self.places: dict[str, Home] = {}
-        self.cores = own_cores  # that can be kept busy in all of them together
-
-    def join(self, ticket: str, name: str, cores: int) -> None:
-        """Note where a crew's workers run."""
-        self._of[ticket] = (name, cores or self._own_cores)
-        self._changed()
-
-    def leave(self, ticket: str) -> None:
-        """Forget a crew."""
-        if self._of.pop(ticket, None) is not None:
-            self._changed()
-
-    @property
-    def bounds(self) -> Mapping[str, float]:
-        """How many processors each home may use; nothing if there is but one."""
-        if len(self.places) < 2:
-            return {}
-        return {name: home.bound for name, home in self.places.items()}
-
-    def _changed(self) -> None:
-        self.places = {name: home_of(name, cores) for name, cores in self._of.values()}
-        there = round(capacity(self.places)) if self.places else 0
-        self.cores = min(self._most_cores, max(self._own_cores, there))
-
-
-# How much of a ticket others are shown: enough to tell crews apart, too little to come as a worker.
-_SHOWN_LETTERS = 8
-
-
-def crew_figures(staff: Staff) -> tuple[CrewStatistics, ...]:
-    """Return those of all crews."""
-    crews = staff.crews.values()
-    paces = {crew.code: crew.queue.shared.pace for crew in crews}
-    # A crew whose rows others prepare has no pace of its own; theirs is as good.
-    paces |= {crew.code: crew.queue.shared.pace for crew in crews if crew.paced}
-    return tuple(
-        CrewStatistics(
-            ticket=crew.ticket[:_SHOWN_LETTERS],
-            jobs=tuple(sorted(crew.jobs)),
-            workers=tuple(worker.pid for worker in crew.workers),
-            lends=crew.lends,
-            queued=len(crew.queue) + staff.held_by(crew),
-            in_hand=sum(len(worker.busy) for worker in crew.workers),
-            on_their_way=len(crew.born),
-            most=crew.most,
-            reads_ahead=crew.reads_ahead,
-            computing=crew.queue.computing,
-            row_ms=1000 * crew.queue.shared.pace.computing_s,
-            row_s=paces[crew.code].known_s,
-            computing_s=paces[crew.code].parts_s[0],
-            storage_s=paces[crew.code].parts_s[1],
-            core_s=paces[crew.code].parts_s[2],
-            own_row_s=crew.queue.own_pace.known_s,
-            in_flight=crew.in_flight,
-            in_flight_most=staff.most_in_flight(crew.code),
-        )
-        for crew in crews
-    )
-
-
 # How long the workers of a job that is gone may go on with what others wait for.
 GRACE_S = 2.0
-# After a worker that ended before it did anything: bearing the next at once would be a busy loop.
+# After a worker that ended before it did anything: starting the next at once would be a busy loop.
 PAUSE_S = 1.0
 NOTHING_READ: Mapping[int, ReadStatistics] = {}
 
 
 class Dispatch:
-    """All crews of a node, and who of them does what."""
+    """All crews of a node and their work."""
 
     def __init__(self, cores: int, most_growth_bytes: int, most_cores: int = 0) -> None:
-        """Start without any; a worker that grows by more than so many bytes is replaced.
+        """Start without crews; a worker that grows by more than `most_growth_bytes` is replaced.
 
         `cores` is how many workers can be kept busy where the daemon runs. Jobs may run elsewhere,
         on other cores of a machine that has `most_cores`; 0: `cores` is all that they may use.
@@ -139,7 +67,7 @@ class Dispatch:
         self._ids = count()
 
     def decided(self) -> list[Action]:
-        """Return what is to be done since this was asked last."""
+        """Return the actions since the last call."""
         self._say_places()
         said, self.staff.out = self.staff.out, []
         return said
@@ -173,9 +101,9 @@ class Dispatch:
         self._company_changed()
 
     def leave(self, job: int, now: float) -> None:
-        """Let a job go, and say which samples nobody will prepare: their code is gone.
+        """Remove a job, and say which samples will not be prepared: their code is gone.
 
-        What its workers have in hand others may wait for: they get a moment for it.
+        Other jobs may wait for what its workers have in hand: they get GRACE_S for it.
         """
         self.staff.timeout_s.pop(job, None)
         self.learning.leave(job)
@@ -191,14 +119,14 @@ class Dispatch:
             self.staff.unread(self.staff.end(crew))
 
     def renew(self, job: int) -> None:
-        """Let a job's workers end when they have done what they have; others are born."""
+        """Replace a job's workers, each when it has done what it has in hand."""
         if job in self.staff.crew_of:
             for worker in self.staff.crew_of[job].workers:
                 self.staff.retire(worker)
             self._feeding.staff_changed()
 
     def _company_changed(self) -> None:
-        """Note who reads a recipe alone, and where, now that a job has come or gone."""
+        """Note which crews read a recipe alone, and where, now that a job has come or gone."""
         self._feeding.staff_changed()
         self._feeding.bounds = self._homes.bounds
         crews = self.staff.crews.values()
@@ -207,7 +135,7 @@ class Dispatch:
             crew.reads_alone = readers[crew.code] <= 1
 
     def close(self) -> None:
-        """Have all workers end; nobody is to be told any more."""
+        """End all workers; the engine is not told any more."""
         self.staff.closing = True
         for crew in self.staff.crews.values():
             self.staff.end(crew)
@@ -218,7 +146,7 @@ class Dispatch:
         """Have rows prepared, by their job's own crew if it can."""
         crew = self.staff.crew_for(message.job, code, whole=message.whole)
         if crew is None:
-            self.staff.unread(message.samples)  # who could has just left
+            self.staff.unread(message.samples)  # the only crew with this code has just left
         else:
             self.staff.queue_rows(crew, rows_of(message))
 
@@ -229,13 +157,13 @@ class Dispatch:
             self.staff.finish(crew, own, now)
 
     def compare(self, message: Compare) -> None:
-        """Have a job's own crew compare a row; the outcome is told once, whatever happens."""
+        """Have a job's own crew compare a row; the outcome is reported once, whatever happens."""
         crew = self.staff.crew_of[message.job]
         self.staff.compares[crew.ticket, message.sample] = message.job
         crew.queue.compares.append(message)
 
     def place(self, message: Place) -> None:
-        """Say where samples go that did not fit; if their worker is ending, `Lost` follows."""
+        """Say where samples without a slot go; if their worker is ending, `Lost` follows."""
         had: dict[Worker, None] = {}
         for sample, offset, size_bytes in zip(
             message.samples, message.offsets, message.sizes, strict=True
@@ -258,8 +186,8 @@ class Dispatch:
         self._slots.clear()
 
     def drop(self, samples: Iterable[int]) -> None:
-        """Forget samples that nobody wants any more, and what waits for them."""
-        self._say_places()  # what is dropped after it had a place is dropped after it
+        """Forget samples that no job wants any more, and what waits for them."""
+        self._say_places()  # a worker must hear of a place before the drop
         for sample in samples:
             worker = self.staff.holder.get(sample)
             if worker is not None:
@@ -271,7 +199,7 @@ class Dispatch:
                 worker.crew.note_room(worker)
 
     def brought(self, sample: int, offset: int, layout: bytes) -> None:
-        """Note that a sample is in its slot that no worker has prepared: own parts may wait."""
+        """Note that a sample came without a worker (from another node): own parts may wait."""
         if sample in self.staff.held:
             self.staff.source_is_ready(sample, offset, layout)
 
@@ -283,11 +211,11 @@ class Dispatch:
 
     @property
     def feeds_in_s(self) -> float:
-        """In how many seconds more may be handed out, though nothing has happened; 0: not so."""
+        """In how many seconds more may be handed out without an event; 0: not without one."""
         waits = any(crew.queue for crew in self.staff.crews.values())
         return self.staff.accounts.opens_in_s if waits else 0.0
 
-    # Who gets how much.
+    # Shares.
 
     def wanted(self, job: int, count: int, step_s: float, wait_s: float, now: float) -> None:
         """Note that a job asks for a batch, and how long it took and waited for its last."""
@@ -295,7 +223,7 @@ class Dispatch:
         if demand is not None:
             comes = demand.recalled and not demand.reads(now)
             demand.wanted(count, step_s, wait_s, now)
-            if comes:  # what it needs is known from before: it need not wait for the next look
+            if comes:  # its needs are known from before: no need to wait for the next look
                 self._divide(now)
 
     def set_policy(self, name: str, now: float) -> None:
@@ -305,7 +233,7 @@ class Dispatch:
         self.staff.accounts.forgive()
 
     def set_weight(self, job: int, weight: float, now: float) -> None:
-        """Let a job count as much from now on; BadArgument if it cannot, or brings no workers."""
+        """Set a job's weight; BadArgument if it is invalid or the job brings no workers."""
         weight = checked_weight(weight)
         demand = self.allocation.demands.get(job)
         if demand is None:
@@ -324,9 +252,9 @@ class Dispatch:
         cores = self._homes.cores
         self.staff.crowd.processors = cores
         processors = min(float(self.staff.knee.knee(cores)), cores * self._cpu)
-        # One can always run: a ceiling below that is kept by its quota.
+        # One worker can always run: a ceiling below one is kept by its quota.
         self._feeding.active = max(1.0, processors)
-        # Whoever sets a ceiling wants others to have the rest.
+        # A ceiling is set so that other programs get the rest.
         self._feeding.beside_others = self.staff.crowd.others if self._cpu == 1.0 else 0.0
         self.allocation.work_out(processors, now, self._homes.places)
 
@@ -335,7 +263,8 @@ class Dispatch:
     def attend(self, ticket: str, here: bool = True) -> None:
         """Note that the nursery of a ticket is here, or has gone, and its workers with it.
 
-        Of one that has just come no worker is here: those that are were borne by the one before.
+        A nursery that has just come has no workers yet: those that are here were started by the one
+        before.
         """
         crew = self.staff.crew(ticket)
         crew.nursery = here
@@ -346,11 +275,11 @@ class Dispatch:
         self._feeding.staff_changed()
 
     def expects(self, ticket: str, number: int) -> bool:
-        """Tell whether a worker of this ticket and number is to be born."""
+        """Tell whether a worker of this ticket and number was asked for and has not come."""
         return ticket in self.staff.crews and number in self.staff.crews[ticket].born
 
     def arrived(self, ticket: str, number: int, pid: int, now: float) -> int:
-        """Take a worker in that has just been born, and return what it is called here."""
+        """Add a worker that was just started; return its id."""
         crew = self.staff.crew(ticket)
         crew.born.pop(number, None)
         worker = Worker(next(self._ids), crew, number, pid, now)
@@ -369,8 +298,8 @@ class Dispatch:
         worker.crew.note_room(worker)
 
     def unborn(self, ticket: str, reason: str, now: float) -> None:
-        """Note that no worker can be born now; they are tried again."""
-        self.staff.out.append(Warn(f"a job's nursery cannot bear workers: {reason}"))
+        """Note that a nursery cannot start workers now; it is asked again later."""
+        self.staff.out.append(Warn(f"a job's nursery cannot start workers: {reason}"))
         crew = self.staff.crew(ticket)
         crew.born.clear()
         crew.not_before = now + PAUSE_S
@@ -387,7 +316,7 @@ class Dispatch:
     def ended(
         self, id: int, at_work: Sequence[Note], trace: str, code: int | None, now: float
     ) -> None:
-        """Say which samples went with a worker that has ended, and whose fault it is."""
+        """Say which samples went with a worker that has ended, and which are to blame."""
         worker = self.staff.workers.pop(id)
         crew = worker.crew
         crew.workers.remove(worker)
@@ -397,7 +326,7 @@ class Dispatch:
         if not worker.done and not at_work and not worker.leaving:
             crew.not_before = now + PAUSE_S
         for sample in [s for s, order in worker.busy.items() if isinstance(order, Compare)]:
-            self.staff.compared(worker, sample, same=True)  # nobody knows
+            self.staff.compared(worker, sample, same=True)  # not known
         for note in worker.overdue:
             order = worker.busy.get(note.sample)
             if order is not None:
@@ -416,14 +345,14 @@ class Dispatch:
         self.staff.lose(blamed, blame.death(code, working, trace), blamed=True)
 
     def reported(self, id: int, messages: Iterable[FromWorker], now: float) -> None:
-        """Take in what a worker has said; BadMessage if it cannot be. `feed` gives it more."""
+        """Take in a worker's messages; BadMessage if they make no sense. `feed` gives it more."""
         worker = self.staff.workers[id]
         self._reports.take(worker, messages, now)
 
     # Time passes.
 
     def in_doubt(self, id: int, now: float) -> bool:
-        """Tell whether a worker has not answered for a while: its pulse should be looked at."""
+        """Tell whether a worker has not answered for a while: look at its pulse."""
         worker = self.staff.workers[id]
         return worker.asked_back is not None or worker.is_stuck(now)
 
@@ -434,7 +363,7 @@ class Dispatch:
         read: Mapping[int, ReadStatistics] = NOTHING_READ,
         own_cpu_s: float = 0.0,
     ) -> None:
-        """Act on what is wrong with workers, and on those that nobody needs; divide their time.
+        """Act on workers that are slow, late, idle or growing; divide the workers' time.
 
         `read`: what jobs have got so far; `own_cpu_s`: what this process has computed so far, which
         counts against the ceiling, too.
@@ -459,7 +388,7 @@ class Dispatch:
     # Figures and questions.
 
     def schedule(self) -> ScheduleStatistics:
-        """Return what is divided, and how."""
+        """Return what the policy divides, and how."""
         return ScheduleStatistics(
             policy=self.allocation.policy.name,
             cores=self._homes.cores,
@@ -470,7 +399,7 @@ class Dispatch:
         )
 
     def statistics(self) -> tuple[CrewStatistics, ...]:
-        """Return who is in each crew, how much it has to do, and how long that takes."""
+        """Return the workers of each crew, how much it has to do, and how long rows take it."""
         return crew_figures(self.staff)
 
     def has_workers(self, job: int) -> bool:
@@ -478,3 +407,71 @@ class Dispatch:
         crew = self.staff.crew_of.get(job)
         able = [one for one in self.staff.crews.values() if crew and one.code == crew.code]
         return crew is None or any(not worker.leaving for one in able for worker in one.workers)
+
+
+class Homes:
+    """Where the workers of each crew run; all homes together bound `cores`."""
+
+    def __init__(self, own_cores: int, most_cores: int) -> None:
+        """Start with the daemon's own cores, on a machine that has `most_cores`."""
+        self._own_cores, self._most_cores = own_cores, max(own_cores, most_cores)
+        self._of: dict[str, tuple[str, int]] = {}
+        self.places: dict[str, Home] = {}
+        self.cores = own_cores  # that workers in all homes together can keep busy
+
+    def join(self, ticket: str, name: str, cores: int) -> None:
+        """Note where a crew's workers run."""
+        self._of[ticket] = (name, cores or self._own_cores)
+        self._changed()
+
+    def leave(self, ticket: str) -> None:
+        """Forget a crew."""
+        if self._of.pop(ticket, None) is not None:
+            self._changed()
+
+    @property
+    def bounds(self) -> Mapping[str, float]:
+        """How many processors each home may use; empty if there is only one home."""
+        if len(self.places) < 2:
+            return {}
+        return {name: home.bound for name, home in self.places.items()}
+
+    def _changed(self) -> None:
+        self.places = {name: home_of(name, cores) for name, cores in self._of.values()}
+        there = round(capacity(self.places)) if self.places else 0
+        self.cores = min(self._most_cores, max(self._own_cores, there))
+
+
+# How much of a ticket others are shown: enough to tell crews apart, too little to come as a worker.
+_SHOWN_LETTERS = 8
+
+
+def crew_figures(staff: Staff) -> tuple[CrewStatistics, ...]:
+    """Return the figures of all crews."""
+    crews = staff.crews.values()
+    paces = {crew.code: crew.queue.shared.pace for crew in crews}
+    # A crew whose rows others prepare has no pace of its own; theirs is as good.
+    paces |= {crew.code: crew.queue.shared.pace for crew in crews if crew.paced}
+    return tuple(
+        CrewStatistics(
+            ticket=crew.ticket[:_SHOWN_LETTERS],
+            jobs=tuple(sorted(crew.jobs)),
+            workers=tuple(worker.pid for worker in crew.workers),
+            lends=crew.lends,
+            queued=len(crew.queue) + staff.held_by(crew),
+            in_hand=sum(len(worker.busy) for worker in crew.workers),
+            on_their_way=len(crew.born),
+            most=crew.most,
+            reads_ahead=crew.reads_ahead,
+            computing=crew.queue.computing,
+            row_ms=1000 * crew.queue.shared.pace.computing_s,
+            row_s=paces[crew.code].known_s,
+            computing_s=paces[crew.code].parts_s[0],
+            storage_s=paces[crew.code].parts_s[1],
+            core_s=paces[crew.code].parts_s[2],
+            own_row_s=crew.queue.own_pace.known_s,
+            in_flight=crew.in_flight,
+            in_flight_most=staff.most_in_flight(crew.code),
+        )
+        for crew in crews
+    )

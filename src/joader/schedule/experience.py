@@ -1,8 +1,8 @@
-"""What is known of recipes from before: what a row costs, alone and beside others, who read it.
+"""What is known of recipes from before: what a row costs at each number of workers, how jobs read.
 
-A daemon learns all this anew from each job, which takes a while: first rows open files, first steps
-compile. What the last jobs of a recipe have taught is kept by the recipe's name, so the next one
-starts with it. It is a first guess and no more: what is measured replaces it.
+Learning this from each job takes a while: first rows open files, first steps compile. So what the
+last jobs of a recipe have taught is kept under the name of the recipe, and the next one starts with
+it. It is only a first guess: measurements replace it.
 
 Not here: where it is kept between two daemons (daemon/experience_file.py).
 """
@@ -11,9 +11,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# Of recipes: those that were not used for longest go first.
+# The most recipes that are kept; the least recently used go first.
 MOST_RECIPES = 256
-# Of jobs of one recipe, likewise.
+# The same for jobs of one recipe.
 MOST_JOBS = 16
 
 
@@ -27,7 +27,7 @@ class Pace:
 
     @property
     def possible(self) -> bool:
-        """Whether these can be times."""
+        """Whether these values are plausible times."""
         return 0.0 < self.computing_s <= self.worked_s < math.inf and 0.0 < self.row_s < math.inf
 
 

@@ -1,33 +1,34 @@
-"""Whose turn it is of all claimants of the node, which worker gets the next chunk, and births.
+"""Which claimant of the node has the next turn, which worker gets its chunk, when workers start.
 
 A row goes to the crew of the job that needs it first. A crew that has nothing of its own to do
 helps others with equal code (fingerprint and place), unless its loader keeps its workers to itself.
-Own parts are done by the job's own crew: nobody else has the code. Light ones go along with their
-rows; heavy ones wait for their turn, so that nobody who wants the rows waits for them, too.
+Own parts are done by the job's own crew: no other has the code. Light ones go along with their
+rows; heavy ones wait for their turn, so that jobs that want the rows do not wait for them, too.
 
 A worker gets a chunk when it has three quarters of one left: so it never waits for the daemon, and
 what comes next never waits long for a worker. When little waits, all who can begin get equal parts.
 
 Turns. *Lent* are the workers that jobs have brought; *active* are those that are at work now, at
-most as many as keep the node's processors busy (`active`). While there are fewer, everybody who
-waits gets workers. From then on a chunk goes out when a worker will soon be done with its last, and
-goes to the claimant that has had the least for its share, whoever's that worker is: another
-begins, and the first one stops when it is done. Who has had more for its share than those at work
-waits until a processor is free: what they do next may be on its way. So shares are kept whatever
-number of workers each job has brought, and changing them takes a chunk.
+most as many as keep the node's processors busy (`active`). While there are fewer, every claimant
+with waiting orders gets workers. From then on a chunk goes out when a worker will soon be done with
+its last, and goes to the claimant furthest below its share, regardless of which job brought that
+worker: another worker begins, and the first one stops when it is done. A claimant that has had more
+for its share than those at work waits until a processor is free: their next orders may be in
+transit. So shares are kept whatever number of workers each job has brought, and changing them takes
+one chunk.
 
 Workers that wait for a disk or a network keep no processor busy, and count for the part of their
-time in which they compute. Those whose rows are not known yet do not count, nor those that have not
-reported for long. While only one recipe is read, so that there is nothing to divide, more of its
-workers run beside programs that are not joader's (crowd.py): torch's would, too.
+time in which they compute. Those whose rows were never timed do not count, nor those that have not
+reported for a while. While only one recipe is read, so that there is nothing to divide, more of its
+workers run next to programs that are not joader's (crowd.py): torch's would, too.
 
-Where jobs run on processors of their own, or under a quota of their own (flow.py), no more workers
-are at work there than it has processors, whoever they work for.
+If jobs run on processors of their own, or under a quota of their own (flow.py), no more workers are
+at work there than that home has processors, whichever claimant they work for.
 
-Workers are born when something waits and none has room, and a processor is free or the crew's turn
-would come before those of others: of all crews with equal code together no more than the machine
-has cores, or the most that one of them lends, and of each at least one. A crew whose own parts pile
-up may have more, as nobody else can do them, until they no longer do.
+A worker is started if orders wait and no worker has room, and a processor is free or the crew's
+turn would come before those of others. All crews with equal code together get no more than the
+machine has cores, or than one of them lends, and each gets at least one. A crew whose own parts
+pile up may have more until they no longer do, because no other crew can do them.
 
 Not here: what each has had (accounts.py), whose orders come next in one crew (claims.py), how many
 make a chunk (pace.py).
@@ -47,13 +48,13 @@ from joader.schedule.work.staff import Staff
 
 # Comparisons and suspects go before all turns: jobs wait for each of them.
 _AT_ONCE = -1.0
-# Own parts pile up if there are so many for each worker but the first.
+# Own parts pile up if this much work waits for each worker but the first.
 _PILE_S = 2 * CHUNK_S
 NO_DEMANDS: Mapping[int, Demand] = {}
 
 
 class Turn(NamedTuple):
-    """Whose turn it could be: what it has had, what waits, and who would do it."""
+    """A turn that a crew could have: what its claimant has had, and the worker to do it."""
 
     spent_s: float
     crew: Crew
@@ -63,7 +64,7 @@ class Turn(NamedTuple):
 class Load(NamedTuple):
     """What workers do now: processors they keep busy for a while, and all that they keep busy.
 
-    `most_spent_s`: what that claimant of those at work has had for its share that has had most.
+    `most_spent_s`: the largest account of the claimants at work.
     """
 
     computing: float
@@ -77,23 +78,23 @@ class Feeding:
     def __init__(
         self, staff: Staff, cores: int, demands: Mapping[int, Demand] = NO_DEMANDS
     ) -> None:
-        """Change this staff, on a machine of so many cores; demands are jobs'."""
+        """Hand out work to `staff` on `cores` cores; `demands` is keyed by job."""
         self._staff, self._cores = staff, cores
         self.active = float(cores)  # how many processors workers may keep busy
         self.bounds: Mapping[str, float] = {}  # how many of them by home, if there are several
-        self.beside_others = 0.0  # how many more may run beside programs that are not ours
+        self.beside_others = 0.0  # how many more may run next to foreign programs
         self._limit = self.active
         self._stages = Stages(staff, cores, demands)
-        # Tickets of crews that may have no more workers, until somebody comes or goes: most of the
-        # time something waits and all are there, and counting them in each turn is dear.
+        # Tickets of crews that may have no more workers, until the staff changes: most of the time
+        # orders wait and all workers are here, and counting them on every turn is expensive.
         self._full: set[str] = set()
 
     def staff_changed(self) -> None:
-        """Note that somebody has come or gone: others may be born now."""
+        """Note that a worker or job has come or gone: other workers may be started now."""
         self._full.clear()
 
     def feed(self, now: float) -> None:
-        """Hand out what waits, turn by turn, and have workers born for the rest."""
+        """Hand out what waits, turn by turn, and have workers started for the rest."""
         self._hand_out(now)
         self._stages.pass_time(now)
 
@@ -122,7 +123,7 @@ class Feeding:
                 self._bear(crew, now)
 
     def _turn(self, crew: Crew, load: Load, now: float) -> Turn | None:
-        """Return what a crew would do next, if it may, and has somebody for it."""
+        """Return the turn that a crew would take next, if it may and has a worker for it."""
         claims = crew.queue
         if claims.compares or claims.alone:
             worker = crew.next_worker(now)
@@ -184,14 +185,14 @@ class Feeding:
         return None
 
     def _has_processor(self, crew: Crew, load: Load) -> bool:
-        """Tell whether a crew's home has room for one more at work; with one home, who asks has."""
+        """Tell whether a crew's home has room for one more at work; always, with one home."""
         return not self.bounds or self._processors(crew, load)[0]
 
     def _give_next(self, worker: Worker, load: Load, now: float) -> None:
         """Hand out the next chunk in the queue of a worker's crew.
 
-        Nobody waits for a chunk to be full: if less is queued than all could take, each gets a
-        part. Others have nothing to do either, or are about to be born.
+        No worker waits for a chunk to be full: if less is queued than all could take, each gets a
+        part. Other workers have nothing to do either, or are about to start.
         """
         crew, claims = worker.crew, worker.crew.queue
         if claims.compares:
@@ -237,7 +238,7 @@ class Feeding:
     # Births.
 
     def _bear(self, crew: Crew, now: float) -> None:
-        """Have workers born for what is queued, if the nursery is here."""
+        """Ask for workers for what is queued, if the nursery is here."""
         if not crew.nursery or crew.ended or now < crew.not_before:
             return
         if crew.present and not self._gets_processor(crew):
@@ -269,7 +270,7 @@ class Feeding:
         crews = self._staff.crews.values()
         codes = len({one.code for one in crews if one.jobs})
         group = [one for one in crews if one.code == crew.code]
-        # Whose rows are not known yet begins with its share; the others may have all that is left.
+        # A crew whose rows were never timed begins with its share; others get all that is left.
         first = max(1, self._cores // max(1, codes))
         most = crew.most or (self._cores if crew.queue.computing else first)
         ceiling = max(self._cores, *(one.most for one in group))

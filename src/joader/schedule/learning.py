@@ -11,7 +11,7 @@ class Learning:
     """Between what is known from before and what is measured now."""
 
     def __init__(self, staff: Staff, allocation: Allocation) -> None:
-        """Start with nothing known; whoever has kept something sets `experience`."""
+        """Start with nothing known; a caller that has kept some sets `experience`."""
         self._staff, self._allocation = staff, allocation
         self.experience = Experience()
         self._names: dict[int, str] = {}  # of jobs
@@ -21,7 +21,7 @@ class Learning:
         known = self.experience.of(code)
         if known is not None:
             # Not how many processors its workers keep busy: until they have reported they count as
-            # none, so that enough of them are born beside others that keep all busy.
+            # none, so that enough of them start next to others that keep all processors busy.
             claims.shared.pace.recall(known.rows)
             self._staff.knee.recall(code, known.beside)
 
@@ -34,14 +34,14 @@ class Learning:
             self._allocation.demands[job].recall(habit)
 
     def leave(self, job: int) -> None:
-        """Note what a job has taught that leaves."""
+        """Keep what a leaving job has taught."""
         crew = self._staff.crew_of.get(job)
         if crew is not None:
             self._learn(crew.code)
         self._names.pop(job, None)
 
     def learn(self) -> None:
-        """Note what all who are here have taught so far."""
+        """Keep what all jobs that are here have taught so far."""
         for code in {crew.code for crew in self._staff.crews.values() if crew.jobs}:
             self._learn(code)
 

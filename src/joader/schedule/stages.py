@@ -11,7 +11,7 @@ own storages read many of the rows that a worker has in hand (storage/expected.p
 worker is told how many at a time, and gets more rows, but no more than it can compute soon; others
 could do them.
 
-Storages are told apart by who reads them: recipes that read one storage climb each for itself. A
+Storages are told apart by recipe: recipes that read one storage climb each for itself. A
 recipe whose rows compute most of the time has no limit here.
 """
 
@@ -28,13 +28,13 @@ from joader.schedule.work.staff import Staff
 # the other.
 _WAITS = 0.5
 _COMPUTES = 0.7
-# A job waits for rows if its batches take so many times as long as without waiting.
+# A job waits for rows if its batches take this many times as long as without waiting.
 _STARVES = 1.1
-# Where the number of rows that are read ahead starts, of all workers together.
+# Rows that all workers together read ahead at first.
 _FIRST_AHEAD = 16
-# A worker reads so many rows ahead at most: a storage's threads in one process.
+# The most rows that a worker reads ahead: a storage's threads in one process.
 MOST_AHEAD = 48
-# What it computes for those that it has read ahead takes no longer than so many chunks.
+# Computing the rows that it has read ahead takes no longer than this many chunks.
 _CHUNKS_AHEAD = 4
 
 
@@ -42,7 +42,7 @@ class Stages:
     """The rows of a staff that wait."""
 
     def __init__(self, staff: Staff, cores: int, demands: Mapping[int, Demand]) -> None:
-        """Limit what this staff has in flight, on a machine of so many cores; demands are jobs'."""
+        """Limit the rows `staff` has in flight, on `cores` cores; `demands` is keyed by job."""
         self._staff, self._cores, self._demands = staff, cores, demands
 
     def room(self, crew: Crew) -> float:
@@ -51,13 +51,13 @@ class Stages:
         return inf if knee is None else knee.limit - self._staff.in_flight(crew.code)
 
     def pass_time(self, now: float) -> None:
-        """Note what is in flight from now on."""
+        """Note how many rows are in flight from now on."""
         storages = self._staff.storages
         for crew in self._staff.crews.values():
             if crew.reads_ahead and crew.jobs:
                 if crew.code not in storages:
                     storages[crew.code] = StorageKnee(_FIRST_AHEAD)
-                if not all(worker.at_once for worker in crew.workers):  # some have just been born
+                if not all(worker.at_once for worker in crew.workers):  # some were just started
                     self._read_ahead(self._group(crew.code), storages[crew.code].limit)
             elif 0.0 < crew.queue.computing < _WAITS and crew.jobs:
                 knee = storages.setdefault(crew.code, StorageKnee())
@@ -69,11 +69,11 @@ class Stages:
                 self._measure(code, knee, now)
 
     def _measure(self, code: str, knee: StorageKnee, now: float) -> None:
-        """Let a storage's knee take in what it has seen, and act on what it says."""
+        """Let a storage's knee take in its window, and apply its limit."""
         group = self._group(code)
         ahead = any(crew.reads_ahead for crew in group)
         if not ahead and all(crew.queue.computing > _COMPUTES for crew in group):
-            del self._staff.storages[code]  # also if nobody reads it any more
+            del self._staff.storages[code]  # also if it has no readers any more
             return
         knee.measure(self._could(group), any(map(self._starves, group)), now)
         if ahead:

@@ -16,7 +16,7 @@ def test_a_row_waits_for_workers_that_are_not_born() -> None:
     floor = Floor()
     floor.come(1, "ticket")
     floor.prepare(1, 5)
-    assert "have not been born yet" in floor.whereabouts(5)
+    assert "have not started yet" in floor.whereabouts(5)
 
 
 def test_a_row_in_work_is_with_its_process_and_one_behind_it_says_so() -> None:

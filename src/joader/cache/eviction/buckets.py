@@ -1,13 +1,13 @@
-"""Samples by what it costs to lose them, in whole numbers: those of the least leave first.
+"""Samples ranked by what it costs to lose them, in whole numbers: the lowest rank leaves first.
 
 A policy of this kind is a function from samples to ranks (`RefCount`, `ExpectedUse`). Of equals the
-one admitted last leaves, so that ties never churn older residents: with one job and room for C of N
+one admitted last leaves, so ties never churn older residents: with one job and room for C of N
 samples, the newcomers go through a single slot and C or C - 1 residents are hit in every later
 epoch.
 
-Samples are ranked when something has to leave, all that have changed since at once, of all sizes:
-while there is room, a sample that is pinned and let go a thousand times costs no ranking. A rank
-may be outdated, as jobs go on; those about to leave are looked at once more.
+Samples are ranked only when one has to leave: then all that have changed since, of all sizes, at
+once. So while there is room, a sample that is pinned and released a thousand times is not ranked. A
+rank may be outdated because jobs go on; samples about to leave are checked once more.
 
 One heap has a *key* for each sample: rank, admission, number. Those that come first are taken off
 it once, into `_front`, and stay there until they leave. A key that is not its sample's any more is
@@ -21,12 +21,12 @@ from joader.cache.eviction.policy import Known, Policy
 
 # Outdated keys allowed beyond the number of valid ones, so that the heap is rarely rebuilt.
 _SLACK = 64
-# How often those about to leave are ranked anew before they leave all the same.
+# How often those about to leave are ranked again before they leave all the same.
 _LOOKS = 8
-# How many are ranked anew together then.
+# How many are ranked again together then.
 _AROUND = 128
-# How many are looked at for those that leave next, too, and how many times something leaves before
-# they are looked at again: a look costs much, and ranks change slowly.
+# How many candidates are checked at a time, and how many evictions pass before the next check: a
+# check is expensive, and ranks change slowly.
 _AHEAD = 16
 _LASTS = 32
 _EMPTY = 1 << 62  # more than any rank, also of samples whose next use is known
@@ -68,7 +68,7 @@ class Buckets(Policy):
                 del unranked[sample]
 
     def change_each(self, samples: Sequence[int]) -> None:
-        """Rank samples anew when something has to leave."""
+        """Rank samples again when a sample has to leave."""
         keys = self._key
         for sample in samples:
             if keys.pop(sample, None) is not None:
@@ -96,13 +96,13 @@ class Buckets(Policy):
                 break
             if not self._outdated(self._first(max(count, _AHEAD))):
                 break
-            # Where one is outdated, so are most of those beside it.
+            # If one is outdated, so are most of its neighbors.
             self._outdated(self._first(_AROUND))
             self._rank_new()
         return first
 
     def set_ranks(self, samples: Sequence[int], ranks: Sequence[int]) -> None:
-        """Take in the ranks of samples that were to be ranked."""
+        """Take in the ranks of samples that waited for one."""
         admitted, keys, heap = self._known.table.admitted.cells, self._key, self._heap
         for sample, rank in zip(samples, ranks, strict=True):
             turn = admitted[sample]
@@ -117,7 +117,7 @@ class Buckets(Policy):
             self._front = []
 
     def _outdated(self, samples: list[int]) -> bool:
-        """Have those ranked anew whose rank has changed meanwhile; tell whether there are any."""
+        """Rank samples again whose rank has changed; tell whether there are any."""
         samples = [sample for sample in samples if sample not in self._up_to_date]
         if not samples:
             return False

@@ -1,11 +1,11 @@
 """Expected use: the sample that will be asked for latest, as far as is known, leaves first.
 
-Samples that nobody needs leave before all others, then copies of what another node keeps: losing
+Samples that no job needs leave before all others, then copies of what another node keeps: losing
 one costs a transfer, losing the last copy of a cluster a preparation. *Unplanned* ones leave before
 all planned ones, the least expected first: they are asked for at the sum of speed_j / |unread_j|
 over the jobs j that need them. *Planned* ones, whose next use is known, leave in the order of their
-use, farthest first. Times to need fall into buckets, STEPS to a factor of two. Where another order
-of use is known, this is the one function to change.
+use, farthest first. Times to need fall into buckets, STEPS to a factor of two. If another
+order of use is known, this is the one function to change.
 """
 
 from math import floor, log2
@@ -21,7 +21,7 @@ _LEAST, _MOST = -40 * STEPS, 20 * STEPS
 _NEVER = 2.0**-40
 _LAST_COPY = _MOST - _LEAST + 2  # more than all copies have
 _PLANNED = 1 << 40  # less the tick: more than all others
-# Up to so many are ranked one by one: arrays cost more.
+# Up to this number samples are ranked one by one: arrays cost more.
 FEW = 8
 
 

@@ -1,6 +1,6 @@
 """The interface of all policies.
 
-A policy ranks the samples of one size that could leave now: ready, and pinned by nobody. It knows
+A policy ranks the samples of one size that could leave now: ready, and not pinned. It knows
 them by their numbers in the table, and looks up there and in the demand what it needs. Only the
 cache calls it, and adds and discards a sample in turn, so a policy checks nothing. The same calls
 give the same order on any machine.
@@ -16,12 +16,12 @@ from joader.cache.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the policies of one cache may look at, and share."""
+    """What the policies of one cache may read, and share."""
 
     table: Table
     demand: Demand
-    # Samples of all sizes that are to be ranked when something has to leave, and whose they are:
-    # ranking a few of each size by themselves would cost several times as much.
+    # Samples of all sizes that wait for a rank, and their policies: they are ranked together once
+    # one has to leave, because ranking a few of each size costs several times as much.
     unranked: dict[int, "Policy"] = field(default_factory=dict)
 
 
@@ -37,7 +37,7 @@ class Policy(Protocol):
         ...
 
     def change_each(self, samples: Sequence[int]) -> None:
-        """Note that others need these samples than before."""
+        """Note that the needs of these samples have changed."""
         return None
 
     def victims(self, count: int) -> list[int]:
@@ -45,7 +45,7 @@ class Policy(Protocol):
         ...
 
     def set_ranks(self, samples: Sequence[int], ranks: Sequence[int]) -> None:
-        """Take in the ranks of samples that were to be ranked."""
+        """Take in the ranks of samples that waited for one."""
         return None
 
     def rank(self) -> int:

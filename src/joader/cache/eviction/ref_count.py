@@ -1,4 +1,4 @@
-"""The paper's RefCnt (3.2, E.3): what the fewest jobs will still ask for leaves first."""
+"""The paper's RefCnt (3.2, E.3): the sample that the fewest jobs still need leaves first."""
 
 from joader.cache.eviction.buckets import Buckets
 from joader.cache.eviction.policy import Known

@@ -1,28 +1,28 @@
-"""How long rows take workers, and so how many make a chunk; how fast jobs read."""
+"""How long rows take workers, and so how many rows make a chunk; how fast jobs read."""
 
 from joader.schedule.experience import Pace
 
-# What a worker gets in one message keeps it busy for about so long. It gets the next when this part
-# of it is left: so it has something to go on with while the daemon answers, and never much more.
+# A chunk, what a worker gets in one message, keeps it busy for about this long. It gets the next
+# when this part of it is left: so it has work while the daemon answers, and never much more.
 # Reports come every half of a chunk (REPORT_S in workers/outbox.py), so half would be too late.
 CHUNK_S = 0.04
 _LOW = 0.75
-# However quick rows are: a worker that dies takes its chunks with it.
+# The longest chunk, however quick rows are: a worker that dies takes its chunks with it.
 MOST_CHUNK = 128
-# A worker has at least so many to go on with; of rows that are read ahead several are begun at
-# once, so there are more of them (stages.py).
+# The fewest rows that a worker has to go on with; more if it reads ahead, because it begins several
+# rows at once (stages.py).
 KEEPS = 1
 KEEPS_READING_AHEAD = 3
 # An own part that takes longer than this waits for its turn; shorter ones go along with their row.
 HEAVY_S = 0.002
-# How much of what was known of the pace remains with each further report.
+# How much of the known pace remains with each further report.
 _FADING = 0.9
-# One slow row says little of the next: a report counts as so many times the usual at most.
+# One slow row says little about the next: a report counts as at most this many times the usual.
 _MOST_TIMES = 8.0
 
 
 class RowPace:
-    """How long the rows of one loader take its workers, of late, and how much of it they compute.
+    """How long recent rows of one loader took its workers, and how much of it they computed.
 
     A row *computes* while it has a processor, and else *waits*, for a disk or a network. Time in
     which it wants a processor and has none is neither.
@@ -37,7 +37,7 @@ class RowPace:
         self.worked_s = 0.0  # of row_s, computing or waiting
         self.measured = False  # by reports, not only recalled
         self.chunk = 1  # how many rows a worker gets at a time
-        self.low = KEEPS  # it gets more when it has so many left
+        self.low = KEEPS  # it gets more when it has this many left
 
     @property
     def known(self) -> bool:
@@ -56,25 +56,25 @@ class RowPace:
 
     @property
     def parts_s(self) -> tuple[float, float, float]:
-        """What of that it computes, waits for a storage, and waits for a processor."""
+        """How much of that it computes, waits for a storage, and waits for a processor."""
         if not self._rows:
             return 0.0, 0.0, 0.0
         waited_s = max(0.0, self.worked_s - self.computing_s)
         return self.computing_s, waited_s, max(0.0, self.row_s - self.worked_s)
 
     def recall(self, known: Pace) -> None:
-        """Take over what was known of them before; a few reports replace it."""
+        """Take over a pace from before; a few reports replace it."""
         if not self._rows and known.possible:
             self.note(known.row_s, 1, known.computing_s, known.worked_s - known.computing_s)
             self.measured = False
 
     @property
     def learned(self) -> Pace | None:
-        """What is known of them, for the next job; None: nothing was measured."""
+        """The measured pace, for the next job; None if nothing was measured."""
         return Pace(self.row_s, self.computing_s, self.worked_s) if self.measured else None
 
     def keep(self, rows: int) -> None:
-        """Let a worker have so many to go on with, at least."""
+        """Let a worker have at least this many rows to go on with."""
         self._keeps = rows
         self.low = max(self._keeps, int(_LOW * self.chunk))
 
@@ -85,7 +85,7 @@ class RowPace:
         computed_s: float | None = None,
         waited_s: float | None = None,
     ) -> None:
-        """Note how long a worker took for so many rows; without more, it computed all the time."""
+        """Note how long a worker took for rows; by default it computed all the time."""
         computed_s = seconds if computed_s is None else computed_s
         waited_s = max(0.0, seconds - computed_s) if waited_s is None else waited_s
         if self._rows and seconds > _MOST_TIMES * rows * self.row_s:
@@ -109,10 +109,10 @@ def chunk_of(row_s: float) -> int:
 
 
 class ReadingPace:
-    """How many samples a job reads per second, of late."""
+    """How many samples per second a job has read recently."""
 
     def __init__(self, batch_size: int, memory_s: float) -> None:
-        """Start unknown; what was read more than `memory_s` ago fades out."""
+        """Start unknown; requests more than `memory_s` ago fade out."""
         self._batch_size, self._memory_s = batch_size, memory_s
         self._recent = 0.0  # how much it wanted in the last memory_s, older wants fading out
         self._recent_s = 0.0  # in what time: memory_s, or less if it has not read for long
@@ -122,7 +122,7 @@ class ReadingPace:
         self._work_out()
 
     def note(self, count: int, now: float) -> None:
-        """Note that so many are wanted now."""
+        """Note that the job wants `count` samples now."""
         # Not a rate from the time between two requests: jobs ask for their first batches at once.
         gone_s = max(0.0, now - self._last_want) if self._recent else 0.0
         kept = self._memory_s / (self._memory_s + gone_s)

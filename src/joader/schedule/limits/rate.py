@@ -1,4 +1,4 @@
-"""How fast a count grows, of late."""
+"""How fast a count has grown recently."""
 
 # What happened longer ago than this hardly counts.
 MEMORY_S = 3.0

@@ -1,37 +1,130 @@
-"""How many rows may wait for a storage at once: more of them only stand in each other's way.
+"""How many rows may wait for a storage at once: beyond some number they only slow each other down.
 
-A storage answers more requests per second the more of them are under way, up to its own *knee*;
-beyond it they queue, or slow each other down. Where that is nobody says, and it moves: others use
-the storage, too, or it limits whoever asks too much. So rows per second are measured while so many
-are in flight, and the number climbs to where they are most (climb.py).
+A storage answers more requests per second the more of them are in flight, up to its own *knee*;
+beyond it they queue, or slow each other down. The knee is not known, and it moves: others use the
+storage, too, or it throttles clients that ask too much. So rows per second are measured for the
+number in flight, and a `Climb` moves that number to where the rate is highest.
 
-A *window* is the time over which rows are counted. It begins when as many have come as were under
-way when the number was changed, and ends when each that is under way has been replaced by another
-twice: rows that began together end together, and fewer generations of them would be counted
-one too many or too few. It counts only if as many were in flight as might be, or as many as memory
-lets jobs ask for: a job that needs less says nothing about its storage.
+A *window* is the time over which rows are counted. It begins when as many have come as were in
+flight when the number was changed, and ends when each of those in flight has been replaced twice:
+rows that began together end together, so over fewer generations the count would be one too high or
+too low. It counts only if as many rows were in flight as may be, or as many as memory lets jobs ask
+for: a job that needs less says nothing about its storage.
 
-To try fewer costs rows. So without a number to start with it begins only once rows wait much longer
-than they did, the first of them alone: a storage that gives each row its time however many are in
-flight has no knee to be found.
+Trying fewer costs rows. So without a number to start with, a climb begins only once rows wait much
+longer than the first ones did: if latency does not depend on concurrency there is no knee.
 
-Not here: which rows are in flight (staff.py), and who is held back (feeding.py, stages.py).
-
-The number that gives the most per second, found by trying: of a rate that changes, with errors.
-
-Nothing is assumed of the rate but that it rises up to some number and does not rise beyond. A
+A `Climb` finds the number with the highest rate by trial, of a rate that changes and is measured
+with errors. It assumes only that the rate rises up to some number and does not rise beyond. A
 *search* tries twice or half the number while that gives more, then smaller steps around the best;
 of two numbers that give nearly the same, the smaller is kept. Between searches the best number is
-*held*. Its neighbors are tried now and then, less and less often while the best stays the best; so
-are those of the first number. If the rate of the held number changes, what was known is forgotten
-and a search begins: downward if it has fallen, since a storage that struggles should not be asked
-for more. Then it *sinks*: far beyond its best number a storage may give as little for half as many,
-so smaller ones are tried until one gives more.
+*held*. Its neighbors are tried at intervals that grow while the best stays the best; so are those
+of the first number. If the rate of the held number changes, what was known is forgotten and a
+search begins: downward if it has fallen, since a storage that struggles should not be asked for
+more. Then it *sinks*: far beyond its best number a storage may give as little for half as many, so
+smaller numbers are tried until one gives more.
 
-Not here: how the rate is measured (storage_knee.py).
+Not here: which rows are in flight (staff.py), and who is held back (feeding.py, stages.py).
 """
 
 from math import ceil, floor, inf, sqrt
+
+# Reports of rows come late by this much, and together.
+_LATE_S = 0.03
+# The shortest and the longest window: a storage may not answer at all.
+_LEAST_S = 0.12
+_LONGEST_S = 10.0
+_LEAST_ROWS = 12
+_GENERATIONS = 2.0
+# A window counts if at least this part of the rows that may be in flight were.
+_FULL = 0.85
+# Rows wait much longer than the first ones did if it is this many times as long.
+_LONGER = 2.0
+
+
+class StorageKnee:
+    """The knee of one recipe's storage."""
+
+    def __init__(self, first: int = 0) -> None:
+        """Start with `first` rows in flight; 0: without a limit, as many as workers read."""
+        self._climb = Climb(first) if first else None
+        self._in_flight, self._at = 0, -inf
+        self._least = 1  # fewer cannot be in flight
+        self._wait_s, self._least_wait_s = 0.0, inf  # of a row: recent, shortest
+        self.per_s = 0.0  # rows that come, as last measured; 0: not known
+        self._since = -inf  # when the window began, or will
+        self._skipped = 0  # rows that come before it begins
+        self._rows = self._area = 0.0  # reported in it; in flight, times seconds
+
+    @property
+    def limit(self) -> float:
+        """How many rows may be in flight."""
+        return self._climb.number if self._climb else inf
+
+    def waits(self, row_s: float) -> None:
+        """Note how long a row has waited recently."""
+        self._wait_s, self._least_wait_s = row_s, min(row_s, self._least_wait_s)
+
+    def done(self, rows: int) -> None:
+        """Note that `rows` more rows have come."""
+        if self._skipped > 0:
+            self._skipped -= rows
+        else:
+            self._rows += rows
+
+    def pass_time(self, in_flight: int, now: float) -> bool:
+        """Note how many rows are in flight from now on; tell whether a window is over.
+
+        Then call `measure`.
+        """
+        if now > self._since:
+            self._area += self._in_flight * (now - max(self._at, self._since))
+        self._in_flight, self._at = in_flight, now
+        if in_flight > max(self._least, self.limit):  # those before the change are not done yet
+            self._settle(now)
+        elif self._skipped > 0 or now <= self._since:
+            self._begin(max(self._since, now))
+        else:
+            lasts_s, rows = now - self._since, max(_LEAST_ROWS, _GENERATIONS * in_flight)
+            return lasts_s >= _LEAST_S and (self._rows >= rows or lasts_s >= _LONGEST_S)
+        return False
+
+    def measure(self, could: range, starved: bool, now: float) -> None:
+        """Take in a window that is over, and begin another.
+
+        `could`: how many rows could be in flight. `starved`: jobs wait for them, so fewer are in
+        flight only because no more can be asked for.
+        """
+        usual, rate = self._area / (now - self._since), self._rows / (now - self._since)
+        self._begin(now)
+        # One is the least, also if all workers have just ended or little was in flight.
+        self._least, most = max(1, could.start), could.stop - 1
+        if not rate or most < self._least:
+            return
+        if usual < _FULL * min(self.limit, most):
+            if not starved:
+                return
+            most = max(self._least, round(usual))
+        before_per_s, self.per_s = self.per_s, rate
+        if self._climb is None:
+            if self._wait_s < _LONGER * self._least_wait_s:
+                return
+            # If the storage has just turned slow, the rate before tells that it has.
+            self._climb = Climb(max(self._least, round(usual)), before_per_s)
+        before = self._climb.number
+        self._climb.note(rate, self._least, most, now)
+        if self._climb.number != before:
+            self._settle(now)
+
+    def _settle(self, now: float) -> None:
+        """Let a window begin when all rows now in flight have come."""
+        self._skipped = self._in_flight
+        self._begin(now + _LATE_S)
+
+    def _begin(self, at: float) -> None:
+        """Let a window begin."""
+        self._since, self._rows, self._area = at, 0.0, 0.0
+
 
 # What a search begins with, and where it ends.
 _FIRST = 2.0
@@ -43,17 +136,21 @@ _FAR = 1.5
 _GAIN = 1 / 6
 # From this part on the next step is larger.
 _STEEP = 1 / 2
-# Less than this part of it, with a step of 1, is not to be believed.
+# With a step of 1, a smaller part than this is not credible.
 _STRANGE = 0.7
 # Fewer count as good if they give no less than this part of the most.
 _ENOUGH = 0.96
-# The rate of the held number has changed if it is so many times as much, or as little, twice in a
-# row: the first of them may be of a time before and after the change, and says nothing of either.
+
+
+# The rate of the held number has changed if it differs by this factor twice in a row: the first
+# window may have begun before the change.
 _CHANGED = 1.3
 # How much of a further measurement goes into the rate of the held number.
 _LEARNED = 0.3
-# How long the best number is held before its neighbors are tried, at first and at most; and no less
-# than so many times as long as a try takes, so that tries never cost much.
+
+
+# How long the best number is held before its neighbors are tried, at first and at most; each is at
+# least this many times as long as a try takes, so that tries never cost much.
 _HELD_S, _HELD_TIMES = 1.0, 4.0
 _LONGEST_HELD_S, _LONGEST_HELD_TIMES = 10.0, 40.0
 
@@ -67,7 +164,7 @@ class Climb:
         self._best, self._rate, self._peak = number, rate, rate
         self._factor, self._up, self._turned = 0.0, False, False
         self._from = number  # where this search began
-        self._below = 0  # the least that was tried while it sinks; 0: it does not, or no more
+        self._below = 0  # the least that was tried while it sinks; 0: it does not
         self._known: set[int] = set()  # numbers that this search has tried
         self._odd = 0  # how often in a row the held number gave something else
         self._held_s, self._hold_until = _HELD_S, 0.0
@@ -80,7 +177,7 @@ class Climb:
         return self._factor > 0.0
 
     def note(self, rate: float, least: int, most: int, now: float) -> None:
-        """Note what the number in force gives; no other than from `least` to `most` can be had."""
+        """Note the rate of the number in force; only `least` to `most` are possible."""
         self.number = max(least, min(self.number, most))
         self._try_s = min(self._try_s, max(0.0, now - self._noted))
         if not self._rate:
@@ -102,7 +199,7 @@ class Climb:
         self._odd, self._try_s = 0, inf
 
     def _held(self, rate: float, now: float) -> bool:
-        """Take in what the held number gives; tell whether others are to be tried."""
+        """Take in the rate of the held number; tell whether to try others."""
         times = max(rate / self._rate, self._rate / max(rate, 1e-9))
         if times > _CHANGED:
             self._odd += 1
@@ -122,7 +219,7 @@ class Climb:
     def _tried(self, rate: float) -> None:
         """Keep the number that was tried if it is better, or go another way."""
         if rate < _STRANGE / self._factor * self._rate:
-            # No storage is that steep: it has changed meanwhile, and what was known is of before.
+            # No storage is that steep: it has changed, and what was known is outdated.
             self._best = self.number
             self._begin(_FIRST, rate, up=False, sinks=True)
             return
@@ -167,99 +264,3 @@ class Climb:
         moved = max(self._best / self._from, self._from / self._best) > _FAR
         self._held_s = first_s if moved else min(2 * max(self._held_s, first_s), longest_s)
         self._hold_until = now + self._held_s
-
-
-# Reports of rows come late by so much, and together.
-_LATE_S = 0.03
-# So long is counted at least, and at most: a storage may not answer at all.
-_LEAST_S = 0.12
-_LONGEST_S = 10.0
-_LEAST_ROWS = 12
-_GENERATIONS = 2.0
-# So many of those that may be in flight were.
-_FULL = 0.85
-# Rows wait much longer than they did if it is so many times as long.
-_LONGER = 2.0
-
-
-class StorageKnee:
-    """Of the rows of one recipe."""
-
-    def __init__(self, first: int = 0) -> None:
-        """Start with so many; 0: without a limit, with as many as there are workers for."""
-        self._climb = Climb(first) if first else None
-        self._in_flight, self._at = 0, -inf
-        self._least = 1  # fewer cannot be in flight
-        self._wait_s, self._least_wait_s = 0.0, inf  # of a row, of late and ever
-        self.per_s = 0.0  # rows that come, as last measured; 0: not known
-        self._since = -inf  # when the window began, or will
-        self._skipped = 0  # rows that come before it begins
-        self._rows = self._area = 0.0  # reported in it; in flight, times seconds
-
-    @property
-    def limit(self) -> float:
-        """How many rows may be in flight."""
-        return self._climb.number if self._climb else inf
-
-    def waits(self, row_s: float) -> None:
-        """Note how long a row waits, of late."""
-        self._wait_s, self._least_wait_s = row_s, min(row_s, self._least_wait_s)
-
-    def done(self, rows: int) -> None:
-        """Note that so many rows have come."""
-        if self._skipped > 0:
-            self._skipped -= rows
-        else:
-            self._rows += rows
-
-    def pass_time(self, in_flight: int, now: float) -> bool:
-        """Note how many rows are in flight from now on; tell whether a window is over.
-
-        What it has shown is `measure`d then.
-        """
-        if now > self._since:
-            self._area += self._in_flight * (now - max(self._at, self._since))
-        self._in_flight, self._at = in_flight, now
-        if in_flight > max(self._least, self.limit):  # those before the change are not done yet
-            self._settle(now)
-        elif self._skipped > 0 or now <= self._since:
-            self._begin(max(self._since, now))
-        else:
-            lasts_s, rows = now - self._since, max(_LEAST_ROWS, _GENERATIONS * in_flight)
-            return lasts_s >= _LEAST_S and (self._rows >= rows or lasts_s >= _LONGEST_S)
-        return False
-
-    def measure(self, could: range, starved: bool, now: float) -> None:
-        """Take in what a window has shown; another begins. So many rows `could` be in flight.
-
-        `starved`: jobs wait for them, so fewer are in flight only because no more can be asked for.
-        """
-        usual, rate = self._area / (now - self._since), self._rows / (now - self._since)
-        self._begin(now)
-        # Also where all workers have just ended, or little was in flight: one is the least.
-        self._least, most = max(1, could.start), could.stop - 1
-        if not rate or most < self._least:
-            return
-        if usual < _FULL * min(self.limit, most):
-            if not starved:
-                return
-            most = max(self._least, round(usual))
-        before_per_s, self.per_s = self.per_s, rate
-        if self._climb is None:
-            if self._wait_s < _LONGER * self._least_wait_s:
-                return
-            # Of a storage that has just turned, the rate before tells that it has.
-            self._climb = Climb(max(self._least, round(usual)), before_per_s)
-        before = self._climb.number
-        self._climb.note(rate, self._least, most, now)
-        if self._climb.number != before:
-            self._settle(now)
-
-    def _settle(self, now: float) -> None:
-        """Let a window begin when all that is under way has come."""
-        self._skipped = self._in_flight
-        self._begin(now + _LATE_S)
-
-    def _begin(self, at: float) -> None:
-        """Let a window begin."""
-        self._since, self._rows, self._area = at, 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Who trains on which rows of a global batch: whoever has them, as far as that is even.
+"""Which node trains on which rows of a global batch: one that has them, as far as that is even.
 
 The gradient of a step is a sum over the global batch, so it does not matter which node adds which
 row (locality paper, theorem 1). Every row is trained on exactly once, and every node gets its

@@ -1,4 +1,4 @@
-"""Evening out a step: who sends how many rows to whom, in few transfers.
+"""Evening out a step in few transfers: how many rows each node sends to which.
 
 Algorithm 1 of the locality paper: always pair the largest surplus with the largest deficit and move
 the smaller of the two. Each transfer settles at least one node and the last settles two, so p nodes
@@ -16,7 +16,7 @@ from joader.errors import BadArgument
 
 @dataclass(frozen=True)
 class Transfer:
-    """So many rows go from one node to another."""
+    """A number of rows that go from one node to another."""
 
     giver: int
     taker: int
@@ -24,7 +24,7 @@ class Transfer:
 
 
 def balance(surplus: Sequence[int]) -> list[Transfer]:
-    """Return transfers after which nobody has more or less; negative numbers are deficits."""
+    """Return transfers that even all nodes out; negative numbers are deficits."""
     if sum(surplus):
         raise BadArgument(f"surpluses and deficits add up to {sum(surplus)}; they must add up to 0")
     # Python's heaps have the smallest first: a surplus is kept as its negative.

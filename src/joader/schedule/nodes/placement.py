@@ -1,4 +1,4 @@
-"""Where a row lives: at the same node for every job, whoever joins or leaves.
+"""Where a row lives: on the same node for every job, and nearly always when nodes join or leave.
 
 Rendezvous hashing: every node draws a number for every row, and the highest wins. A node that joins
 takes rows for itself alone; a node that leaves gives away only its own. So one of n equal nodes
@@ -29,7 +29,7 @@ _STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 
 @dataclass(frozen=True)
 class Node:
-    """A machine: a name that no other has, and how much work it can do beside the others."""
+    """A machine: its unique name, and its cores, by which rows are shared out."""
 
     name: str
     cores: int = 1

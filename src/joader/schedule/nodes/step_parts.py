@@ -1,8 +1,8 @@
 """Which rank of a job reads which rows of a step: what its node has, as far as that is even.
 
-A pure function of what every node is told with the step, so nodes agree without talking. Every rank
+A pure function of what every node is sent with the step, so nodes agree without talking. Every rank
 gets equally many. The sum over the global batch is that of any other split; what a rank sees is
-mostly the rows of its node (docs/cluster.md says whom that concerns).
+mostly the rows of its node (docs/cluster.md says when that matters).
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from joader.schedule.nodes.placement import Node, homes
 
 @dataclass(frozen=True)
 class Placement:
-    """Which ranks are where, and where rows live."""
+    """The nodes of ranks and of rows."""
 
     nodes: Sequence[Node]  # of the cluster
     able: frozenset[str]  # those that can prepare the recipe

@@ -1,12 +1,12 @@
 """Which nodes have shown that they prepare the same: a path may mean another file there.
 
-A recipe has one name on all machines (code, state and paths are equal), but nobody knows whether
-the files behind the paths are. So the first rows of a recipe that another node could send are
+A recipe has one name on all machines (code, state and paths are equal), but the files behind the
+paths may differ. So the first rows of a recipe that another node could send are
 prepared here, too, and compared by what they are; FIRST equal ones make the node trusted with that
-recipe, and after that one in LATER is compared. One that differs ends it for good. So a dataset
-whose code is random is not taken from other nodes; one that only might be, as it does not say, is.
+recipe, and after that one in LATER is compared. One that differs ends it for good. So samples
+of a dataset with random code are not taken from other nodes, unless no difference shows.
 
-Values in, values out: who compares is told row by row.
+Values in, values out: the answer for each row says whether to compare it.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Trust:
     """What is known of other nodes, by recipe."""
 
     def __init__(self, first: int = FIRST, later: int = LATER) -> None:
-        """Know nobody."""
+        """Start with no node known."""
         self._first, self._later = first, later
         self._standings: dict[tuple[str, str], _Standing] = {}
 
@@ -69,11 +69,11 @@ class Trust:
         return one is not None and not one.differs and one.same >= min(self._first, row_limit)
 
     def differs(self, recipe: str, node: str) -> bool:
-        """Tell whether a node prepares something else."""
+        """Tell whether a sample of a node has differed."""
         one = self._standings.get((recipe, node))
         return one is not None and one.differs
 
     def forget(self, node: str) -> None:
-        """Forget a node that has gone: who comes under its name may have other files."""
+        """Forget a node that has gone: the next one of its name may have other files."""
         for key in [key for key in self._standings if key[1] == node]:
             del self._standings[key]

@@ -1,11 +1,10 @@
-"""From what is measured to shares: who needs what, what the policy gives, and why.
+"""From measurements to shares: what each claimant needs, what the policy gives it, and why.
 
-Worked out now and then, for all jobs that have come and gone meanwhile together; turns are taken by
-what came out until the next time, so a change of shares takes effect with the next chunk, and
-nobody is paused for it.
+Computed now and then, for all jobs that have come and gone meanwhile; until the next time turns
+follow the result, so a change of shares takes effect with the next chunk, and no worker is paused.
 
 **Claimants.** A recipe, for what all its readers share; and each job, for its own parts. A job's
-weight is one: it is split over the two by what they cost it. Where k jobs take a row, each of them
+weight is one: it is split over the two by what they cost it. If k jobs take a row, each of them
 is charged a part of it: a recipe has the weights of all its readers together. Ranks of one job
 share its weight. A job that asks for nothing holds nothing.
 
@@ -27,7 +26,7 @@ from joader.schedule.work.flow import capacity as flow_capacity
 from joader.schedule.work.staff import Staff
 from joader.statistics import ReadStatistics, ShareStatistics, WorkStatistics
 
-# Who is given all that it needs comes before others, as its need is only known so well.
+# A claimant that gets all it needs comes before others, because its need is not known exactly.
 _HEADROOM = 1.5
 _ENOUGH = 0.999
 _LEAST_WEIGHT = 1e-3
@@ -83,7 +82,7 @@ class Allocation:
         self._staff.accounts.jobs.pop(job, None)
 
     def forget_gone(self) -> None:
-        """Forget recipes that nobody brings workers for any more."""
+        """Forget recipes that no job brings workers for any more."""
         accounts, codes = self._staff.accounts, {one.code for one in self._staff.crews.values()}
         for code in set(accounts.recipes) - codes:
             del accounts.recipes[code]
@@ -105,7 +104,7 @@ class Allocation:
     def work_out(
         self, capacity: float, now: float, homes: Mapping[str, Home] = NOWHERE_ELSE
     ) -> None:
-        """Divide so many worker-seconds per second among those who read now.
+        """Divide `capacity` worker-seconds per second among the claimants that read now.
 
         `homes`: where their workers run, if jobs have said so.
         """
@@ -123,8 +122,8 @@ class Allocation:
                 self._apply(accounts.of_recipe(claimant), grant, now)
             else:
                 self._apply(accounts.of_job(claimant), grant, now)
-        # Who asks for nothing now may come back before the next time: as one of many, not by what
-        # another policy gave it.
+        # A job that asks for nothing now may come back before the next time: as one of many, not
+        # with what another policy gave it.
         each: list[tuple[Claimant, Account]] = [*accounts.recipes.items(), *accounts.jobs.items()]
         given = [account.share for claimant, account in each if claimant in grants]
         for claimant, account in each:
@@ -140,7 +139,7 @@ class Allocation:
     ) -> list[float]:
         """Return what claimants can get of these shares, and of what others leave, where they run.
 
-        A flow is solved only when somebody comes, goes, or wants clearly more or less.
+        A flow is solved only when a claimant comes, goes, or wants clearly more or less.
         """
         wishes = []
         for (claimant, need), share in zip(needs.items(), shares, strict=True):
@@ -157,15 +156,15 @@ class Allocation:
         return self._flow
 
     def _crews_of(self, claimant: Claimant) -> list[Crew]:
-        """Return whose workers work for a claimant."""
+        """Return the crews that work for a claimant."""
         if isinstance(claimant, int):
             return [self._staff.crew_of[claimant]]
         return [crew for crew in self._crews(claimant) if crew.jobs]
 
     def _apply(self, account: Account, grant: Grant, now: float) -> None:
         if self.policy is FAIR:
-            # Turns by weight are max–min by themselves: who wants less takes fewer turns. So an
-            # error in what is measured costs nobody anything.
+            # Turns by weight are max–min by themselves: a claimant that wants less takes fewer
+            # turns. So errors of measurement do no harm.
             account.share = grant.need.weight
         else:
             account.share = grant.share * (_HEADROOM if grant.enough else 1.0)
@@ -311,14 +310,14 @@ class Allocation:
         short = [grant for grant in (recipe, own) if grant and not grant.enough]
         name = self.policy.name
         if self.policy.reserves:
-            return f"{name}: so much is reserved, wanted or not"
+            return f"{name}: this share is reserved, wanted or not"
         if not short:
             return f"{name}: as much as its rows compute"
-        dear = max(short, key=lambda grant: grant.need.row_s)
+        costly = max(short, key=lambda grant: grant.need.row_s)
         if self.policy is FAIR:
             return "fair: jobs that want more get equal shares, by weight"
         return (
-            f"{name}: most samples per second; a row costs {1000 * dear.need.row_s:.3g} ms, and "
+            f"{name}: most samples per second; a row costs {1000 * costly.need.row_s:.3g} ms, and "
             "cheaper rows come first"
         )
 

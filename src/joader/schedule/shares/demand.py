@@ -2,7 +2,7 @@
 
 A job says with each batch it asks for how long it took for the one before, and how long it waited
 for it. So its own speed is known while it starves, too. Not all that it reads is prepared for it:
-*misses* are preparations per sample delivered, less than one where jobs share or find samples kept.
+*misses* are preparations per sample delivered, less than one if jobs share or find samples kept.
 Not here: how fast jobs read in the engine's eyes, which look ahead by it (pace.py).
 """
 
@@ -11,26 +11,26 @@ import math
 from joader.schedule.experience import Habit
 from joader.schedule.limits.rate import Rate
 
-# What is left of what was known of a job's speed with each further batch.
+# How much of a job's known speed remains with each further batch.
 _FADING = 0.9
 # One long step (a checkpoint, an evaluation) says little of the next.
 _MOST_TIMES = 8.0
-# A job that has not asked for so long, or for so many of its steps, is idle and holds nothing.
+# A job that has not asked for this long, or for this many of its steps, is idle and holds nothing.
 IDLE_S = 2.0
 _IDLE_STEPS = 4.0
-# What was known before a job came counts as so many batches: as much as a job that reads on.
+# What was known before a job came counts as this many batches: as much as for a job that reads on.
 _RECALLED_BATCHES = 10
 # A step this many times as long as it was before, or as short, contradicts that.
 _CONTRADICTS = 2.0
 _MOST_DOUBTS = 2
-# A job that has read less is not worth remembering: its first steps are not as the others.
+# A job that has read less is not worth remembering: its first steps differ from the others.
 _LEAST_BATCHES = 8
-# Steps of less are none: the job only looks at how fast batches come.
+# Shorter steps do not count: the job only measures how fast batches come.
 _LEAST_STEP_S = 1e-7
 
 
 class Demand:
-    """One job's, or one rank's."""
+    """The demand of one job, or one rank."""
 
     def __init__(self, weight: float = 1.0, team: str = "") -> None:
         """Start with nothing known; `team` names the ranks of one job."""
@@ -75,7 +75,7 @@ class Demand:
         """
         self._latest = now
         if not (0.0 <= wait_s < math.inf and 0.0 < step_s < math.inf) or count < 1:
-            return  # it does not say, or says what cannot be
+            return  # no times, or impossible ones
         if self._unconfirmed and not self._counts(step_s / count):
             return
         self._measured += 1
@@ -87,7 +87,7 @@ class Demand:
         self._batches = _FADING * self._batches + 1
 
     def _counts(self, each_s: float) -> bool:
-        """Tell whether a step counts, beside what was known before it."""
+        """Tell whether a step counts, given what was known before it."""
         if 1.0 / _CONTRADICTS < each_s / self._recalled_s < _CONTRADICTS:
             self._doubts = 0
             self._unconfirmed -= 1
@@ -123,7 +123,7 @@ class Demand:
 
     @property
     def per_s(self) -> float:
-        """How many samples it gets per second, of late."""
+        """How many samples per second it has got recently."""
         return self._delivered.per_s
 
     @property
@@ -133,6 +133,6 @@ class Demand:
 
     @property
     def misses(self) -> float:
-        """How many preparations there are per sample that it gets, of late."""
-        # With a few samples as if each had been prepared: at first nothing is there.
+        """How many recent preparations there are per sample that it gets."""
+        # After few samples as if each had been prepared: at first none are ready.
         return (self._prepared.recent + 1.0) / (self._delivered.recent + 1.0)

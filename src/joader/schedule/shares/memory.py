@@ -1,4 +1,4 @@
-"""Who is owed memory: every job has a share, and takes more only while nobody is owed it.
+"""Memory shares: every job has one, and takes more only while no other job is owed it.
 
 A share is a batch in hand and one in preparation. What a job has beyond it is given back, the
 farthest first, when another within its share finds no room.
@@ -19,14 +19,14 @@ class Holding(NamedTuple):
 
 
 def spare_bytes(free_bytes: int, holdings: Iterable[Holding]) -> int:
-    """Return what is left for those beyond their shares, below 0 if others are owed more."""
+    """Return what is left for jobs beyond their shares, below 0 if others are owed more."""
     return free_bytes - sum(
         (one.share - one.has) * one.sample_bytes for one in holdings if one.has < one.share
     )
 
 
 def who_gives_back(holders: Iterable[tuple[Holding, T]]) -> list[T]:
-    """Return those with more than their shares, who has most beyond it first."""
+    """Return those with more than their shares, the one with most beyond it first."""
     beyond = [
         (one.has - one.share, number, holder)
         for number, (one, holder) in enumerate(holders)

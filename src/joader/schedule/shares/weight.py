@@ -1,4 +1,4 @@
-"""How much a job counts beside others, and what may be given as that."""
+"""The weight of a job relative to others, and which values are allowed."""
 
 import math
 from numbers import Real

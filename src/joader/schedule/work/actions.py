@@ -1,4 +1,4 @@
-"""What is to be done, as `dispatch` decides it, and what it is told of jobs and processes."""
+"""Actions that `dispatch` returns, and what it is told about jobs and processes."""
 
 import math
 from collections.abc import Sequence
@@ -24,13 +24,13 @@ class AskForWorker(NamedTuple):
 
 
 class Abandon(NamedTuple):
-    """Let a worker say where its code is, and kill it."""
+    """Let a worker print its stack, and kill it."""
 
     worker: int
 
 
 class Dismiss(NamedTuple):
-    """Kill what is left of a crew's workers, and let its nursery go."""
+    """Kill the remaining workers of a crew, and release its nursery."""
 
     ticket: str
     workers: tuple[int, ...]
@@ -43,7 +43,7 @@ class Tell(NamedTuple):
 
 
 class Warn(NamedTuple):
-    """Say something in the log."""
+    """Write a warning to the log."""
 
     text: str
 
@@ -53,7 +53,7 @@ Action = Give | AskForWorker | Abandon | Dismiss | Tell | Warn
 
 @dataclass(frozen=True, slots=True)
 class Lent:
-    """What a job brings: which workers, what they can prepare, and what for."""
+    """What a job brings: its workers, what they can prepare, and the settings of the job."""
 
     ticket: str
     code: str
@@ -61,7 +61,7 @@ class Lent:
     lends: bool = True  # to others with equal code, while they have nothing to do
     waits: bool = False  # rows wait for a network, many at a time
     timeout_s: float = math.inf  # how long the job waits for a row
-    weight: float = 1.0  # of the job, beside others that want more than there is
+    weight: float = 1.0  # of the job, relative to others when time is short
     home: str = ""  # where its workers run: cgroup and affinity; "": where the daemon does
     cores: int = 0  # how many of them that home can keep busy
     name: str = ""  # of the job, for people; jobs of one name are likely to be alike
@@ -69,7 +69,7 @@ class Lent:
 
 
 class Seen(NamedTuple):
-    """What is known of a worker's process from outside, now and then."""
+    """What the daemon sees of a worker's process from outside, now and then."""
 
     at_work: Sequence[Note]
     private_bytes: int

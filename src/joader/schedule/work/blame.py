@@ -1,25 +1,26 @@
-"""Who pays for a worker that is slow, hangs, grows or dies.
+"""Which rows pay for a worker that is slow, hangs, grows or dies.
 
-A worker that dies takes all it has in hand with it. Its desk says what it worked on: that is to
-blame, costs a try, and is *suspect* until it went well once: it is done alone, so that it takes
+A worker that dies takes all it has in hand with it. Its desk says what it worked on: that row is to
+blame, loses a try, and is *suspect* until it went well once: it is done alone, so that it takes
 nothing with it again. The rest goes to the next worker as if nothing had happened. A row that
 exceeds the timeout of the jobs that read it is abandoned with its worker; it fails. A worker that
 works on one row for long is asked for what it has not begun; one that does not even answer is
 stopped (SIGSTOP, `docker pause`) or in native code that holds the interpreter, and is *late*. One
-that wants a processor and gets none is neither: on a full machine everybody waits.
+that wants a processor and gets none is neither: on a full machine all processes wait.
 """
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-# Without a report for so long, a worker is asked for what it has not begun …
+# Without a report for this long, a worker is asked for what it has not begun …
 STUCK_S = 1.0
-# … and without an answer for so long, others do what it has.
+# … and without an answer for this long, others do what it has.
 LATE_S = 1.0
-# So often must it be seen silent that could have answered: the daemon, too, may have got no time.
+# How often a worker that could have answered must be seen silent: the daemon may have lacked time,
+# too.
 LATE_LOOKS = 2
-# Whoever has had so much of a processor could have answered: the interpreter changes threads every
-# 5 ms.
+# A process that has had this much of a processor could have answered: the interpreter changes
+# threads every 5 ms.
 _ANSWER_CPU_S = 0.2
 _SOON_S = 0.1
 
@@ -43,7 +44,7 @@ def could_answer(before: Pulse | None, now: Pulse | None) -> bool:
     """Tell whether a process has had the processor time to answer since then, or wants none.
 
     A process that is stopped, or sleeps with the interpreter held, is not waiting for a processor.
-    Where nothing is known (another pid namespace), it is taken to be able to.
+    If nothing is known (another pid namespace), it is assumed to be able to.
     """
     if before is None or now is None:
         return True
@@ -51,7 +52,7 @@ def could_answer(before: Pulse | None, now: Pulse | None) -> bool:
 
 
 class SeenBefore:
-    """What was seen to take too long when workers were last looked at.
+    """Rows that had taken too long when workers were last looked at.
 
     A row is abandoned only if it is seen twice: a machine that slept makes everything look slow.
     """
@@ -88,8 +89,8 @@ def whose_fault(
 ) -> tuple[list[int], list[int]]:
     """Return the samples that are to blame for a worker's death, and those that are not.
 
-    `innocent`: it was told to end, or went with a nursery that was killed. If nothing says what it
-    worked on, all it had is to blame.
+    `innocent`: it was told to end, or went with a nursery that was killed. If it is not known what
+    it worked on, all it had is to blame.
     """
     samples = list(in_hand)
     if innocent:

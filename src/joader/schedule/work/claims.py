@@ -1,19 +1,19 @@
-"""What waits for the workers of one loader, by who claims their time, and whose turn it is.
+"""What waits for the workers of one loader, by claimant, and which claimant has the next turn.
 
-A *claimant* is the recipe, for the rows that all who read it share, or one job, for its own parts.
+A *claimant* is the recipe, for the rows that all its readers share, or one job, for its own parts.
 Each has an account of worker-seconds (accounts.py), which is one for all crews of the node. Turns
-go to the claimant that has had the least for its share, so who wants less than that gets all it
-wants at once, and the others share the rest. Within a claimant, orders keep their order: earliest
-need first. Rows that are prepared whole wait among the own parts of their job, as nobody else wants
-or can do them; the recipe is charged for the row, and the job for its part.
+go to the claimant that has had the least for its share, so one that wants less than its share gets
+all it wants at once, and the others share the rest. Within a claimant, orders keep their order:
+earliest need first. Rows that are prepared whole wait among the own parts of their job, because no
+other job wants them or has the code; the recipe is charged for the row, and the job for its part.
 
-An order is charged when it is handed out, by what such orders took of late, and put right when its
-worker says how long it took: what it computed, not what it waited for a disk or a network.
+An order is charged when it is handed out, by what such orders took recently, and corrected when its
+worker reports how long it computed; waiting for a disk or a network is not charged.
 
-While nobody else reads the recipe, own parts come first: they complete batches, and the rows behind
-them are for later batches of the same job.
+While no other job reads the recipe, own parts come first: they complete batches, and the rows
+behind them are for later batches of the same job.
 
-Not here: which worker (feeding.py), how long orders take (pace.py).
+Not here: which worker gets them (feeding.py), how long orders take (pace.py).
 """
 
 from collections import deque
@@ -84,7 +84,7 @@ class Claims:
             yield from claim.queue
 
     def of(self, order: Row | Own) -> Claim:
-        """Return whose order this is."""
+        """Return the claimant of an order."""
         if isinstance(order, Row) and not order.whole:
             return self.shared
         return self.own_of(order.job)
@@ -98,7 +98,7 @@ class Claims:
 
     @property
     def own_backlog_s(self) -> float:
-        """How long one worker would take for all that no other crew can do, as far as is known."""
+        """How long one worker would take for all orders that no other crew can do."""
         if not self.own_pace.known:
             return 0.0
         rows_s, own_s = self.shared.pace.row_s, self.own_pace.row_s
@@ -126,7 +126,7 @@ class Claims:
         """Note how long orders of this pace took a worker."""
         rows, own = self.shared.pace, self.own_pace
         pace.note(seconds, orders, computed_s, waited_s)
-        # What is not known yet has worked for 0 s.
+        # An unknown pace has worked for 0 s.
         worked_s = rows.worked_s + own.worked_s
         computed_s = (rows.computing_s if rows.known else 0.0) + (
             own.computing_s if own.known else 0.0
@@ -156,9 +156,9 @@ class Claims:
             claim.queue.appendleft(order)
 
     def next(self, alone_in_recipe: bool) -> Claim | None:
-        """Return whose turn it is of those who may be handed more.
+        """Return the claimant with the next turn, of those that may be handed more.
 
-        `alone_in_recipe`: nobody else waits for the rows that wait here.
+        `alone_in_recipe`: no other job waits for the rows that wait here.
         """
         chosen = self.shared if self.shared.queue and self.shared.account.open else None
         if self._own:
@@ -181,7 +181,7 @@ class Claims:
 
     @property
     def most_spent_s(self) -> float:
-        """What the claimant has had for its share that has had most."""
+        """The largest account of its claimants."""
         if not self._own:
             return self.shared.account.spent_s
         return max(self.shared.account.spent_s, *map(_spent, self._own.values()))

@@ -2,9 +2,9 @@
 
 Invariant: `idle` and `short` are the workers that take more, without anything in hand and with less
 than they need to go on with (pace.py); `at_work` are those that have anything to do now, and `full`
-those of them that take no more; `note_room` is called whenever that may have changed. So who gets
-the next chunk, and how many are at work, is found at once, however many workers there are. Not
-here: who gets what (feeding.py).
+those of them that take no more; `note_room` is called whenever that may have changed. So the worker
+for the next chunk, and the number at work, are found at once, however many workers there are. Not
+here: which worker gets which order (feeding.py).
 """
 
 from dataclasses import dataclass, field
@@ -28,20 +28,20 @@ class Worker:
     whole: int = 0  # how many of them are rows with their own parts
     at_once: int = 0  # rows that it may read at a time, of those in hand; 0: one, or as it does
     unplaced: set[int] = field(default_factory=set)  # sized, and not told where to go
-    alone: bool = False  # it has a suspect in hand, and gets nothing beside it
+    alone: bool = False  # it has a suspect in hand, and gets nothing else
     leaving: bool = False  # it gets nothing more, and ends when it has nothing in hand
-    orphan: bool = False  # its nursery is gone, and it goes with it: nobody's fault
+    orphan: bool = False  # it ends because its nursery is gone: no row is to blame
     asked_back: float | None = None  # since when it owes an answer to HandBack
     pulse: Pulse | None = None  # when it was asked
     silent: int = 0  # how often it was seen since that could have answered
     gone: bool = False  # its connection has ended; how, is not known yet
-    late: bool = False  # it has not answered: what it has is done by others, too
+    late: bool = False  # it has not answered: others do what it has, too
     overdue: tuple[Note, ...] = ()  # what it is killed for
     done: int = 0  # reports
     bytes_at_first: int = 0  # its private memory after its first rows
 
     def drop(self, sample: int) -> InHand | None:
-        """Note that it has a sample no more."""
+        """Note that a sample is not in its hands any more."""
         order = self.busy.pop(sample, None)
         if order is not None:
             self.unplaced.discard(sample)
@@ -90,7 +90,7 @@ class Crew:
     lends: bool = True  # it works for others, too
     home: str = ""  # where its workers run: cgroup and affinity
     reads_ahead: bool = False  # its workers begin to read all rows that they have in hand
-    nursery: bool = False  # it is here, and can bear workers
+    nursery: bool = False  # it is here, and can start workers
     ended: bool = False  # its last job has left
     reads_alone: bool = True  # no other crew has jobs with equal code
     workers: list[Worker] = field(default_factory=list)
@@ -98,9 +98,9 @@ class Crew:
     short: dict[Worker, None] = field(default_factory=dict)
     at_work: set[Worker] = field(default_factory=set)
     full: set[Worker] = field(default_factory=set)
-    born: dict[int, float] = field(default_factory=dict)  # numbers on their way, and since when
-    not_before: float = 0.0  # when the next may be born
-    in_vain: float | None = None  # since when rows wait here and nobody takes them
+    born: dict[int, float] = field(default_factory=dict)  # numbers asked for, and since when
+    not_before: float = 0.0  # when the next may be started
+    in_vain: float | None = None  # since when rows wait here untaken
 
     @property
     def present(self) -> int:
@@ -127,7 +127,7 @@ class Crew:
 
     @property
     def paced(self) -> bool:
-        """Whether it is known how long its rows take."""
+        """Whether its rows have been timed."""
         return self.queue.shared.pace.known_s > 0
 
     def note_room(self, worker: Worker) -> None:
@@ -153,12 +153,12 @@ class Crew:
                 self.short.pop(worker, None)
 
     def note_stuck(self, worker: Worker) -> None:
-        """Note that what a worker does takes long, and may take for ever: nobody waits for it."""
+        """Note that a worker's row takes long, perhaps for ever: it is not counted on."""
         self.full.discard(worker)  # until it reports
         self.at_work.discard(worker)
 
     def next_worker(self, now: float, busy_first: bool = False) -> Worker | None:
-        """Return who gets the next chunk: those first that have nothing in hand, or the others."""
+        """Return the worker for the next chunk: first those with nothing in hand, or the others."""
         if self.idle and not (busy_first and self.short):
             return next(iter(self.idle))
         while self.short:
@@ -169,7 +169,7 @@ class Crew:
         return next(iter(self.idle), None)
 
     def next_numbers(self, count: int) -> list[int]:
-        """Return numbers for workers to be born: the lowest that nobody has.
+        """Return numbers for new workers: the lowest that are free.
 
         torch numbers workers below num_workers; one that leaves makes room for its successor.
         """

@@ -1,17 +1,17 @@
-"""Who may run where against who wants what: a small flow problem, solved when one of them changes.
+"""Shares of claimants under the bounds of homes: a small flow problem, solved when either changes.
 
 A *home* is what bounds the processor time of a job's workers: their cgroup's quota and the
 processors they may run on. Homes may lie apart, overlap, or be the same. Time flows from processors
 through homes to claimants: a claimant has time only of homes where it has workers, a home has no
-more than its bound, and a processor gives what it has once, whoever's home it is in.
+more than its bound, and a processor gives its time only once, however many homes it is in.
 
-`max_min` gives everybody the same for its weight, but for those who want less, or whose homes are
-full: what they leave is divided again among those who can use it. With one home it is what `fair`
+`max_min` gives all claimants the same per weight, but for those that want less, or whose homes are
+full: what they leave is divided again among those that can use it. With one home it is what `fair`
 gives. It is solved by raising all together until no flow can carry more; those that could not be
 raised alone, either, keep what they have, and the others go on.
 
 Not here: what claimants want (allocation.py), how bounds are kept (feeding.py). A quota of a cgroup
-that is around two homes is not known.
+that contains two homes is not known.
 """
 
 from collections import Counter, deque
@@ -28,7 +28,7 @@ _FROM, _TO = "from", "to"
 
 @dataclass(frozen=True)
 class Home:
-    """So many processors' time, of these processors; none are named: of others' than all else."""
+    """CPU time of `bound` processors among `processors`; if empty, those no other home names."""
 
     bound: float
     processors: frozenset[int] = frozenset()
@@ -36,7 +36,7 @@ class Home:
 
 @dataclass(frozen=True)
 class Wish:
-    """What a claimant wants at most, for which weight, and where it has workers."""
+    """What a claimant wants at most, its weight, and the homes where it has workers."""
 
     most: float
     weight: float
@@ -58,8 +58,8 @@ def capacity(homes: Mapping[str, Home]) -> float:
 
 
 def max_min(wishes: Sequence[Wish], homes: Mapping[str, Home]) -> list[float]:
-    """Return what each gets: the least of them for its weight as large as it can be, and so on."""
-    held: dict[int, float] = {}  # what those have that cannot be raised any more
+    """Return the shares: the least per weight as large as it can be, then the next, and so on."""
+    held: dict[int, float] = {}  # shares that cannot be raised any more
     level, bounds = 0.0, sum(home.bound for home in homes.values())
 
     def shares(level: float) -> list[float]:

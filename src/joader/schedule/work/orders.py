@@ -1,4 +1,4 @@
-"""One row of work each: messages to workers carry many, decisions are about one.
+"""Orders: messages to workers carry many rows, decisions are about one.
 
 An *order* is a row to prepare, a job's own part to do, or a row to compare.
 """
@@ -26,14 +26,14 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     times: int
     offset: int
     size_bytes: int
-    raw: int = -1  # its raw form: what it is made of, or if that has no offset, to be kept
+    raw: int = -1  # its raw form: its source, or if that has no offset, one to keep
     raw_offset: int = -1
     raw_layout: bytes = b""
-    whole: bool = False  # its job's own part is done with it, and nobody else can
+    whole: bool = False  # done with its job's own part, so by its own crew alone
 
     @property
     def keeps_raw(self) -> bool:
-        """Whether the worker is to keep the row as it was read, too, until it is told where to."""
+        """Whether the worker should keep the row as it was read, too, until it gets a slot."""
         return self.raw >= 0 and self.raw_offset < 0
 
 
@@ -130,7 +130,7 @@ def own_parts_of(message: Finish) -> list[Own]:
 
 
 def messages_of(orders: Iterable[Order], at_once: int = 0) -> list[Prepare | Finish | Compare]:
-    """Return messages for orders, in their order: one for those that differ in the row only.
+    """Return messages for orders, in their order: one for all that differ only in the row.
 
     `at_once`: how many rows their worker may read at a time; 0: as it does.
     """

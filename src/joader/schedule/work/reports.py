@@ -1,4 +1,4 @@
-"""What workers report: who has a sample no more, and what follows from that for others."""
+"""What workers report, and what follows from it for samples, accounts and waiting orders."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,10 +11,10 @@ from joader.schedule.work.crew import Worker
 from joader.schedule.work.orders import Own, Raw, Row, is_whole
 from joader.schedule.work.staff import Staff
 
-# No row takes that long: what a worker says of its time is not believed beyond it.
+# No row takes that long: longer times that a worker reports are cut to this.
 _MOST_S = 1e6
 _MOST_THREADS = 1024
-# One report in so many says what rows cost beside others: counting who is at work takes a while.
+# How many reports pass between updates of the knee: counting the workers at work is expensive.
 _LOOKED_AT = 4
 
 
@@ -27,7 +27,7 @@ class Reports:
         self._timed = 0  # reports that say how long they took
 
     def take(self, worker: Worker, messages: Iterable[FromWorker], now: float) -> None:
-        """Take in what a worker has said; BadMessage if it cannot be."""
+        """Take in a worker's messages; BadMessage if they make no sense."""
         done = worker.done
         try:
             for message in messages:
@@ -88,7 +88,7 @@ class Reports:
     def _keep_raws(
         self, worker: Worker, orders: list[Row | Own | Raw], raw_sizes: Sequence[int]
     ) -> None:
-        """Note which rows a worker has as they were read, too; BadMessage if it was not to."""
+        """Note which raw forms a worker has kept, too; BadMessage if it was not told to."""
         for order, size_bytes in zip(orders, raw_sizes, strict=True):
             if size_bytes:
                 if not isinstance(order, Row) or not order.keeps_raw:
@@ -104,7 +104,7 @@ class Reports:
         for sample, size_bytes in zip(samples, sizes, strict=True):
             order = busy.pop(sample, None)
             if order is None:
-                continue  # nobody waits for it any more, or it was told before
+                continue  # no job waits for it any more, or it was reported before
             if isinstance(order, Compare) or not 0 < size_bytes <= order.size_bytes:
                 for one in (*orders, order):
                     busy[one.sample] = one
@@ -122,9 +122,9 @@ class Reports:
         return orders
 
     def _note_time(self, worker: Worker, done: list[Row | Own | Raw], report: Prepared) -> None:
-        """Charge what was reported to whom it was done for; a report is of rows or of own parts.
+        """Charge what was reported to its claimant; a report is of rows or of own parts.
 
-        Raw forms take next to nothing, and are not counted beside the rows that they are of.
+        Raw forms take next to nothing, and are not counted in addition to their rows.
         """
         claims, seconds = worker.crew.queue, report.seconds
         orders = [order for order in done if not isinstance(order, Raw)]
@@ -134,7 +134,7 @@ class Reports:
             claims.shared.took(seconds, 0)
             return
         computed_s, waited_s = seconds, 0.0
-        # Not all that a worker says is believed: threads compute at once, but not that many.
+        # Times are bounded: several threads may compute at once, but not that many.
         if 0.0 <= report.computed_s < seconds * _MOST_THREADS and report.waited_s >= 0.0:
             computed_s, waited_s = report.computed_s, min(report.waited_s, seconds)
         if whole := [order for order in orders if is_whole(order)]:
@@ -169,7 +169,7 @@ class Reports:
         computed_s: float,
         waited_s: float,
     ) -> None:
-        """Note what rows cost beside others, and how long a worker stood in line."""
+        """Note what rows cost at this number of workers, and how long a worker stood in line."""
         staff = self._staff
         if isinstance(orders[0], Row):
             code, running = worker.crew.code, round(staff.running)
@@ -189,10 +189,10 @@ class Reports:
                 self._check_placed(worker, sample)
                 worker.unplaced.add(sample)
                 worker.late = False
-                if order.offset >= 0:  # its slot is not its any more
+                if order.offset >= 0:  # it has lost its slot
                     worker.busy[sample] = replace(order, offset=-1, size_bytes=0)
                 known[sample] = size_bytes
-        finally:  # what was right is so, whatever followed it
+        finally:  # the valid part counts, whatever followed it
             if known:
                 self._staff.tell(Sized(tuple(known), tuple(known.values())))
 
@@ -204,7 +204,7 @@ class Reports:
 
     def _failed(self, worker: Worker, message: Failed) -> None:
         order = worker.busy.get(message.sample)
-        if isinstance(order, Compare):  # it cannot be prepared here; who wants it will be told why
+        if isinstance(order, Compare):  # it cannot be prepared here; its job will hear why
             self._staff.compared(worker, message.sample, same=True)
         elif order is not None:
             self._check_placed(worker, message.sample)
@@ -234,7 +234,7 @@ class Reports:
                     self._staff.finish(crew, order, now)
                 else:
                     stranded.append(order.sample)
-        # Their sources were reported meanwhile: the engine tells them anew, with where those lie.
+        # Their sources were reported meanwhile: the engine sends them again, with their places.
         self._staff.lose(stranded, "its source is ready", blamed=False, expected=True)
 
 

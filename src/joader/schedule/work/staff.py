@@ -1,4 +1,4 @@
-"""Who is here and who has what: the crews, their workers, and which of them has which sample.
+"""The crews, their workers, and which of them has which sample.
 
 The one place where that is changed; `dispatch`, `reports` and `watch` decide, and come here to do.
 """
@@ -18,14 +18,14 @@ from joader.schedule.work.actions import Action, Give, Tell, Warn
 from joader.schedule.work.crew import Crew, Worker
 from joader.schedule.work.orders import InHand, Order, Own, Raw, Row, messages_of
 
-_NOBODY = "nobody reads it any more"
+_NOBODY = "no job reads it any more"
 
 
 class Staff:
     """All crews of a node."""
 
     def __init__(self, processors: int = 1) -> None:
-        """Start without any, on a machine of so many processors."""
+        """Start without crews, on a machine of `processors`."""
         self.out: list[Action] = []
         self.accounts = Accounts()
         self.knee = Knee()
@@ -36,7 +36,7 @@ class Staff:
         self.crew_of: dict[int, Crew] = {}  # by job
         self.timeout_s: dict[int, float] = {}  # by job
         self.workers: dict[int, Worker] = {}
-        self.holder: dict[int, Worker] = {}  # by sample; comparisons are nobody's
+        self.holder: dict[int, Worker] = {}  # by sample; not for comparisons
         # Own parts by the source they wait for, which no worker of their crew has, or which they
         # do not go along with.
         self.held: dict[int, list[tuple[Crew, Own]]] = {}
@@ -51,11 +51,11 @@ class Staff:
         return crew
 
     def crew_for(self, job: int, code: str, whole: bool) -> Crew | None:
-        """Return who prepares a job's rows: its own crew, or another if that cannot.
+        """Return the crew that prepares a job's rows: its own, or another if that cannot.
 
-        Or if that has a worker that does not answer: if the job is stopped, none of them will, and
-        a row that comes again for that reason would wait there for good. Nobody else can do rows
-        `whole`, as its own part is in no other code.
+        Another, too, if its own has a worker that does not answer: if the job is stopped, none of
+        them will, and a row that comes again for that reason would wait there for good. Only its
+        own can do rows `whole`, because no other code has the own part.
         """
         own = self.crew_of.get(job)
         able = own is not None and own.code == code
@@ -88,7 +88,7 @@ class Staff:
         self.out.append(Tell(event))
 
     def limit_s(self, crew: Crew, order: InHand) -> float:
-        """Return how long an order may take: the longest any who reads it would wait.
+        """Return how long an order may take: the longest timeout of the jobs that read it.
 
         So an impatient job does not spoil it for another.
         """
@@ -122,9 +122,9 @@ class Staff:
         self.holder[order.raw] = worker
 
     def dropped(self, worker: Worker, sample: int) -> InHand | None:
-        """Note that a worker has a sample no more; return what it was to do.
+        """Note that a sample has left a worker's hands; return the order for it.
 
-        Whoever calls this lets the crew note its room in the end.
+        The caller lets the crew note its room afterwards.
         """
         order = worker.drop(sample)
         if self.holder.get(sample) is worker:
@@ -221,7 +221,7 @@ class Staff:
     # Own parts of what does not come.
 
     def gone(self, source: int, worker: Worker | None) -> None:
-        """Drop own parts whose source will not come; `worker` had it, if anybody had."""
+        """Drop own parts whose source will not come; `worker` had it, if any."""
         self.held.pop(source, None)
         if worker is None or not worker.own:
             return
@@ -231,18 +231,18 @@ class Staff:
                 self.suspects.discard(own.sample)
 
     def let_go(self, sources: Iterable[int]) -> list[int]:
-        """Forget own parts that wait for these, and return them: they are told anew.
+        """Forget own parts that wait for these, and return them: the engine sends them again.
 
-        If nobody wants them any more, their numbers and slots are soon others'.
+        If no job wants them any more, their numbers and slots soon belong to others.
         """
         return [own.sample for source in sources for _, own in self.held.pop(source, ())]
 
-    # What nobody has any more.
+    # Samples that no worker has any more.
 
     def lose(self, samples: list[int], reason: str, blamed: bool, expected: bool = False) -> None:
         """Say which samples went with a worker; those that are blamed are suspect.
 
-        `expected`: it was to end, so nobody need be warned.
+        `expected`: it was told to end, so no warning is needed.
         """
         if not samples or self.closing:
             return
@@ -254,7 +254,7 @@ class Staff:
         self.tell(Lost(tuple(gone), reason, blamed))
 
     def unread(self, samples: Sequence[int]) -> None:
-        """Say which samples nobody will prepare: the code is gone."""
+        """Say which samples will not be prepared: their code is gone."""
         # If another job waits for one of them, that job's code will do.
         if samples and not self.closing:
             own = self.let_go(samples)
@@ -263,7 +263,7 @@ class Staff:
     # Ends.
 
     def let_leave(self, worker: Worker) -> None:
-        """Tell a worker to end that is to, and has nothing in hand."""
+        """Tell a retired worker to end once it has nothing in hand."""
         if worker.leaving and not worker.busy and not worker.overdue:
             self.out.append(Give(worker.id, [Stop()]))
 

@@ -1,4 +1,4 @@
-"""What becomes of workers as time passes: the slow, the late, the idle, those that grow."""
+"""Acts on workers as time passes: slow, late, idle and growing ones."""
 
 from collections.abc import Mapping
 
@@ -9,11 +9,11 @@ from joader.schedule.work.blame import LATE_LOOKS, LATE_S, STUCK_S
 from joader.schedule.work.crew import Worker
 from joader.schedule.work.staff import Staff
 
-# A worker that has had nothing to do for so long ends.
+# A worker that has had nothing to do for this long ends.
 IDLE_S = 10.0
-# … or for so long, while others of its crew read from a storage that can take no more requests.
+# … or for this long, while others of its crew read from a storage that can take no more requests.
 HELD_BACK_S = 60.0
-# A worker that was to be born and has not come in this time will not come.
+# A worker that was asked for and has not come in this time will not come.
 _BIRTH_S = 30.0
 
 
@@ -21,13 +21,13 @@ class Watch:
     """Looks at all workers of a staff now and then."""
 
     def __init__(self, staff: Staff, most_growth_bytes: int) -> None:
-        """Look after this staff; a worker that grows by more than so many bytes is replaced."""
+        """Watch this staff; a worker that grows by more than `most_growth_bytes` is replaced."""
         self._staff = staff
         self._most_growth_bytes = most_growth_bytes
         self._seen = blame.SeenBefore()
 
     def look(self, now: float, seen: Mapping[int, Seen]) -> None:
-        """Act on what is wrong with workers, and on those that nobody needs."""
+        """Act on workers that are slow, late, growing or not needed."""
         for crew in list(self._staff.crews.values()):
             crew.born = {n: since for n, since in crew.born.items() if now - since < _BIRTH_S}
             for worker in crew.workers:
@@ -58,7 +58,7 @@ class Watch:
             worker.crew.note_room(worker)
             worker.overdue = tuple(again)
             self._staff.out.append(Abandon(worker.id))
-        # Also those that are to leave once they have done what they have: others wait for it.
+        # Also those that leave once they have done what they have: jobs wait for it.
         elif worker.asked_back is not None:
             worker.silent += blame.could_answer(worker.pulse, seen.pulse)
             if now - worker.asked_back > LATE_S and worker.silent >= LATE_LOOKS:
@@ -81,7 +81,7 @@ class Watch:
     def _note_late(self, worker: Worker) -> None:
         """Have others do what a worker has that does not answer.
 
-        Not once only: who asks for one of its rows later, or had no room for another, waits, too.
+        Not only once: a job that asks for one of its rows later, or had no room before, waits, too.
         """
         if not worker.late:
             text = f"others do the {len(worker.busy)} samples that it has"
@@ -109,9 +109,9 @@ class Watch:
         return True
 
     def _relieve(self, now: float) -> None:
-        """Let others do rows that wait for workers of a job that is stopped, or slow to be born.
+        """Let other crews do rows that wait for workers that are stopped, or slow to start.
 
-        All may wait for one of them: the first sample of a recipe tells how large samples are.
+        All jobs may wait for one of them: the first sample of a recipe tells the size of samples.
         """
         crews = self._staff.crews.values()
         stalled = [one for one in crews if one.in_vain is not None and now - one.in_vain > STUCK_S]

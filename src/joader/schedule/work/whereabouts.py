@@ -19,7 +19,7 @@ def whereabouts(staff: Staff, sample: int, now: float, at_work: AtWork) -> str:
         steps = ", ".join(note.step for note in at_work(worker.id))
         at = f", which is at: {steps}" if steps else ""
         if worker.late:
-            at += "; the process does not answer: it is stopped, or hangs since its birth"
+            at += "; the process does not answer: it is stopped, or has hung since it started"
         where = f"worker process {worker.pid}"
         if first.sample == sample:
             return f"has been with {where} for {seconds:.1f} s{at}"
@@ -28,7 +28,7 @@ def whereabouts(staff: Staff, sample: int, now: float, at_work: AtWork) -> str:
     for crew in staff.crews.values():
         queued = [order.sample for order in crew.queue]
         if sample in queued and not crew.nursery:
-            return "waits for the job's worker processes, which have not been born yet"
+            return "waits for the job's worker processes, which have not started yet"
         if sample in queued:
             pids = ", ".join(str(one.pid) for one in crew.workers) or "none yet"
             ahead = queued.index(sample)

@@ -38,7 +38,7 @@ LEAST_PART = 1 / 32
 
 
 def least_share(count: int, capacity: float) -> float:
-    """Return what each of so many claimants gets at least."""
+    """Return the least share of each of `count` claimants."""
     return min(capacity * LEAST_PART, capacity / count)
 
 

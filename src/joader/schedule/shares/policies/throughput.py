@@ -1,14 +1,14 @@
 """`throughput`: A-Dloader's worker allocation (WAA, its Algorithm 1): most samples per second.
 
 Everybody starts with what it wants, rounded up to whole units. While that is more than there is,
-one unit is taken from whoever loses the fewest samples per second by it; nobody falls below one
-unit. The paper takes from the most over-provisioned first, and then from each in turn: that is the
-same, where all rows cost the same. Where they do not, cheap rows come first: losses per unit only
-grow, so the greedy choice is the best there is. Of two that lose the same, it is taken from the one
-that has lost fewer units so far. (The paper's test for the end, `sum < C`, must be `<=`.)
+one unit is taken from the claimant that loses the fewest samples per second by it; none falls below
+one unit. The paper takes from the most over-provisioned first, and then from each in turn: that is
+the same if all rows cost the same. If they do not, cheap rows come first: losses per unit only
+grow, so the greedy choice is optimal. Of two that lose the same, it is taken from the one that has
+lost fewer units so far. (The paper's test for the end, `sum < C`, must be `<=`.)
 
-A sample counts as much as the weight of who wants it. Not fair: who has dear rows starves to a
-unit. The paper's unit is a whole worker; in a common pool a share need not be whole.
+A sample counts as much as the weight of its job. Not fair: a claimant with expensive rows starves
+to one unit. The paper's unit is a whole worker; in a common pool a share need not be whole.
 """
 
 import math
@@ -47,7 +47,7 @@ def whole_units(needs: Sequence[Need], capacity: float, unit: float = 1.0) -> li
 
 
 def _loss(need: Need, units: int, unit: float) -> float:
-    """Return how many samples per second, by weight, go with the last of so many units."""
+    """Return how many samples per second, by weight, are lost with the last of `units`."""
     lost = min(need.demand, units * unit) - min(need.demand, (units - 1) * unit)
     # Rounded, so that equal losses are equal whatever they were worked out from.
     return float(f"{lost * need.weight / need.row_s:.9g}")

@@ -1,16 +1,11 @@
-"""Larger models have more reserved.
-
-Equal parts, whatever anybody wants.
-
-Smaller models have more reserved.
-"""
+"""What is reserved: equal parts, more for larger models, or more for smaller ones."""
 
 import math
 
 import pytest
 
 from joader.schedule.shares.policies.need import LEAST_PART, Need
-from joader.schedule.shares.policies.proportional import EVEN, INVERSE, PROPORTIONAL
+from joader.schedule.shares.policies.reserved import EVEN, INVERSE, PROPORTIONAL
 
 
 def test_parts_are_in_proportion_to_the_time_of_a_step() -> None:
