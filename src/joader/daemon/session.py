@@ -136,10 +136,10 @@ class Session(asyncio.Protocol):
     def registered(self, message: Register) -> None:
         """Take note of what its job says about itself."""
         join = message.join
-        self.name, self.recipe, self.began = message.name, join.recipe, time.time()
+        self.name, self.recipe, self.began = message.settings.name, join.recipe, time.time()
         self.table, self.team = message.table, join.team
         self.rank, self.world_size = join.rank, join.world_size
-        self.timeout_s = message.timeout_s
+        self.timeout_s = message.settings.timeout_s
         self.about, self.fresh = message.about, join.fresh
         self.order, self.seed = join.order, join.seed
         self.rows = -(-join.rows.size // max(1, join.world_size))

@@ -50,8 +50,8 @@ Arrays are of int64, and travel as bytes. A layout is named by a number that the
 the first batch with a new number brings the layout itself.
 
 Reading order: `fields` (what messages are made of), `greetings` and `births` (who is there),
-`reading` (job and daemon), `work` (what workers do), `questions` (what people ask), `nodes`,
-`ranks` and `joint` (what daemons on other machines say; imported from there).
+`settings` and `reading` (job and daemon), `work` (what workers do), `questions` (what people ask),
+`nodes`, `ranks` and `joint` (what daemons on other machines say; imported from there).
 """
 
 from joader.messages.births import Attend, Bear, Born, Ended, Slay, Unborn
@@ -100,6 +100,7 @@ from joader.messages.reading import (
     Release,
     Want,
 )
+from joader.messages.settings import JobSettings
 from joader.messages.work import (
     Compare,
     Compared,
@@ -208,6 +209,7 @@ __all__ = [
     "Inspect",
     "Instruction",
     "Job",
+    "JobSettings",
     "Join",
     "Know",
     "LastCopies",
