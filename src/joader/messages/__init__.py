@@ -2,7 +2,7 @@
 
     client  → daemon   Hello            who is there, on the raw socket
     daemon  → client   Welcome          with a descriptor of the arena
-    client  → daemon   Register         Join, and which nursery the job brings
+    client  → daemon   Register         Join, the job's settings, and which nursery it brings
     daemon  → client   Registered
     daemon  → client   Named            another run of its script has come: what tells them apart
     nursery → client   Born             it is ready, and what the recipe is called there
