@@ -30,6 +30,7 @@ from joader.messages import (
     Finish,
     HandBack,
     Hello,
+    JobSettings,
     Join,
     NotBegun,
     Place,
@@ -271,7 +272,7 @@ class Job(Peer):
         self.say(
             Register(
                 join,
-                name=f"job {self.number}",
+                JobSettings(f"job {self.number}"),
                 ticket=f"ticket {self.number}",
                 workers=max(1, case.workers // case.jobs),
                 compare=False,

@@ -32,6 +32,7 @@ from joader.messages import (
     Forget,
     Hello,
     Inspect,
+    JobSettings,
     Join,
     Leave,
     Place,
@@ -79,9 +80,12 @@ class Journey:
         join = Join(0, "photos", np.arange(6), 6, 2, reads_for="7", fresh=True, **more)
         if ticket:
             self._say("nursery → job", Born())
-        self._say("job → daemon", Register(join, "photos.py", ticket, home="/ on 0,1", cores=2))
+        self._say(
+            "job → daemon",
+            Register(join, JobSettings("photos.py"), ticket, home="/ on 0,1", cores=2),
+        )
         if ticket:
-            self.dispatch.join(1, Lent(ticket, "photos"))
+            self.dispatch.join(1, Lent(ticket, "photos", JobSettings("photos.py")))
         self._tell(replace(join, job=1, reads_itself=not ticket))
         self._say("daemon → job", Registered(1, 7, "photos.py"))
         if ticket:

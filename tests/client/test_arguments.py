@@ -12,6 +12,7 @@ import pytest
 import joader
 from joader.client import torch_api
 from joader.errors import BadArgument, UnknownArgument
+from joader.messages import JobSettings
 
 OF_TORCH = {
     *("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn"),
@@ -80,6 +81,27 @@ def test_what_torch_refuses_is_refused_with_its_words(given: dict[str, Any]) -> 
     with pytest.raises(BadArgument) as ours:
         joader.DataLoader([1, 2, 3], **given)
     assert str(theirs.value)[:40] in str(ours.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "locality"),
+    [
+        ({"shuffle": True}, True),
+        ({}, False),
+        ({"shuffle": True, "order": "joint"}, False),
+        ({"shuffle": True, "order": "seeded"}, False),
+        ({"shuffle": True, "locality": False}, False),
+        ({"locality": True}, True),
+    ],
+    ids=str,
+)
+def test_what_the_daemon_acts_on_travels_as_one_value(
+    given: dict[str, Any], locality: bool
+) -> None:
+    loader = joader.DataLoader([1, 2, 3], job="me", weight=2, lend=False, timeout=30, **given)
+    assert loader._current.settings.job == JobSettings(
+        "me", weight=2.0, lend=False, locality=locality, timeout_s=30.0
+    )
 
 
 @pytest.mark.parametrize(

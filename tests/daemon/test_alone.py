@@ -9,7 +9,7 @@ import pytest
 from joader.daemon import alone as alone_module
 from joader.daemon.alone import Alone
 from joader.errors import BadArgument
-from joader.messages import Join, Place, Prepare, Register
+from joader.messages import JobSettings, Join, Place, Prepare, Register
 
 
 class Session:
@@ -27,7 +27,7 @@ class Session:
 def rank(here: int, world_size: int = 4, team: str = "team", timeout_s: float = 120.0) -> Register:
     rows = np.arange(8)
     join = Join(1, "r", rows, 8, 2, team=team, world_size=world_size, ranks_here=here)
-    return Register(join, "train.py", timeout_s=timeout_s)
+    return Register(join, JobSettings("train.py", timeout_s=timeout_s))
 
 
 def taken(alone: Alone, session: Any, message: Register) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from joader.daemon.clocks import SALT_EVERY, UNSAID, Clocks
 from joader.engine import Engine
-from joader.messages import Begin, Event, Hear, Join, Register, Want
+from joader.messages import Begin, Event, Hear, JobSettings, Join, Register, Want
 
 STREAM = 7
 RECIPE, EVERYWHERE = "recipe", "recipe on any machine"
@@ -20,7 +20,7 @@ class Host:
     def __init__(self) -> None:
         rows = np.arange(100)
         join = Join(1, RECIPE, rows, rows.size, 10, stream=STREAM)
-        self.register = Register(join, "train.py", everywhere=EVERYWHERE)
+        self.register = Register(join, JobSettings("train.py"), everywhere=EVERYWHERE)
         self.everywhere = EVERYWHERE
 
 

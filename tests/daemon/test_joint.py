@@ -14,7 +14,7 @@ from joader.daemon.joint import Joint
 from joader.daemon.registration import Registration
 from joader.daemon.session import Session
 from joader.engine import Engine
-from joader.messages import Begin, Drew, Event, Join, Prepare, Register, Sized, Want
+from joader.messages import Begin, Drew, Event, JobSettings, Join, Prepare, Register, Sized, Want
 from joader.messages import nodes as words
 from joader.messages.ranks import OnLine
 from joader.wire import Allowance, Stream, frame
@@ -135,7 +135,9 @@ class Node:
         session.tell = self.tell
         rows = np.arange(ROWS, dtype=np.int64)
         join = Join(0, f"photos on {self.name}", rows, ROWS, BATCH, order="joint", stream=7)
-        message = Register(join, "train.py", ticket=f"of {self.name}", everywhere="photos")
+        settings = JobSettings("train.py")
+        ticket = f"of {self.name}"
+        message = Register(join, settings, ticket=ticket, everywhere="photos")
         message = msgspec.structs.replace(message, **more)
         self.joint.take(session, message)
         self.registration.register(session, message)

@@ -11,7 +11,7 @@ import pytest
 from joader.daemon import leaving as leaving_module
 from joader.daemon.heirs import unpacked
 from joader.daemon.leaving import Leaving
-from joader.messages import Join, Register
+from joader.messages import JobSettings, Join, Register
 
 LAST_COPIES = {"one": [1, 5, 9], "two": [], "three": list(range(0, 100, 2))}
 
@@ -21,7 +21,9 @@ class Node:
 
     def __init__(self) -> None:
         self.hosted = {
-            f"{recipe} everywhere": Register(Join(1, recipe, np.arange(100), 100, 1), "train.py")
+            f"{recipe} everywhere": Register(
+                Join(1, recipe, np.arange(100), 100, 1), JobSettings("train.py")
+            )
             for recipe in LAST_COPIES
         }
         self.inheritance = self

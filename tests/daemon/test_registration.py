@@ -9,7 +9,18 @@ from joader.daemon.registration import Registration
 from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.errors import BadArgument, BadMessage
-from joader.messages import Begin, Compare, Event, Inspect, Join, Leave, Named, Prepare, Register
+from joader.messages import (
+    Begin,
+    Compare,
+    Event,
+    Inspect,
+    JobSettings,
+    Join,
+    Leave,
+    Named,
+    Prepare,
+    Register,
+)
 from joader.schedule.work.actions import Lent
 from joader.wire import Allowance
 
@@ -43,7 +54,7 @@ class Node:
         rows = np.arange(more.pop("rows", 4), dtype=np.int64)
         fresh = more.pop("fresh", False)
         join = Join(0, code, rows, rows.size, 2, fresh=fresh)
-        self.registration.register(session, Register(join, "train.py", **more))
+        self.registration.register(session, Register(join, JobSettings("train.py"), **more))
         return session
 
     def told(self, kind: type) -> list[Any]:

@@ -10,7 +10,7 @@ from joader.daemon import reports
 from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.engine.pieces import Pieces
-from joader.messages import Join, Register
+from joader.messages import JobSettings, Join, Register
 from joader.statistics import (
     CacheStatistics,
     ClusterStatistics,
@@ -37,7 +37,7 @@ def session(job: int, about: bytes = b"", **more: Any) -> Session:
     made.job = job
     rows = np.arange(4, dtype=np.int64)
     join = Join(job, more.pop("recipe", "code"), rows, 4, 2, **more)
-    made.registered(Register(join, f"job {job}", table="flowers@2", about=about))
+    made.registered(Register(join, JobSettings(f"job {job}"), table="flowers@2", about=about))
     return made
 
 

@@ -1,6 +1,7 @@
 """What the crash matrix has found, each as small as it can be made."""
 
 import asyncio
+import math
 import multiprocessing
 import os
 import signal
@@ -25,6 +26,7 @@ from joader.messages import (
     HandBack,
     Hello,
     Instruction,
+    JobSettings,
     Prepared,
     Refuse,
     ToWorker,
@@ -108,7 +110,7 @@ def test_a_message_that_comes_while_another_is_taken_is_not_lost() -> None:
 def test_who_dies_before_its_welcome_leaves_no_descriptor_with_the_daemon() -> None:
     async def main() -> None:
         pool = a_pool()
-        pool.join(1, 0, Lent("ticket", "code", 1))
+        pool.join(1, 0, Lent("ticket", "code", JobSettings("job", timeout_s=math.inf), 1))
         desk = Desk()
         before = os.listdir("/proc/self/fd")
         pool.arrive("ticket", 0, os.getpid(), desk)
@@ -148,7 +150,7 @@ def test_a_job_that_is_refused_leaves_with_its_crew() -> None:
     async def main() -> None:
         daemon = Daemon(DaemonConfig(memory_bytes=1 << 20, workers=1))
         session: Any = OfJob()
-        daemon.pool.join(1, 0, Lent("ticket", "code", 1))
+        daemon.pool.join(1, 0, Lent("ticket", "code", JobSettings("job", timeout_s=math.inf), 1))
         daemon.sessions[1], daemon.engine = session, Refusing()  # type: ignore[assignment]
         daemon._carry_out()
         assert session.said == "no room"
@@ -183,7 +185,7 @@ def test_a_daemon_that_ends_does_not_wait_for_workers_that_cannot_come_any_more(
     async def main() -> None:
         daemon = Daemon(DaemonConfig(memory_bytes=1 << 20, workers=1))
         session: Any = Waiting()
-        daemon.pool.join(1, 0, Lent("ticket", "code", 1))
+        daemon.pool.join(1, 0, Lent("ticket", "code", JobSettings("job", timeout_s=math.inf), 1))
         daemon.draining.end_if_done(session)
         assert not session.ended
         daemon.draining.begun = True

@@ -56,7 +56,8 @@ sensible = st.fixed_dictionaries(
         "own": st.booleans(),
         "ticket": st.sampled_from(["", "", "", *TICKETS]),
         "workers": st.integers(0, 3),
-        "lends": st.booleans(),
+        "lend": st.booleans(),
+        "weight": st.sampled_from([1.0, 0.5, 1000.0]),
         "team": st.sampled_from(["", "", "team"]),
         "rank": st.sampled_from([0, 0, 1]),
         "world_size": st.sampled_from([1, 1, 2]),
@@ -73,21 +74,26 @@ odd = st.builds(
         max_size=2,
     )
     | st.dictionaries(
-        st.sampled_from(["rows", "order", "team", "name", "ticket", "own", "pieces", "reads_for"]),
+        st.sampled_from(
+            ["rows", "order", "team", "name", "weight", "ticket", "own", "pieces", "reads_for"]
+        ),
         arrays | nonsense,
         max_size=1,
     ),
 )
 
 
-OF_THE_DAEMON = ("name", "ticket", "workers", "lends", "pieces")
+OF_ITS_SETTINGS = ("name", "weight", "lend")
+OF_THE_DAEMON = ("ticket", "workers", "pieces")
 
 
 def registration(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return a Register with these fields, of its own or of its Join."""
-    own = {name: value for name, value in fields.items() if name in OF_THE_DAEMON}
-    join = {name: value for name, value in fields.items() if name not in OF_THE_DAEMON}
-    return {"type": "Register", **own, "join": {"type": "Join", "job": 0, **join}}
+    """Return a Register with these fields, of its own, of its settings or of its Join."""
+    own = {name: fields[name] for name in OF_THE_DAEMON if name in fields}
+    settings = {name: fields[name] for name in OF_ITS_SETTINGS if name in fields}
+    join = {name: value for name, value in fields.items() if name not in own | settings}
+    join |= {"type": "Join", "job": 0}
+    return {"type": "Register", **own, "settings": settings, "join": join}
 
 
 passes = st.fixed_dictionaries(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from joader.daemon.lifecycle import connected
-from joader.messages import MY_JOB, PROTOCOL, Hello, Join, Register
+from joader.messages import MY_JOB, PROTOCOL, Hello, JobSettings, Join, Register
 from joader.wire import frame
 from tests.processes.conftest import Node, processes_with
 from tests.processes.jobs import Job, wait_until
@@ -187,7 +187,7 @@ for batch in joader.DataLoader(Squares(40, slow_s=0.1), batch_size=10, key="slow
     node.daemon.send_signal(signal.SIGTERM)
     wait_until(lambda: not node.socket.exists())
     join = Join(MY_JOB, "r", np.arange(4), row_limit=4, batch_size=1)
-    late.sendall(frame(Register(join, "late")))
+    late.sendall(frame(Register(join, JobSettings("late"))))
     late.settimeout(20)
     assert late.recv(4096) == b""  # and not a refusal, which would be for ever
     late.close()

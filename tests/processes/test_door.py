@@ -27,6 +27,7 @@ from joader.messages import (
     Begin,
     Deliver,
     Hello,
+    JobSettings,
     Join,
     Refuse,
     Register,
@@ -64,7 +65,7 @@ def register(recipe: str = "r", rows: int = 20, **more: Any) -> Register:
     """Return a registration; fields that no Join has are its own."""
     own = {name: more.pop(name) for name in list(more) if name in Register.__struct_fields__}
     fields = {"batch_size": 4, "rows": np.arange(rows), "row_limit": rows} | more
-    return Register(Join(MY_JOB, recipe, **fields), **{"name": "raw", **own})
+    return Register(Join(MY_JOB, recipe, **fields), JobSettings("raw"), **own)
 
 
 def join(channel: Channel[Any], spec: Register) -> None:

@@ -10,6 +10,7 @@ from joader.messages import (
     Compared,
     Failed,
     Finish,
+    JobSettings,
     Late,
     Lost,
     NotBegun,
@@ -151,18 +152,20 @@ class Floor:
         return [event for event in self.events if isinstance(event, Compared)]
 
     def join(
-        self, job: int, code: str = "code", workers: int = 0, lends: bool = True, ticket: str = ""
+        self, job: int, code: str = "code", workers: int = 0, lend: bool = True, ticket: str = ""
     ) -> str:
         """Let a job come with its nursery; return its ticket."""
         ticket = ticket or f"ticket {job}"
-        self.come(job, ticket, code, workers=workers, lends=lends)
+        self.come(job, ticket, code, workers=workers, lend=lend)
         if ticket not in self.nurseries:
             self.nurseries[ticket] = Nursery(self, ticket)
         return ticket
 
     def come(self, job: int, ticket: str, code: str = "code", **more: Any) -> None:
         """Let a job come, and its nursery later."""
-        self.dispatch.join(job, Lent(ticket, code, **more, timeout_s=self.limit_s))
+        of_settings = {name for name in more if name in JobSettings.__struct_fields__}
+        said = {"name": "", "timeout_s": self.limit_s} | {key: more.pop(key) for key in of_settings}
+        self.dispatch.join(job, Lent(ticket, code, JobSettings(**said), **more))
 
     def prepare(self, job: int, *samples: int, code: str = "code", whole: bool = False) -> None:
         """Have rows prepared for a job, or as wholes with their own parts."""

@@ -8,7 +8,7 @@ How many processors there are, as jobs come and go.
 
 import pytest
 
-from joader.errors import BadMessage
+from joader.errors import BadArgument, BadMessage
 from joader.messages import Failed, Finish, Sized, Stop
 from joader.schedule.dispatch import GRACE_S, Homes, crew_figures
 from tests.schedule.floor import LAYOUT, SLOT_BYTES, Floor, Nursery
@@ -21,6 +21,14 @@ def test_a_row_goes_to_the_crew_of_the_job_that_needs_it(floor: Floor) -> None:
     assert floor.of(tickets[0]) == []
     (worker,) = floor.of(tickets[1])
     assert worker.has == [7]
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
+def test_of_a_job_whose_weight_cannot_be_nothing_is_left(floor: Floor, weight: float) -> None:
+    with pytest.raises(BadArgument, match="weight is"):
+        floor.come(1, "ticket", weight=weight)
+    assert not floor.dispatch.knows("ticket")
+    assert floor.dispatch.statistics() == ()
 
 
 def test_a_crew_that_is_idle_helps_one_that_has_more_than_it_can_take(floor: Floor) -> None:
@@ -71,7 +79,7 @@ def test_who_has_other_code_or_keeps_its_workers_helps_nobody(
     floor: Floor, code: str, lends: bool
 ) -> None:
     floor.join(1, workers=1)
-    idle = floor.join(2, code=code, workers=1, lends=lends)
+    idle = floor.join(2, code=code, workers=1, lend=lends)
     floor.prepare(2, 100, code=code)
     floor.settle()
     (worker,) = floor.of(idle)
@@ -82,7 +90,7 @@ def test_who_has_other_code_or_keeps_its_workers_helps_nobody(
 
 
 def test_a_crew_that_keeps_its_workers_is_helped_by_others(floor: Floor) -> None:
-    floor.join(1, workers=1, lends=False)
+    floor.join(1, workers=1, lend=False)
     floor.join(2, workers=1)
     worker = floor.idle_worker(2)
     floor.prepare(1, *range(10))
@@ -159,7 +167,7 @@ def test_jobs_with_different_code_have_their_shares_of_the_cores(floor: Floor) -
 
 
 def test_who_keeps_its_workers_takes_none_of_the_room_of_others(floor: Floor) -> None:
-    own = floor.join(1, workers=4, lends=False)
+    own = floor.join(1, workers=4, lend=False)
     floor.prepare(1, *range(50))
     floor.settle()
     ticket = floor.join(2)
@@ -450,7 +458,7 @@ def test_rows_that_wait_in_vain_for_workers_to_be_born_are_done_by_another(floor
 
 def test_figures_say_who_is_in_a_crew_and_what_waits_for_it(floor: Floor) -> None:
     ticket = floor.join(1, workers=1, ticket="0123456789abcdef")
-    floor.come(2, ticket, workers=1, lends=False)
+    floor.come(2, ticket, workers=1, lend=False)
     floor.prepare(1, *range(10))
     (waiting,) = floor.dispatch.statistics()
     assert waiting.ticket == "01234567"  # all of it would let a process in as a worker

@@ -1,6 +1,7 @@
 """A nursery as the daemon sees it: killed only when its job is gone, also if it was stopped."""
 
 import asyncio
+import math
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from joader.messages import Bear, Ended, Stop, ToNursery, Unborn
+from joader.messages import Bear, Ended, JobSettings, Stop, ToNursery, Unborn
 from joader.schedule.dispatch import GRACE_S
 from joader.schedule.work.actions import Lent
 from joader.wire import Stream, frame
@@ -63,7 +64,7 @@ class Wire(asyncio.Transport):
 async def left_by(nursery: int, job: int) -> Wire:
     """Let a job's process come with this nursery, and leave; return the nursery's wire."""
     pool = Pool(2, lambda event: None)
-    pool.join(1, job, Lent("ticket", "code", 1))
+    pool.join(1, job, Lent("ticket", "code", JobSettings("job", timeout_s=math.inf), 1))
     wire = Wire()
     pool.attend("ticket", nursery).connection_made(wire)
     pool.leave(1)
@@ -147,7 +148,7 @@ def test_a_link_leaves_no_descriptor_behind() -> None:
 def test_a_nursery_that_says_it_ends_bears_nobody_any_more_and_is_still_there(ended: int) -> None:
     async def crew_has_its_nursery() -> list[bool]:
         pool = Pool(2, lambda event: None)
-        pool.join(1, os.getpid(), Lent("ticket", "code", 1))
+        pool.join(1, os.getpid(), Lent("ticket", "code", JobSettings("job", timeout_s=math.inf), 1))
         link = pool.attend("ticket", ended)
         link.connection_made(Wire())
         crew = pool.dispatch.staff.crew("ticket")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from joader.client.script import script
 from joader.errors import BadArgument, UnknownArgument
 from joader.images import Step, Steps
+from joader.messages.settings import JobSettings
 from joader.sampling.sampler import checked_seed
 from joader.schedule.shares.weight import checked_weight
 
@@ -83,6 +84,19 @@ class Arguments:
     def name(self) -> str:
         """What the job is called: as the user says, or as its script."""
         return self.job or script()
+
+    def for_the_daemon(self, *, streams: bool) -> JobSettings:
+        """Return those that the daemon acts on; `streams`: their order follows one of its streams.
+
+        In another order rows do not come when other jobs on their nodes want them, too.
+        """
+        return JobSettings(
+            self.name,
+            weight=float(self.weight),
+            lend=self.lend,
+            locality=bool(streams if self.locality is None else self.locality),
+            timeout_s=self.timeout or DEFAULT_TIMEOUT_S,  # 0 is torch's "for ever"
+        )
 
     def check(self) -> None:
         """Say what is wrong with them, one by one and then together."""

@@ -158,7 +158,6 @@ class DataLoader:
         self._show(given)
         self._steps = steps_of(given.prepare, "prepare"), steps_of(given.transform, "transform")
         self._name = given.name
-        self._timeout_s = given.timeout or DEFAULT_TIMEOUT_S  # 0 is torch's "for ever"
         self._collate_given = given.collate_fn
         self._samplers_given = given.sampler, given.batch_sampler
         self._inside_reason = obstacle_to_sharing(given.dataset, given.batch_size, given.chosen)
@@ -172,6 +171,7 @@ class DataLoader:
         self._epochs = Epochs(given.sampler if self._ordering.rank else None)
         self._counts = Counts()
         settings = settings_of(given, self._ordering, self._steps)
+        self._timeout_s = settings.job.timeout_s
         self._current = CurrentJob(settings)
         self._forget_passes()
         if not self._inside_reason:

@@ -28,7 +28,6 @@ class Rank:
     world_size: int
     start: str  # of the job: all its loaders read for it, as those of one process do
     here: int = 0  # how many of its ranks are on this node; 0: nobody says
-    locality: bool = False  # if they are on several, each reads what its node has
 
 
 def is_distributed(sampler: Any) -> bool:

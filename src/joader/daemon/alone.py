@@ -41,13 +41,14 @@ class Alone:
         if self.joining and join.team and join.ranks_here != join.world_size:
             self._waiting.append((session, message))
             loop = asyncio.get_running_loop()
-            loop.call_later(min(_JOINING_S, message.timeout_s / 2), self._give_up, session)
+            loop.call_later(min(_JOINING_S, message.settings.timeout_s / 2), self._give_up, session)
             return False
         if join.team and 0 < join.ranks_here < join.world_size:
             raise BadArgument(
-                f"job {message.name!r} has {join.world_size} ranks, {join.ranks_here} of them on "
-                "this node, whose daemon is in no cluster; start one on each node with `joader up "
-                "-d --cluster HOST:PORT` before the job, or give the loader another sampler"
+                f"job {message.settings.name!r} has {join.world_size} ranks, {join.ranks_here} of "
+                "them on this node, whose daemon is in no cluster; start one on each node with "
+                "`joader up -d --cluster HOST:PORT` before the job, or give the loader another "
+                "sampler"
             )
         return True
 

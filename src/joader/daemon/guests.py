@@ -29,7 +29,18 @@ from joader.errors import JoaderError
 from joader.memory import Arena
 from joader.memory.contents import digest
 from joader.memory.layout import Layout
-from joader.messages import Array, Begin, Deliver, Event, Join, Moved, Register, Release, Want
+from joader.messages import (
+    Array,
+    Begin,
+    Deliver,
+    Event,
+    JobSettings,
+    Join,
+    Moved,
+    Register,
+    Release,
+    Want,
+)
 from joader.messages.nodes import NOT_SENT, Ask, Parcel
 from joader.schedule.nodes.worth import MOST_ROWS
 from joader.wire import Allowance
@@ -252,7 +263,7 @@ class Guests:
                 guest,
                 Register(
                     join,
-                    name=f"node {server.node.name}",
+                    JobSettings(f"node {server.node.name}"),
                     ground=message.ground,
                     pieces=message.pieces,
                     compare=False,

@@ -19,7 +19,7 @@ from joader.daemon.registration import Registration
 from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.errors import JoaderError
-from joader.messages import Array, Begin, Deliver, Event, Join, Register, Release, Want
+from joader.messages import Array, Begin, Deliver, Event, JobSettings, Join, Register, Release, Want
 from joader.schedule.nodes.placement import Node, homes
 from joader.schedule.nodes.trust import Trust
 from joader.schedule.nodes.worth import MOST_ROWS
@@ -197,7 +197,7 @@ class Heirs:
                         reads_for=f"what node {node} leaves",
                         stream=join.stream,
                     ),
-                    name=f"what node {node} leaves",
+                    JobSettings(f"what node {node} leaves"),
                     compare=False,
                 ),
             )

@@ -19,7 +19,19 @@ from joader.daemon.registration import Registration
 from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.errors import BadArgument, JoaderError
-from joader.messages import Begin, Event, Grant, Join, Know, Leave, Reassign, Refuse, Steps, Want
+from joader.messages import (
+    Begin,
+    Event,
+    Grant,
+    JobSettings,
+    Join,
+    Know,
+    Leave,
+    Reassign,
+    Refuse,
+    Steps,
+    Want,
+)
 from joader.messages.ranks import AskRanks, Assign, Disband, Enter, Ranks, ToRank
 from joader.wire import Allowance
 
@@ -75,6 +87,7 @@ class HostedTeam:
     name: str
     data: bytes
     join: Join  # of rank 0
+    settings: JobSettings  # of rank 0, too
     engine: Engine
     registration: Registration
     tell: Callable[[Event], None]
@@ -88,7 +101,7 @@ class HostedTeam:
         far = FarRank(message, node, say)
         far.on_end, far.on_refuse, far.life = self.disband, self._forget, self.engine.life
         try:
-            if message.data != self.data or message.locality != self.join.locality:
+            if message.data != self.data:
                 raise BadArgument(
                     f"rank {message.rank} of job {self.name!r}, on node {node}, reads other data "
                     "than rank 0, or in another way; all ranks of a job read the same dataset, by "
@@ -153,7 +166,7 @@ class HostedTeam:
     def reassign(self) -> None:
         """Assign the steps that are planned from now on by where rows live now."""
         first = next(iter(self.ranks.values()), None)
-        if not self.join.locality or first is None or len(self.ranks) < first.world_size:
+        if not self.settings.locality or first is None or len(self.ranks) < first.world_size:
             return
         homes = self.homes()
         if homes is None:

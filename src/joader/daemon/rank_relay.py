@@ -58,7 +58,7 @@ class Relay:
     ) -> None:
         """Stand between this session and the engine."""
         self.session = session
-        self.join = replace(message.join, rows=NONE)
+        self.join, self.settings = replace(message.join, rows=NONE), message.settings
         self.everywhere = message.everywhere  # what the recipe is called on any machine
         self.data = _data(message)
         self.told = False
@@ -94,7 +94,6 @@ class Relay:
                 world_size=join.world_size,
                 batch_size=join.batch_size,
                 drop_last=join.drop_last,
-                locality=join.locality,
                 data=self.data,
             )
         )
@@ -246,4 +245,5 @@ def _data(message: Register) -> bytes:
     """Return what all ranks must have in common: the data that they read, and how."""
     join = message.join
     words = f"{message.everywhere} {join.row_limit} {join.order} {join.seed} {join.fresh}"
+    words += f" {message.settings.locality}"
     return blake2b(words.encode() + join.rows.tobytes(), digest_size=16).digest()

@@ -160,6 +160,7 @@ class Ranks:
                 rows=known.rows.astype(np.int64),
                 row_limit=known.row_limit,
             ),
+            relay.settings,
             engine=self._engine,
             registration=self._registration,
             tell=self._tell,

@@ -34,7 +34,6 @@ from joader.messages import (
     Register,
     Registered,
 )
-from joader.schedule.shares.weight import checked_weight
 from joader.schedule.work.actions import Lent
 from joader.schedule.work.orders import part_of
 from joader.statistics import ReadStatistics
@@ -279,12 +278,9 @@ def _lent(message: Register) -> Lent:
     return Lent(
         message.ticket,
         message.join.recipe,
+        message.settings,
         workers=message.workers,
-        lends=message.lends,
         waits=message.waits,
-        timeout_s=message.timeout_s,
-        weight=checked_weight(message.weight),
-        name=message.name,
         team=message.join.team,
         home=message.home,
         cores=min(message.cores, _MOST_CORES),

@@ -231,7 +231,7 @@ def _facts(engine: Engine, session: Session) -> dict[str, Any]:
         about |= json.loads(session.about or b"{}")
     except (ValueError, TypeError):
         about["dataset"] = "a dataset that it says nothing about"
-    job = session.job or 0
+    job, said = session.job or 0, session.register
     got = engine.statistics().jobs[job]
     return {
         **about,
@@ -241,8 +241,8 @@ def _facts(engine: Engine, session: Session) -> dict[str, Any]:
         "table": session.table,
         "team": session.team,
         "over_nodes": session.relay is not None,
-        "locality": session.register is not None and session.register.join.locality,
-        "reads_itself": session.register is not None and not session.register.ticket,
+        "locality": said is not None and bool(session.team) and said.settings.locality,
+        "reads_itself": said is not None and not said.ticket,
         "order": session.order,
         "seed": session.seed,
         "rows": int(np.unique(engine.rows_of(job).rows).size),

@@ -70,7 +70,6 @@ class Session(asyncio.Protocol):
         self.order = ""
         self.seed: int | None = None
         self.rank, self.world_size = 0, 1
-        self.timeout_s = 0.0  # how long it waits for a batch
         self.epoch = 0
         self.number = 0  # of its pass
         self.owed = 0  # batches it asked for and has not got
@@ -136,10 +135,9 @@ class Session(asyncio.Protocol):
     def registered(self, message: Register) -> None:
         """Take note of what its job says about itself."""
         join = message.join
-        self.name, self.recipe, self.began = message.name, join.recipe, time.time()
+        self.name, self.recipe, self.began = message.settings.name, join.recipe, time.time()
         self.table, self.team = message.table, join.team
         self.rank, self.world_size = join.rank, join.world_size
-        self.timeout_s = message.timeout_s
         self.about, self.fresh = message.about, join.fresh
         self.order, self.seed = join.order, join.seed
         self.rows = -(-join.rows.size // max(1, join.world_size))

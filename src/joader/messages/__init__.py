@@ -2,7 +2,7 @@
 
     client  → daemon   Hello            who connects, on the raw socket
     daemon  → client   Welcome          with a descriptor of the arena
-    client  → daemon   Register         Join, and which nursery the job brings
+    client  → daemon   Register         Join, the job's settings, and which nursery it brings
     daemon  → client   Registered
     daemon  → client   Named            another run of its script has come: what tells them apart
     nursery → client   Born             it is ready, and what the recipe is called there
@@ -50,8 +50,8 @@ Arrays are of int64, and are sent as bytes. A layout is named by a number that t
 the first batch with a new number brings the layout itself.
 
 Reading order: `fields` (what messages are made of), `greetings`, `births` (connecting, starting),
-`reading` (job and daemon), `work` (what workers do), `questions` (what people ask), `nodes`,
-`ranks` and `joint` (what daemons on other machines say; imported from there).
+`settings` and `reading` (job and daemon), `work` (what workers do), `questions` (what people ask),
+`nodes`, `ranks` and `joint` (what daemons on other machines say; imported from there).
 """
 
 from joader.messages.births import Attend, Bear, Born, Ended, Slay, Unborn
@@ -100,6 +100,7 @@ from joader.messages.reading import (
     Release,
     Want,
 )
+from joader.messages.settings import JobSettings
 from joader.messages.work import (
     Compare,
     Compared,
@@ -208,6 +209,7 @@ __all__ = [
     "Inspect",
     "Instruction",
     "Job",
+    "JobSettings",
     "Join",
     "Know",
     "LastCopies",

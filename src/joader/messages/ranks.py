@@ -25,7 +25,7 @@ Course = tuple[Word, Word, Word, Word]
 
 
 class Enter(Message, frozen=True):
-    """A rank joins its team; `data` is of what it reads, the same for all ranks."""
+    """A rank joins its team; `data` is of what it reads, and how: the same for all ranks."""
 
     job: Job
     team: Text
@@ -33,7 +33,6 @@ class Enter(Message, frozen=True):
     world_size: int
     batch_size: int
     drop_last: bool
-    locality: bool
     data: bytes
 
 

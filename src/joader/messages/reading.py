@@ -13,6 +13,7 @@ from joader.messages.fields import (
     Text,
     Word,
 )
+from joader.messages.settings import JobSettings
 
 
 class Join(Message, frozen=True):
@@ -51,7 +52,6 @@ class Join(Message, frozen=True):
     stream: Word = 0
     stored: Text = ""
     ranks_here: Natural = 0  # how many ranks of its team are on this node; 0: it does not know
-    locality: bool = True  # a rank reads what its node has, as far as that is even
     remote: bool = False  # a rank that is planned for here, and gets its samples on its own node
 
 
@@ -59,14 +59,11 @@ class Register(Message, frozen=True):
     """Join, as a client sends it, with what only the daemon has to know of the job."""
 
     join: Join
-    name: Text
+    settings: JobSettings
     ticket: Text = ""  # of its nursery; empty: it reads by itself what others have not prepared
     workers: Natural = 0  # the most it lends; 0: its share of the cores
-    lends: bool = True  # its workers prepare for others, too, while they have nothing to do
     compare: bool = True  # a few rows are compared with other jobs' samples
     waits: bool = False  # its rows wait for a network, so a worker begins many at a time
-    timeout_s: float = 120.0  # how long a batch may take, and so a row
-    weight: float = 1.0  # relative to other jobs, when time is short
     home: Text = ""  # where its workers run: cgroup and affinity
     cores: Natural = 0  # how many of them that home can keep busy; 0: it does not say
     table: Text = ""  # of the catalog, with its version: name@3

@@ -80,6 +80,7 @@ class Dispatch:
 
     def join(self, job: int, lent: Lent) -> None:
         """Take in what a job brings; passes of one loader have one crew."""
+        checked_weight(lent.settings.weight)  # first: of a job that is refused nothing may be left
         crew = self.staff.crews.get(lent.ticket)
         if crew is None:
             claims = Claims(self.staff.accounts, lent.code)
@@ -90,12 +91,12 @@ class Dispatch:
         crew.ended = False
         self._leave_at.pop(lent.ticket, None)
         crew.jobs.add(job)
-        crew.most, crew.lends = lent.workers, lent.lends
+        crew.most, crew.lends = lent.workers, lent.settings.lend
         crew.home, crew.reads_ahead = lent.home, lent.waits
         crew.queue.shared.pace.keep(KEEPS_READING_AHEAD if lent.waits else KEEPS)
         self.staff.crew_of[job] = crew
-        self.staff.timeout_s[job] = lent.timeout_s
-        self.allocation.join(job, lent.weight, lent.team)
+        self.staff.timeout_s[job] = lent.settings.timeout_s
+        self.allocation.join(job, lent.settings, lent.team)
         self.learning.join(job, lent)
         self._homes.join(lent.ticket, lent.home, lent.cores)
         self._company_changed()

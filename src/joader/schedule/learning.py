@@ -27,9 +27,9 @@ class Learning:
 
     def join(self, job: int, lent: Lent) -> None:
         """Let a new job start with how such a job read before."""
-        self._names[job] = lent.name
+        self._names[job] = lent.settings.name
         known = self.experience.of(lent.code)
-        habit = known.habit(lent.name) if known is not None else None
+        habit = known.habit(lent.settings.name) if known is not None else None
         if habit is not None:
             self._allocation.demands[job].recall(habit)
 

@@ -11,6 +11,7 @@ from joader.client.reading.job import Job
 from joader.client.reading.settings import Settings
 from joader.errors import NoDaemon
 from joader.images import Steps
+from joader.messages import JobSettings
 from joader.recipe.watch import FIRST, MANY, SLOW_S, AtHand, KeepsState
 
 
@@ -36,9 +37,9 @@ class Kept:
 
 
 def current(**changes: Any) -> CurrentJob:
-    usual: dict[str, Any] = {"name": "job", "prepare": Steps([]), "transform": Steps([])}
-    usual |= {"deterministic": False, "private": False, "drop_last": False, "lend": True}
-    usual |= {"seed": 0, "whose": "1", "num_workers": 2}
+    usual: dict[str, Any] = {"prepare": Steps([]), "transform": Steps([])}
+    usual |= {"job": JobSettings("job"), "deterministic": False, "private": False}
+    usual |= {"drop_last": False, "seed": 0, "whose": "1", "num_workers": 2}
     usual |= dict.fromkeys(["key", "worker_init_fn", "rank", "context"])
     return CurrentJob(Settings(**(usual | changes)))
 

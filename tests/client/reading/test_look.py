@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from joader.client.dataset.ground import NO_GROUND
 from joader.client.dataset.identity import NOT_COMPARABLE
@@ -15,6 +16,7 @@ from joader.client.reading.look import Looker, Sight
 from joader.client.reading.settings import Settings
 from joader.daemon.machine import cores
 from joader.images import Steps
+from joader.messages import JobSettings
 
 
 class Rows:
@@ -32,7 +34,7 @@ class Rows:
 
 def settings(**more: Any) -> Settings:
     usual: dict[str, Any] = {
-        "name": "job",
+        "job": JobSettings("job"),
         "key": None,
         "prepare": Steps(()),
         "transform": Steps(()),
@@ -44,7 +46,6 @@ def settings(**more: Any) -> Settings:
         "rank": None,
         "whose": "loader",
         "num_workers": 2,
-        "lend": True,
         "context": "fork",
     }
     return Settings(**usual | more)
@@ -211,9 +212,17 @@ def test_without_workers_it_brings_none() -> None:
 
 def test_it_brings_as_many_as_it_is_told_to_and_lends_them_if_it_may() -> None:
     for lend in (True, False):
-        lending = Looker(settings(num_workers=3, lend=lend)).look(Rows(), "given", 2).job.lending
-        assert lending is not None
-        assert (lending.workers, lending.shown, lending.to_others) == (3, 3, lend)
+        its = settings(num_workers=3, job=JobSettings("job", lend=lend))
+        job = Looker(its).look(Rows(), "given", 2).job
+        assert job.lending is not None
+        assert (job.lending.workers, job.lending.shown) == (3, 3)
+        assert job.settings.job.lend is lend
+
+
+def test_a_job_tells_its_settings_as_they_are_and_how_long_it_waits_by_then() -> None:
+    said = JobSettings("job", weight=3.0, lend=False, locality=True, timeout_s=120.0)
+    job = Looker(settings(num_workers=0, job=said)).look(Rows(), "shared", 2).job
+    assert job._spec(2, 9.0, None).settings == replace(said, timeout_s=9.0)
 
 
 def test_if_nobody_says_how_many_it_is_its_share_of_the_cores() -> None:

@@ -9,17 +9,16 @@ from joader.client.order.ordering import Ordering
 from joader.client.ranks import Rank
 from joader.client.reading.settings import Settings, settings_of
 from joader.images import Steps
+from joader.messages import JobSettings
 
 GIVEN: dict[str, Any] = {
-    "name": "train.py",
+    "for_the_daemon": lambda streams: JobSettings("train.py", locality=streams),
     "key": None,
     "worker_init_fn": None,
     "deterministic": False,
     "drop_last": True,
     "num_workers": None,
-    "lend": True,
     "fallback": True,
-    "weight": 1.0,
     "multiprocessing_context": None,
     "seed": 9,
 }
@@ -34,7 +33,7 @@ def settings(rank: Rank | None = None, num_workers: Any = None, **order: Any) ->
 
 def test_steps_seed_and_names_are_those_that_were_given() -> None:
     found = settings()
-    assert (found.name, found.seed, found.drop_last) == ("train.py", 9, True)
+    assert (found.job.name, found.seed, found.drop_last) == ("train.py", 9, True)
     assert settings(order="seeded").seed == 4  # which may be that of a generator
     assert (len(found.prepare.steps), len(found.transform.steps)) == (1, 0)
 

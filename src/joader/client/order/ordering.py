@@ -193,10 +193,6 @@ def decided(given: Arguments, obstacle: str) -> Ordering:
         # The ranks' one plan takes the place of their DistributedSampler, and does as it says.
         shuffle = bool(given.sampler.shuffle)
         seed = int(given.sampler.seed) if seed is None else seed
-    if rank is not None:
-        # In another order rows do not come when other jobs on their nodes want them, too.
-        local = shuffle and given.order == "shared"
-        rank = replace(rank, locality=local if given.locality is None else given.locality)
     if seed is None:
         by_generator = given.generator is not None and given.order == "seeded"
         seed = given.generator.initial_seed() if by_generator else 0

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from joader.client.dataset.description import About
@@ -22,6 +23,7 @@ from joader.client.reading.births import Nursery, context_of
 from joader.client.reading.connection import Connection
 from joader.client.reading.in_job import InJob
 from joader.client.reading.no_daemon import Alone
+from joader.client.reading.settings import Settings
 from joader.client.script import options
 from joader.daemon.machine import cores, home
 from joader.errors import ConnectionLost
@@ -58,7 +60,6 @@ class Lending:
     """Which processes a job brings: as torch's `num_workers` says, or its share of the cores."""
 
     workers: int  # the most; 0: its share of the cores
-    to_others: bool  # they work for other jobs, too, while they have nothing to do
     context: Any  # of multiprocessing
     shown: int  # what get_worker_info() says of their number
     watched: bool = False  # they are to find out whether rows are at hand
@@ -68,21 +69,18 @@ class Lending:
 class Job:
     """A dataset, what is done to its rows, and the order they are read in."""
 
-    name: str
+    settings: Settings
     recipe: str
     place: str  # where its code runs, as part of the recipe's name; "": the recipe says it all
     rows: NDArray[np.int64]
     row_limit: int
     batch_size: int  # the most rows it asks for at once, as far as is known
     order: str
-    seed: int | None  # of the order "seeded", or as given
     fresh: bool
-    drop_last: bool
     shared: SharedPart
     own: OwnPart
     rank: Rank | None
     reads_for: str  # the start of the job, for ranks; empty: this process
-    weight: float = 1.0  # beside other jobs
     named: Any = None  # what the recipe is named by
     lending: Lending | None = None  # None: the job reads by itself what is not there
     private: str = ""  # ends the recipe's name, so that it is nobody else's
@@ -133,7 +131,8 @@ class Job:
 
     def alone(self) -> Alone:
         """Do without a daemon."""
-        return Alone(self.rows, self.row_limit, self.order, self.seed or 0, chosen=self.at_hand)
+        seed = self.settings.seed or 0
+        return Alone(self.rows, self.row_limit, self.order, seed, chosen=self.at_hand)
 
     def in_job(self, *, seeded: bool) -> InJob:
         """Return who reads rows in the job itself."""
@@ -160,29 +159,25 @@ class Job:
             row_limit=self.row_limit,
             batch_size=batch_size,
             order=self.order,
-            seed=self.seed,
+            seed=self.settings.seed,
             fresh=self.fresh,
             own=bool(self.own.steps.steps) and nursery is not None,
             team=self.rank.team if self.rank else "",
             rank=self.rank.number if self.rank else 0,
             world_size=self.rank.world_size if self.rank else 1,
-            drop_last=self.drop_last,
+            drop_last=self.settings.drop_last,
             reads_for=self.reads_for or process_name(),
             reads_itself=nursery is None,
             stored=f"{self.stored}{suffix}" if self.stored else "",
             ranks_here=self.rank.here if self.rank else 0,
-            locality=self.rank.locality if self.rank else False,
         )
         return Register(
             join,
-            name=self.name,
+            replace(self.settings.job, timeout_s=timeout_s),  # as the loader is set by now
             ticket=nursery.ticket if nursery else "",
             workers=self.lending.workers if self.lending else 0,
-            lends=self.lending.to_others if self.lending else False,
             compare=not self.private,
             waits=self.shared.waits,
-            timeout_s=timeout_s,
-            weight=self.weight,
             home=home() if nursery else "",
             cores=cores() if nursery else 0,
             table=self.table,

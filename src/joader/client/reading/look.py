@@ -116,21 +116,18 @@ class Looker:
             runs={} if its.key else place_in_words(),
         )
         job = Job(
-            name=its.name,
+            settings=its,
             recipe=seen.name,
             place="" if its.key is not None else place(),
             rows=base.rows,
             row_limit=len(base.base),
             batch_size=batch_size,
             order=order,
-            seed=its.seed,
             fresh=not deterministic,
-            drop_last=its.drop_last,
             shared=shared,
             own=own,
             rank=its.rank,
             reads_for=its.rank.start if its.rank else "",
-            weight=its.weight,
             named=seen.named,
             lending=self._lending(seen.opaque or own_opaque, shared.dataset),
             private=f" of {its.whose}" if private else "",
@@ -165,16 +162,14 @@ class Looker:
         """Return what there is to read of rows that take no time."""
         its = self._settings
         job = Job(
-            name=its.name,
+            settings=its,
             recipe="",
             place="",
             rows=base.rows,
             row_limit=len(base.base),
             batch_size=batch_size,
             order=order,
-            seed=its.seed,
             fresh=not (its.deterministic or shared.deterministic),
-            drop_last=its.drop_last,
             shared=shared,
             own=own,
             rank=None,
@@ -251,8 +246,8 @@ class Looker:
                 return None
             if opaque or _asks_the_user(dataset) or not is_forking(context_of(its.context)):
                 return None
-            return Lending(0, its.lend, its.context, cores(), watched=its.at_hand is None)
-        return Lending(its.num_workers, its.lend, its.context, its.num_workers)
+            return Lending(0, its.context, cores(), watched=its.at_hand is None)
+        return Lending(its.num_workers, its.context, its.num_workers)
 
     def _is_in_memory(self, dataset: Any) -> bool:
         """Tell whether rows are known to be in memory, as they are to be, whatever they are."""

@@ -9,13 +9,14 @@ from joader.client.order.ordering import Ordering
 from joader.client.order.source import random_key
 from joader.client.ranks import Rank
 from joader.images import Steps
+from joader.messages import JobSettings
 
 
 @dataclass(frozen=True)
 class Settings:
     """One value: a loader that gets other settings is another job."""
 
-    name: str
+    job: JobSettings  # what the daemon is told of them
     key: str | None
     prepare: Steps
     transform: Steps
@@ -27,10 +28,8 @@ class Settings:
     rank: Rank | None
     whose: str  # the loader's name, or that of all its ranks
     num_workers: int | None
-    lend: bool
     context: Any
     fallback: bool = True  # without a daemon the job goes on by itself
-    weight: float = 1.0
     alone: bool = False  # it shares nothing: its rows were seen to differ from others'
     keeps_state: bool = False  # its dataset changes when it is read: it brings no workers
     # Its rows are: it needs no daemon unless it is to bring workers. None: nobody knows.
@@ -46,7 +45,7 @@ def settings_of(given: Arguments, ordering: Ordering, steps: tuple[Steps, Steps]
     """Return the settings that a loader is made with; `steps` are to prepare and to transform."""
     rank, workers = ordering.rank, given.num_workers
     return Settings(
-        name=given.name,
+        job=given.for_the_daemon(streams=ordering.shuffle and ordering.order == "shared"),
         key=given.key,
         prepare=steps[0],
         transform=steps[1],
@@ -59,8 +58,6 @@ def settings_of(given: Arguments, ordering: Ordering, steps: tuple[Steps, Steps]
         rank=rank,
         whose=str(rank.team if rank else random_key()),
         num_workers=None if workers is None else int(workers),
-        lend=given.lend,
         fallback=given.fallback,
-        weight=float(given.weight),
         context=given.multiprocessing_context,
     )

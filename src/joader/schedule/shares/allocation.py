@@ -16,6 +16,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from joader.messages import JobSettings
 from joader.schedule.limits.rate import Rate
 from joader.schedule.shares.demand import Demand
 from joader.schedule.shares.policies import FAIR, Need, Policy
@@ -72,9 +73,9 @@ class Allocation:
         self._asked: tuple[object, ...] = ()  # what the flow was worked out for
         self._flow: list[float] = []
 
-    def join(self, job: int, weight: float, team: str) -> None:
+    def join(self, job: int, settings: JobSettings, team: str) -> None:
         """Note that a job has come."""
-        self.demands[job] = Demand(weight, team)
+        self.demands[job] = Demand(settings.weight, team)
 
     def leave(self, job: int) -> None:
         """Forget a job."""

@@ -1,11 +1,10 @@
 """Actions that `dispatch` returns, and what it is told about jobs and processes."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from joader.messages import Event, ToWorker
+from joader.messages import Event, JobSettings, ToWorker
 from joader.schedule.work.blame import Note, Pulse
 
 
@@ -57,15 +56,12 @@ class Lent:
 
     ticket: str
     code: str
+    settings: JobSettings
     workers: int = 0  # the most it lends; 0: its share of the cores
-    lends: bool = True  # to others with equal code, while they have nothing to do
     waits: bool = False  # rows wait for a network, many at a time
-    timeout_s: float = math.inf  # how long the job waits for a row
-    weight: float = 1.0  # of the job, relative to others when time is short
     home: str = ""  # where its workers run: cgroup and affinity; "": where the daemon does
     cores: int = 0  # how many of them that home can keep busy
-    name: str = ""  # of the job, for people; jobs of one name are likely to be alike
-    team: str = ""  # of ranks of one job: the weight is of all of them
+    team: str = ""  # of ranks of one job: its settings are of all of them
 
 
 class Seen(NamedTuple):

@@ -5,6 +5,7 @@ clock: messages take MESSAGE_S, workers are born in BIRTH_S. What it has to do w
 in neighbors.py.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ from joader.messages import (
     Event,
     Finish,
     Forget,
+    JobSettings,
     Join,
     Leave,
     Place,
@@ -77,8 +79,8 @@ class Node:
         """Take a job in, with its nursery."""
         ticket = f"ticket {number}"
         self._specs[ticket], self._deliver[number] = spec, deliver
-        lent = Lent(ticket, spec.dataset, workers=spec.workers, weight=spec.weight, name=spec.name)
-        self.dispatch.join(number, lent)
+        settings = JobSettings(spec.name, weight=spec.weight, timeout_s=math.inf)
+        self.dispatch.join(number, Lent(ticket, spec.dataset, settings, workers=spec.workers))
         self.dispatch.attend(ticket)
         stream = self.neighbors.stream(spec.dataset)
         self.tell(
