@@ -5,11 +5,11 @@ recipe; random ones, `ToTensor` and `Normalize` in a job's own part: per sample 
 per batch in the client or on its GPU (`Batch`).
 
 Reading order: `step` (what every step is, and the two layouts), `sample` (where the image is),
-`steps` and `batch` (sequences); then the steps: `decode` (with `body`, `jpeg`, `pillow`), `resize`
-and `random_crop` (with `bilinear`, `resampling`), `center_crop`, `flip`, `jitter` (with `colors`),
-`to_tensor`. Also: `libraries` (which package does the work, and why), `pixels`, `tensors`.
+`steps` and `batch` (sequences); then the steps: `decode` (with `body`), `resize` and `random_crop`
+(with `bilinear`, `resampling`), `center_crop`, `flip`, `jitter` (with `colors`), `to_tensor`. Also:
+`libraries` (which package does the work, and why), `pixels`, `tensors`.
 
-Not here: files and rows (storage), shared memory (memory), who seeds the generators (workers).
+Not here: files and rows (storage), shared memory (memory), seeds of the generators (workers).
 """
 
 from joader.images.batch import Batch

@@ -7,8 +7,8 @@ Reading order: `storage` (the contract), `opening` (which kind), then the kinds:
 `tar` (with `tar_index`, `tar_members`), `parquet` and `arrow` (with `chunked`, `arrow_values`),
 `hugging_face` (with `upright`), `lmdb`, `arrays`, `dataset`, `concatenation`. Also: `places` (local
 files, `local_files`, or those in an object store, `remote_files`), `in_flight` (concurrent reads),
-`expected` (reads begun ahead of time), `per_process`, `fork_gate` and `remote_reader` (what a
-forked process has to open again), `names`, `packages`, `origins` (paths for messages).
+`expected` (reads begun ahead of time), `per_process` and `remote_reader` (what a forked process has
+to open again), `names`, `packages`, `origins` (paths for messages).
 
 Not here: decoding (images), tables with names and versions (catalog).
 """
