@@ -138,7 +138,7 @@ def test_another_program_is_told_from_a_daemon() -> None:
 
     thread = threading.Thread(target=answer)
     thread.start()
-    with pytest.raises(NoDaemon, match="does not speak as a joader daemon does"):
+    with pytest.raises(NoDaemon, match="does not speak joader's protocol"):
         knock(listener.getsockname()[:2], KEY, NODE, "bytes")
     thread.join()
     listener.close()

@@ -108,7 +108,7 @@ async def test_who_stands_between_is_not_let_in_though_it_passes_on_all_that_is_
     guests: list[Knock] = []
     listener = Listener(listening("127.0.0.1", 0), KEY, lambda _, knock: guests.append(knock))
     between = Between(listener.port, own=Tls(tls._made(), "its own"))
-    with pytest.raises(Refusal, match="somebody stands between"):
+    with pytest.raises(Refusal, match="man in the middle"):
         await _in_a_thread(between.address)
     listener.close()
     between.close()

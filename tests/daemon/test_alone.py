@@ -76,7 +76,7 @@ def test_a_cluster_that_does_not_come_is_waited_for_in_vain_only_so_long(
         session = Session()
         taken(alone, session, rank(here=2))
         await asyncio.wait_for(session.refused.wait(), 60.0)
-        assert "does not reach the cluster" in session.reason
+        assert "cannot reach the cluster" in session.reason
         alone.end()
         assert again == []
 

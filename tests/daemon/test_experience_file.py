@@ -59,7 +59,7 @@ def test_a_file_of_another_machine_or_form_is_not_used() -> None:
     path = experience_path()
     found = json.loads(path.read_text())
     path.write_text(json.dumps({**found, "machine": {**found["machine"], "gpus": "H9000"}}))
-    with pytest.raises(BadData, match=r"of another machine .*H9000.*this one has"):
+    with pytest.raises(BadData, match=r"on another machine .*H9000.*this one has"):
         read_recipes(path)
     assert not load().all()
     path.write_text(json.dumps({**found, "form": 99}))
@@ -74,4 +74,4 @@ def test_a_folder_that_cannot_be_written_costs_nothing_else(
     monkeypatch.setenv("JOADER_CACHE", str(tmp_path / "file"))
     with caplog.at_level(logging.WARNING, "joader.daemon"):
         save(learned("a"))
-    assert "cannot be kept" in caplog.text
+    assert "cannot keep" in caplog.text

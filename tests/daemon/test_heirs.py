@@ -21,7 +21,7 @@ def test_rows_of_another_dataset_are_refused() -> None:
 
 
 def test_nonsense_is_refused_and_a_large_one_is_not_unpacked() -> None:
-    with pytest.raises(ValueError, match="cannot be read"):
+    with pytest.raises(ValueError, match="cannot decode"):
         unpacked(b"nonsense", 100)
     with pytest.raises(ValueError, match="bytes for 8 rows"):
         unpacked(packed(np.arange(10), 10_000_000), 8)

@@ -104,4 +104,4 @@ def test_it_does_not_wait_for_ever(
             await asyncio.wait_for(done.wait(), 60.0)
 
     asyncio.run(main())
-    assert "not all was handed over: slow took longer" in caplog.text
+    assert "not all was handed over: slow took too long" in caplog.text

@@ -156,7 +156,7 @@ def test_who_says_nothing_takes_a_place_but_keeps_nobody_out(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("role", "protocol", "reason"),
     [
-        ("worker", PROTOCOL, "nobody has asked for this worker"),
+        ("worker", PROTOCOL, "this worker was not asked for"),
         ("nursery", PROTOCOL, "that nursery's job is not here"),
         ("client", PROTOCOL + 1, f"speaks protocol {PROTOCOL}, the client {PROTOCOL + 1}"),
     ],
@@ -237,7 +237,7 @@ def test_who_leaves_or_says_nothing_or_something_else_is_refused(
     with pytest.raises(BadMessage, match="too long"):
         asyncio.run(handshake(ours))
     theirs.close()
-    with pytest.raises(BadMessage, match="left before it said hello"):
+    with pytest.raises(BadMessage, match="left before it sent a hello"):
         asyncio.run(handshake(ours))
 
 

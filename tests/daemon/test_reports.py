@@ -143,4 +143,4 @@ def test_rows_of_different_recipes_are_compared_only_if_the_content_is_the_same(
 
 def test_a_job_that_describes_itself_in_bad_json_is_explained_all_the_same() -> None:
     facts = explained(session(1, b"{"), session(2, b"[1]"))
-    assert all("says nothing" in job["dataset"] for job in facts["jobs"])
+    assert all("does not describe" in job["dataset"] for job in facts["jobs"])

@@ -267,7 +267,7 @@ def test_nonsense_is_named(node: Node, argument: str, says: str) -> None:
 def test_an_idle_time_that_is_none_reaches_the_job_that_started_the_daemon(node: Node) -> None:
     result = run(LOOK, JOADER_RUNTIME=str(node.run), JOADER_IDLE_S="soon")
     assert "JOADER_IDLE_S is 'soon'; give seconds" in result.stderr
-    assert "NoDaemon: no daemon could be started" in result.stderr
+    assert "NoDaemon: cannot start a daemon" in result.stderr
 
 
 def test_scripts_started_at_once_get_one_daemon(node: Node) -> None:

@@ -1,8 +1,8 @@
 """Finds what has changed in a table's sources: only new and changed files are read again.
 
-Each file, or unit of files, is compared with what was last known of it. Unchanged: nothing to do.
-New or changed: rows with new numbers, since a number stands for the same data forever. Removed or
-changed: the old rows are gone; they come back if the same data does.
+Each file, or unit of files, is compared with its last known state. Unchanged: nothing to do. New or
+changed: rows with new numbers, since a number stands for the same data forever. Removed or changed:
+the old rows are gone; they come back if the same data does.
 """
 
 import os
@@ -104,7 +104,7 @@ def _files(
 def _known_files(
     before: Snapshot, segments: Sequence[Segment]
 ) -> dict[str, tuple[int, int, int, int | None]]:
-    """Return what was last known of each file: row, size, time of change, label."""
+    """Return the last known row, size, time of change and label of each file."""
     known: dict[str, tuple[int, int, int, int | None]] = {}
     for segment in segments:
         table = before.tables[segment.number]

@@ -1,4 +1,4 @@
-"""The rows of a table by number, whatever the version: what workers read from.
+"""The rows of a table by number, in all versions: the dataset that workers read from.
 
 A row's number stands for the same stored data forever, so the sample prepared from it may be shared
 by jobs on different versions. Data is found through the catalog's segments; a segment that was made
@@ -183,7 +183,7 @@ class _SegmentFiles(Storage):
 
 
 class _SegmentUnits(Storage):
-    """Files that hold many rows; those that were changed meanwhile can no longer be read."""
+    """Files that hold many rows; those changed since they were added can no longer be read."""
 
     def __init__(self, source: Source, units: Sequence[Unit]) -> None:
         self._units = units

@@ -2,7 +2,7 @@
 
 A table is read in the version it had when it was opened; altering it makes a new version, to which
 this object then moves. Other objects keep theirs until they are opened again. Altering starts from
-the newest version, whichever this object has, and one process does it at a time.
+the newest version, even if this object has an older one, and one process does it at a time.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ class Table:
         """Take a version; `pinned`: stay at this one."""
         self.snapshot = snapshot
         self.pinned = pinned
-        self._samples: View | None = None  # all rows, for who reads one by one
+        self._samples: View | None = None  # all rows, for callers that read one by one
 
     @property
     def name(self) -> str:
@@ -166,7 +166,7 @@ class Table:
         with writing(folder, name) as place:
             newest = Records(folder).newest(uid)
             if newest is None:
-                raise UnknownTable(f"the table {name!r} was dropped meanwhile")
+                raise UnknownTable(f"the table {name!r} was dropped in the meantime")
             before = Snapshot(folder, name, uid, newest)
             draft = Draft(place, before)
             what = work(draft, before, place)

@@ -85,7 +85,7 @@ def _tidy(place: Path, needed: set[str]) -> None:
 
 
 def _tidy_others(folder: Path, name: str) -> None:
-    """Remove what killed writers left of tables that do not exist and that nobody is making."""
+    """Remove leftovers of killed writers for tables that neither exist nor are being made."""
     known = {*Records(folder).names(), name}
     for entry in list(os.scandir(folder / "tables")):
         if entry.name in known:
@@ -95,7 +95,7 @@ def _tidy_others(folder: Path, name: str) -> None:
         except BlockingIOError:
             continue
         try:
-            if not Records(folder).files(entry.name):  # made meanwhile?
+            if not Records(folder).files(entry.name):  # made in the meantime?
                 _remove(Path(entry.path))
         finally:
             os.close(descriptor)

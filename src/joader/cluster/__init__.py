@@ -1,15 +1,15 @@
-"""Many machines: who is there, who leads, and bytes from one daemon's memory to another's.
+"""Many machines: which nodes there are, which one leads, and the transfer of samples between them.
 
-Reading order: `contract` (what the daemon relies on), `key` and `greeting` (who may come in), `tls`
-(encrypted, if asked for), `listener` (where they come in), `this_node` (how others see this
-machine), `leader` and `address` (who is there, by an address that all know; `leader_address` is
-that, as people write it), `byte_server` and `byte_link` (prepared samples on their way),
-`rank_line` (what ranks of common jobs are told), `auto` (addresses from Slurm and torchrun), `ray`
-(Ray instead of an address). Nothing is decided here: where rows live and where bytes come from is
+Reading order: `contract` (what the daemon relies on), `key` and `greeting` (authentication), `tls`
+(encryption, if asked for), `listener` (accepts other nodes), `this_node` (how others see this
+machine), `leader` and `address` (membership by an address that all nodes know; `leader_address` is
+that address as people write it), `byte_server` and `byte_link` (prepared samples out and in),
+`rank_line` (messages for ranks and joint draws), `auto` (addresses from Slurm and torchrun), `ray`
+(Ray instead of an address). Nothing is decided here: homes of rows, and where bytes come from, are
 in `schedule/nodes`.
 
-Every node has the same daemon as a single machine. A leader that is gone costs nobody a row: nodes
-go on with what they know, and alone where they cannot reach each other.
+Every node runs the same daemon as a single machine. No row is lost with the leader: nodes continue
+with the members they know, and alone if they cannot reach each other.
 """
 
 from typing import Any

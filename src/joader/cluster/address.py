@@ -1,9 +1,9 @@
-"""A cluster by one address that all nodes know: whoever can listen there leads.
+"""A cluster by one address that all nodes know: the node that can listen there leads.
 
-The address is of one machine. A daemon on it binds the port and leads; all others, and itself, are
-members there. A leader that is gone is looked for again every AGAIN_S; until then nodes go on with
-the members they know, and reach each other without it. On the machine of the address the next
-daemon to look takes over.
+The address belongs to one machine. A daemon there binds the port and leads; all nodes, including
+itself, connect to it as members. If the leader is gone, they look for it again every AGAIN_S; until
+then they continue with the members they know, and reach each other without it. The next daemon on
+that machine to look takes over.
 """
 
 import asyncio
@@ -26,13 +26,13 @@ from joader.wire import Mail, Stream
 log = logging.getLogger("joader.cluster")
 
 AGAIN_S = 1.0
-# At the start the leader may come up a little later than we do.
+# The leader may start a little later than this node.
 FIRST_S = 6.0
 _MOST_BYTES = 1 << 22
 
 
 class ByAddress:
-    """The company of all who know one address."""
+    """The company of all nodes that know one address."""
 
     def __init__(
         self,
@@ -42,9 +42,9 @@ class ByAddress:
         observer: Observer,
         may_lead: bool = True,
     ) -> None:
-        """Be this node of it; nothing happens before `join`.
+        """Prepare to be this node; nothing happens before `join`.
 
-        `may_lead`: nobody else sees to it that somebody does.
+        `may_lead` is False if something else provides the leader.
         """
         self._may_lead = may_lead
         self._named, self._address = address, address.resolved()
@@ -63,11 +63,11 @@ class ByAddress:
 
     @property
     def reached(self) -> bool:
-        """Whether the leader is reached now."""
+        """Whether this node is connected to the leader now."""
         return self._desk is not None and self._desk.is_open
 
     async def join(self) -> None:
-        """Join now, or raise why not; from then on join again whenever the leader is lost."""
+        """Join now, or raise; from then on, join again whenever the leader is lost."""
         loop = asyncio.get_running_loop()
         until = loop.time() + FIRST_S
         while True:
@@ -78,7 +78,7 @@ class ByAddress:
                 if loop.time() > until:
                     raise NoDaemon(
                         f"no joader daemon leads a cluster at {self._named}: {error}; start one "
-                        f"there with the same --cluster={self._named}, or mend the address"
+                        f"there with the same --cluster={self._named}, or correct the address"
                     ) from error
             await asyncio.sleep(0.25)
         self._task = asyncio.ensure_future(self._keep())
@@ -91,7 +91,7 @@ class ByAddress:
                 self._desk.close()
 
     def say(self, values: Mapping[str, bytes]) -> None:
-        """Tell all others these values, now and when the leader is met again."""
+        """Send all other nodes these values, now and after each reconnection."""
         changed = {k: v for k, v in values.items() if self._values.get(k, b"") != v}
         if changed:
             self._values = {k: v for k, v in (self._values | changed).items() if v}
@@ -99,7 +99,7 @@ class ByAddress:
                 self._desk.send(Say(changed))
 
     async def leave(self) -> None:
-        """Go, and let others know at once."""
+        """Leave, so that others know at once."""
         self._ended = True
         if self._task is not None:
             self._task.cancel()
@@ -112,20 +112,20 @@ class ByAddress:
             self._leader.close()
 
     async def _keep(self) -> None:
-        """Meet the leader again whenever it is lost."""
+        """Reconnect to the leader whenever it is lost."""
         while not self._ended:
             assert self._desk is not None
             reason = await self._desk.lost
             if self._ended:
                 return
             log.warning(
-                "the leader at %s is lost (%s): this node goes on with those it knows, and looks "
+                "the leader at %s is lost (%s): this node continues with those it knows, and looks "
                 "for it every second",
                 *(self._named, reason),
                 extra={"event": "leader_lost"},
             )
             await self._meet_again()
-            log.info("the leader at %s is met again", self._named, extra={"event": "leader_met"})
+            log.info("the leader at %s is found again", self._named, extra={"event": "leader_met"})
 
     async def _meet_again(self) -> None:
         while True:
@@ -133,7 +133,7 @@ class ByAddress:
             try:
                 return await self._meet()
             except (JoaderError, OSError) as error:
-                log.debug("the leader is not met yet: %s", error)
+                log.debug("the leader is not found yet: %s", error)
 
     async def _meet(self) -> None:
         if self._may_lead and self._leader is None:
@@ -152,15 +152,16 @@ class ByAddress:
             desk.send(Say(self._values))
 
     def _try_to_lead(self) -> None:
-        """Lead if the address is this machine's and nobody else does."""
+        """Lead if the address belongs to this machine and no daemon listens there."""
         host = self._address.host
         if _is_loopback(host) and not _is_loopback(self._named.host):
-            host = ""  # some systems give their own name to a loopback address: others use the real
-            # one. Only the machine itself resolves it so, so this is the one that leads.
+            # Some systems resolve their own name to a loopback address, while others use the real
+            # one. Only the machine itself resolves it this way, so it is the one that leads.
+            host = ""
         try:
             sock = listening(host or "0.0.0.0", self._address.port)
         except OSError:
-            return  # not ours, or somebody leads there
+            return  # not ours, or another daemon leads there
         self._leader = Leader(self._node.name)
         self._listener = Listener(sock, self._key, self._leader.admit)
         log.info("node %s leads at %s", self._node.name, self._named, extra={"event": "leads"})
@@ -191,7 +192,7 @@ class _Desk(asyncio.Protocol):
             await asyncio.wait_for(asyncio.shield(self._told), SILENT_S)
         except TimeoutError:
             self.close()
-            raise NoDaemon("the leader says nothing") from None
+            raise NoDaemon("the leader is silent") from None
 
     def send(self, message: Say | Beat) -> None:
         if self._transport is not None and not self._transport.is_closing():
@@ -233,7 +234,7 @@ class _Desk(asyncio.Protocol):
                 self._end(message.reason)
 
     def _reachable(self, node: Node) -> Node:
-        """Return a node as it is reached from here: a leader may know itself by a loopback only."""
+        """Return a node with its address from here: a leader may know only its own loopback."""
         if _is_loopback(node.host) and not _is_loopback(self._leader_host):
             return structs.replace(node, host=self._leader_host)
         return node
@@ -241,7 +242,7 @@ class _Desk(asyncio.Protocol):
     def _beat(self) -> None:
         loop = asyncio.get_running_loop()
         if loop.time() - self._heard > SILENT_S:
-            self._end(f"nothing was heard of it for {SILENT_S:.0f} s")
+            self._end(f"it was silent for {SILENT_S:.0f} s")
             return
         self.send(Beat())
         self._beating = loop.call_later(BEAT_S, self._beat)
@@ -255,7 +256,7 @@ class _Desk(asyncio.Protocol):
             self.lost.set_result(reason)
         if not self._told.done():
             self._told.set_exception(NoDaemon(f"the leader is lost again: {reason}"))
-            self._told.exception()  # seen: nobody may be waiting for it
+            self._told.exception()  # retrieved, because no task may be waiting for it
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,7 +1,7 @@
-"""Where the leader is, by what Slurm or torchrun have said: `--cluster auto`.
+"""The leader's address from the environment of Slurm or torchrun: `--cluster auto`.
 
-Slurm names all machines of a job; the first of them leads. torchrun names its own rendezvous; the
-machine of that leads, at a port of ours. JOADER_CLUSTER_LEADER overrides both.
+Slurm lists all machines of a job; the first one leads. torchrun gives its own rendezvous address;
+that machine leads, at a port of ours. JOADER_CLUSTER_LEADER overrides both.
 """
 
 import re
@@ -16,7 +16,7 @@ _PORTS = 1000
 
 
 def auto_address(environment: Mapping[str, str]) -> Address:
-    """Return the leader's address by the variables of a batch system."""
+    """Return the leader's address from the variables of a batch system."""
     named = environment.get(_LEADER)
     if named:
         return Address.read(named)

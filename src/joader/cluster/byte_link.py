@@ -1,9 +1,9 @@
-"""Prepared samples on their way in: one connection to another node, written into the arena.
+"""Receives prepared samples over one connection to another node, straight into the arena.
 
-A thread connects, reads what comes and writes it where it was asked to go: the kernel copies into
-the slot itself. A slot that was named in `ask` belongs to this link until the parcel was told, or
-until `on_end`: then the thread has ended, and writes no more. So a slot is never another's while a
-late answer may still be written to it.
+A thread connects and receives samples right into their slots, so the kernel makes the only copy. A
+slot that was passed to `ask` belongs to this link until its parcel is reported, or until `on_end`:
+then the thread has ended and writes no more. So a slot is never reused while a late answer may
+still be written to it.
 """
 
 import asyncio
@@ -25,27 +25,27 @@ from joader.messages.nodes import Ask, AskHeld, Enough, Held, Node, Parcel
 from joader.wire import frame
 
 _MOST_HEADER_BYTES = 1 << 24
-# Of one call; the kernel takes 1,024.
+# The most buffers per call; the kernel takes 1,024.
 _MOST_BUFFERS = 512
 _MOST_SAMPLE_BYTES = 1 << 32
 
 
 class Slot(NamedTuple):
-    """Where a sample goes; without room it is kept apart until there is."""
+    """Where a sample goes; if it does not fit, it is kept apart until it gets a larger slot."""
 
     offset: int
     size: int
 
 
 class Arrival(NamedTuple):
-    """What came of an Ask: for samples that did not fit, their bytes, by place."""
+    """The answer to an Ask; samples that did not fit come as bytes, by index."""
 
     parcel: Parcel
     apart: dict[int, bytearray]
 
 
 class ByteLink:
-    """A node that is fetched from."""
+    """The connection to one node that this node fetches from."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class ByteLink:
         on_end: Callable[["ByteLink", str], None],
         on_held: Callable[["ByteLink", Held], None] = lambda link, held: None,
     ) -> None:
-        """Connect, in a thread; all that happens is told in the running loop."""
+        """Connect in a thread; all callbacks run in the running loop."""
         self.node = node
         self._key, self._own, self._arena = key, own, arena
         self._on_up, self._on_arrival, self._on_end = on_up, on_arrival, on_end
@@ -86,25 +86,25 @@ class ByteLink:
         return self._numbers
 
     def beat(self) -> None:
-        """Show that we are here."""
+        """Send a heartbeat."""
         self._send(Ask(0, "", from_bytes(bytes, b"")))
 
     def ask_held(self, recipe: str) -> None:
-        """Ask which rows of a recipe are there; `on_held` gets the answer."""
+        """Ask which rows of a recipe the node holds; `on_held` gets the answer."""
         self._send(AskHeld(recipe))
 
     def enough(self) -> None:
-        """Let the other node go: nothing more is asked of it."""
+        """Tell the other node that nothing more will be asked of it."""
         self._send(Enough())
 
     def close(self) -> None:
-        """End the connection; `on_end` follows when nothing is written any more."""
+        """End the connection; `on_end` follows once nothing is written any more."""
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def _send(self, message: Ask | AskHeld | Enough) -> None:
-        # A few hundred bytes: they fit the socket's buffer, or nobody reads at the other end.
+        # A few hundred bytes: they fit the socket's buffer, unless the other end does not read.
         if self._socket is not None:
             try:
                 self._socket.sendall(frame(message))
@@ -150,7 +150,7 @@ class ByteLink:
             _fill(sock, memoryview(length))
             size = int.from_bytes(length, "big")
             if size > _MOST_HEADER_BYTES:
-                raise ValueError(f"words of {size} bytes are too long")
+                raise ValueError(f"a message of {size} bytes is too long")
             body = bytearray(size)
             _fill(sock, memoryview(body))
             message = decoder.decode(body)
@@ -162,7 +162,7 @@ class ByteLink:
     def _receive(self, sock: socket.socket, parcel: Parcel, arena: memoryview) -> None:
         slots = self._slots.pop(parcel.number, None)
         if slots is None or len(parcel.sizes) != len(slots):
-            raise ValueError("an answer to something that was not asked")
+            raise ValueError("an answer to an unknown request")
         apart: dict[int, bytearray] = {}
         into: list[memoryview] = []
         if not parcel.digests:
@@ -182,7 +182,7 @@ class ByteLink:
 
 
 def _fill(sock: socket.socket, *into: memoryview) -> None:
-    """Receive exactly as much as fits, one buffer after the other, many in a call."""
+    """Fill the buffers exactly, one after the other, many per call."""
     left, at = list(into), 0
     while at < len(left):
         count, *_ = sock.recvmsg_into(left[at : at + _MOST_BUFFERS])

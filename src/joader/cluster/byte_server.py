@@ -1,8 +1,8 @@
-"""Prepared samples on their way out: one connection from another node, served from the arena.
+"""Sends prepared samples to another node over one connection, straight from the arena.
 
-Two threads: one reads what is asked and hands it to the daemon's loop, one sends what the loop says
-is ready. The kernel copies out of the arena itself (`sendmsg` on slices of it), without the GIL and
-without a copy of ours. What is being sent is pinned by the loop until `sent` comes back.
+It has two threads: one reads requests and passes them to the daemon's loop, the other sends what
+the loop reports ready. `sendmsg` on slices of the arena lets the kernel make the only copy, without
+the GIL. The loop pins samples until their `sent` is called.
 """
 
 import asyncio
@@ -25,23 +25,23 @@ from joader.wire import Channel, frame
 
 Question = Ask | AskHeld | Enough
 
-# Buffers of one call; the kernel takes 1,024.
+# The most buffers per call; the kernel takes 1,024.
 _MOST_BUFFERS = 512
-# Of struct tcp_info: how much of it, and where tcpi_bytes_acked and tcpi_delivery_rate lie.
+# struct tcp_info: bytes to read, and the offsets of tcpi_bytes_acked and tcpi_delivery_rate.
 _INFO_BYTES, _ACKED_AT, _RATE_AT = 168, 120, 160
 _LEAST_ACKED_BYTES = 1 << 16
 
 
 class Load(NamedTuple):
-    """What is sent at once: a parcel's words, and where its bytes lie."""
+    """One unit to send: a parcel's message, and the places of its samples."""
 
     parcel: Parcel | Held
     spans: Sequence[tuple[int, int]] = ()  # offset and size
-    sent: Callable[[], None] = lambda: None  # told in the loop, also if the connection is gone
+    sent: Callable[[], None] = lambda: None  # called in the loop, even if the connection is gone
 
 
 class ByteServer:
-    """One node that fetches from here."""
+    """The connection of one node that fetches from here."""
 
     def __init__(
         self,
@@ -51,22 +51,22 @@ class ByteServer:
         on_ask: Callable[["ByteServer", Question], None],
         on_end: Callable[["ByteServer"], None],
     ) -> None:
-        """Serve until the connection ends, and say so in the running loop."""
+        """Serve until the connection ends; all callbacks run in the running loop."""
         self.node: Node = knock.node
         self._socket, self._arena = sock, arena
         self._on_ask, self._on_end = on_ask, on_end
         self._loop = asyncio.get_running_loop()
         self._loads: queue.SimpleQueue[Load | None] = queue.SimpleQueue()
         self._closed = False
-        # A node that is cut off reads nothing: the sender must not wait for it forever.
+        # An unreachable node reads nothing: the sender must not wait for it forever.
         sock.settimeout(SILENT_S)
         for target in (self._read, self._write):
             threading.Thread(target=target, name="joader-bytes", daemon=True).start()
 
     def send(self, load: Load) -> None:
-        """Have a parcel sent, after those before it."""
+        """Queue a parcel to be sent."""
         if self._closed:
-            self._loop.call_soon(load.sent)  # nobody looks at the queue any more
+            self._loop.call_soon(load.sent)  # the sending thread has ended
         else:
             self._loads.put(load)
 
@@ -82,11 +82,11 @@ class ByteServer:
         try:
             while not self._closed:
                 if not channel.comes(SILENT_S):
-                    break  # it beats: nothing for so long means that it is gone
+                    break  # it sends heartbeats, so silence means that it is gone
                 for ask in channel.receive_ready(lambda _: True):
                     if not isinstance(ask, Ask) or ask.number:
                         self._loop.call_soon_threadsafe(self._on_ask, self, ask)
-        except (ConnectionLost, BadMessage, RuntimeError):  # gone; RuntimeError: so is the loop
+        except (ConnectionLost, BadMessage, RuntimeError):  # closed; RuntimeError: so is the loop
             pass
         self.close()
         with suppress(RuntimeError):
@@ -122,9 +122,9 @@ class ByteServer:
 
 
 def delivery_rate(sock: socket.socket) -> float:
-    """Return how many bytes a second the kernel sees arrive; 0 until that says something.
+    """Return the rate at which bytes arrive, by the kernel; 0 until there are enough.
 
-    Not by how long a send takes: what fits the socket's buffer is sent at once, over any link.
+    The duration of a send says nothing: what fits the socket's buffer returns at once on any link.
     """
     info = wire_of(sock).getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
     if len(info) < _INFO_BYTES:
@@ -134,7 +134,7 @@ def delivery_rate(sock: socket.socket) -> float:
 
 
 def send_all(sock: socket.socket, buffers: Sequence[memoryview]) -> None:
-    """Send buffers one after the other, many in a call."""
+    """Send buffers one after the other, many per call."""
     left = list(buffers)
     start = 0
     while start < len(left):

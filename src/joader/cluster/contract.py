@@ -1,11 +1,12 @@
-"""What a daemon relies on, whoever says who is there: members, small values, and nothing else.
+"""The contract between a daemon and a cluster's membership: members, small values, nothing else.
 
 A *company* tells its *observer* of every change, in the daemon's loop. Values are small and few:
-which recipes a node can prepare, how far its streams are. What cannot be reached is not an error:
-the company goes on as it was last known, and says so once.
+which recipes a node can prepare, how far its streams are. Failing to reach a node or the leader is
+not an error: the company keeps the last known state, and logs that once.
 
-A value whose name begins with LASTING outlives who has said it, as long as the leader does: whoever
-comes is told the greatest, before it is told who is there. Of nobody in particular: the node is "".
+A value whose name begins with LASTING outlives its sender, as long as the leader lives: a node that
+joins is told the greatest one, before it is told the members. It belongs to no node in particular,
+so the node is "".
 """
 
 from collections.abc import Mapping
@@ -18,17 +19,17 @@ LASTING = "lasting "
 
 
 class Observer(Protocol):
-    """Who wants to know."""
+    """Gets the changes of a company; `Neighbors` is one."""
 
     def members_changed(self, members: Members) -> None:
-        """Take in who is there now, oneself included."""
+        """Take in the present members, this node included."""
 
     def said(self, node: str, values: Mapping[str, bytes]) -> None:
-        """Take in what another node says; an empty value is taken back."""
+        """Take in a value of another node; an empty one is withdrawn."""
 
 
 class Company(Protocol):
-    """Who says it."""
+    """Knows the members of a cluster, and passes values between them."""
 
     @property
     def leads(self) -> bool:
@@ -36,13 +37,13 @@ class Company(Protocol):
 
     @property
     def reached(self) -> bool:
-        """Whether the leader is reached now."""
+        """Whether this node is connected to the leader now."""
 
     def move(self, address: Address) -> None:
-        """Look for the leader elsewhere: whoever keeps one says where it is now."""
+        """Look for the leader at another address, given by what keeps the leader running."""
 
     def say(self, values: Mapping[str, bytes]) -> None:
-        """Tell all others these values, now and when they come; an empty one is taken back."""
+        """Send all other nodes these values, now and when they join; an empty one is withdrawn."""
 
     async def leave(self) -> None:
-        """Go, and let others know at once."""
+        """Leave, so that others know at once."""

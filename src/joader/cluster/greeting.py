@@ -1,10 +1,9 @@
-"""The first words between two nodes, on a blocking socket: versions, then the key, both ways.
+"""The handshake of two nodes, on a blocking socket: versions, then proofs of the key, both ways.
 
-Who knocks proves first that it has the key: a port can be reached by strangers, and a proof is what
-a short key can be guessed from. Only then does who was asked prove it, too. Everything said so far
-is part of each proof, and so is the certificate that was shown if the connection is in TLS
-(tls.py). Without TLS it is neither encrypted nor signed after that (docs/cluster.md says what that
-means).
+The connecting node proves first that it has the key, because strangers can reach the port, and a
+short key can be guessed from a proof. Only then does the accepting node prove it, too. Each proof
+covers all messages so far and, with TLS (tls.py), the certificate that was shown. Without TLS, the
+connection is neither encrypted nor signed after that (docs/cluster.md says what that means).
 """
 
 import secrets
@@ -29,7 +28,7 @@ from joader.wire import Stream, frame
 T = TypeVar("T")
 
 CLUSTER_PROTOCOL = 5
-# How long each of the first words may take; a wrong address or key is told within 10 s.
+# How long each message may take; a wrong address or key is reported within 10 s.
 GREETING_S = 3.0
 _MOST_BYTES = 1 << 16
 PYTHON = ".".join(map(str, sys.version_info[:2]))
@@ -38,7 +37,7 @@ PYTHON = ".".join(map(str, sys.version_info[:2]))
 def knock(
     address: tuple[str, int], key: bytes, node: Node, purpose: str, source: str = ""
 ) -> socket.socket:
-    """Return a socket to another node that has let us in; a JoaderError says why not."""
+    """Return a socket to another node after the handshake; raise JoaderError if it fails."""
     where = f"{address[0]}:{address[1]}"
     tls = tls_asked_for()
     try:
@@ -95,19 +94,19 @@ def _come_in(
         challenge = _expect(sock, Challenge)
     except (BadMessage, ConnectionLost, ConnectionError) as error:
         hint = "" if shown else "; or it speaks TLS, and JOADER_CLUSTER_TLS is not set here"
-        raise NoDaemon(f"{where} does not speak as a joader daemon does: {error}{hint}") from error
+        raise NoDaemon(f"{where} does not speak joader's protocol: {error}{hint}") from error
     words = msgspec.msgpack.encode(said)
     sock.sendall(frame(Proof(proof(key, b"asks", words, challenge.nonce, shown))))
     granted = _expect(sock, Granted)
     if not compare_digest(granted.proof, proof(key, b"asked", words, challenge.nonce, shown)):
-        raise Refusal(f"who listens at {where} does not have the cluster's key")
+        raise Refusal(f"the node at {where} does not have the cluster's key")
 
 
 def let_in(sock: socket.socket, key: bytes, shown: bytes = b"") -> tuple[Knock, socket.socket]:
-    """Let in who knocks, if it has the key and speaks as we do; else refuse it and raise.
+    """Accept a node if it has the key and our versions; otherwise refuse it and raise.
 
-    Return what it said, and a socket for what follows. `shown`: the digest of the certificate that
-    we have shown.
+    Return its first message, and a socket for what follows. `shown` is the digest of the
+    certificate that we have shown.
     """
     said = _expect(sock, Knock)
     try:
@@ -117,9 +116,9 @@ def let_in(sock: socket.socket, key: bytes, shown: bytes = b"") -> tuple[Knock, 
         sock.sendall(frame(Challenge(nonce)))
         if not compare_digest(_expect(sock, Proof).proof, proof(key, b"asks", words, nonce, shown)):
             raise Refusal(
-                f"node {said.node.name} has another cluster key than the node that it has asked; "
+                f"node {said.node.name} has another cluster key than the node it connects to; "
                 "all nodes need the same JOADER_CLUSTER_KEY, or the same key file"
-                + ("; or somebody stands between, with a certificate of its own" if shown else "")
+                + ("; or there is a man in the middle, with another certificate" if shown else "")
             )
     except Refusal as error:
         sock.sendall(frame(Refuse(str(error))))
@@ -134,18 +133,18 @@ def _check_versions(said: Knock) -> None:
     if theirs != ours:
         raise Refusal(
             f"node {said.node.name} runs joader {said.joader} on Python {said.python}, and the "
-            f"node that it has asked joader {__version__} on Python {PYTHON}: samples may differ, "
+            f"node it connects to joader {__version__} on Python {PYTHON}: samples may differ, "
             "so nodes of one cluster need the same versions"
         )
 
 
 def _expect(sock: socket.socket, kind: type[T]) -> T:
-    """Receive one message, to the byte: what comes after the greeting is for another reader."""
+    """Receive exactly one message: bytes after the greeting are for another reader."""
     stream: Stream[Any] = Stream(kind | Refuse, _MOST_BYTES)
     until = time.monotonic() + GREETING_S
     length = _exactly(sock, 4, until)
     stream.put(length)
-    if stream.take() is not None:  # BadMessage, before more is waited for than a node says
+    if stream.take() is not None:  # raises BadMessage before it waits for an oversized message
         raise BadMessage("an empty message")
     stream.put(_exactly(sock, int.from_bytes(length, "big"), until))
     message = stream.take()

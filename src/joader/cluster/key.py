@@ -1,7 +1,7 @@
-"""The key of a cluster: who has it belongs to it. Samples are unpickled in jobs, so that is trust.
+"""The key of a cluster: nodes that have it are trusted, because jobs unpickle their samples.
 
-It is the variable JOADER_CLUSTER_KEY, or a file that only its user can read. It never travels: both
-sides show that they have it, each on numbers that the other has just drawn.
+It is the variable JOADER_CLUSTER_KEY, or a file that only its user can read. It is never sent: each
+side proves that it has it, on random numbers that the other side has just drawn.
 """
 
 import hmac
@@ -24,7 +24,7 @@ def key_path() -> Path:
 
 
 def key(create: bool = False) -> bytes:
-    """Return the key; `create`: whoever leads makes one if there is none."""
+    """Return the key; with `create`, as for a leader, make one if there is none."""
     named = os.environ.get(_VARIABLE, "").strip()
     if named:
         return _checked(named, _VARIABLE)
@@ -52,7 +52,7 @@ def key(create: bool = False) -> bytes:
 
 
 def proof(key: bytes, who: bytes, *parts: bytes) -> bytes:
-    """Show that the key is there, on these parts; `who` keeps one side from repeating the other."""
+    """Prove the key on these parts; `who` keeps one side from replaying the other's proof."""
     lengths = b"".join(len(part).to_bytes(4, "big") for part in parts)
     return hmac.digest(key, who + lengths + b"".join(parts), "sha256")
 
@@ -71,7 +71,7 @@ def _created(path: Path) -> bytes:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_private(path, f"{text}\n".encode(), replace=False)
-    except FileExistsError:  # another node with the same home was faster
+    except FileExistsError:  # another node with the same home folder was faster
         return key()
     except OSError as error:
         raise BadArgument(

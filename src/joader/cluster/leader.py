@@ -1,8 +1,8 @@
-"""The leader: who is there, and what each has said, passed on to all.
+"""The leader: keeps the members and their values, and passes both on to all members.
 
-It decides nothing about rows. A member that closes its connection is gone at once, one that is
-silent for SILENT_S after that; the version of the membership grows with each change. A member that
-comes is told all that the others have said, and of what lasts the greatest that anybody ever has.
+It decides nothing about rows. A member that closes its connection is gone at once, a silent one
+after SILENT_S; the version of the membership grows with each change. A member that joins is told
+all values of the others, and of lasting values the greatest one ever sent.
 """
 
 import asyncio
@@ -22,15 +22,15 @@ from joader.wire import Mail, Stream
 log = logging.getLogger("joader.cluster")
 
 BEAT_S = 0.5
-# Own heartbeats: three seconds without a word, and whoever it is counts as gone.
+# Heartbeats of our own: after three seconds of silence a node counts as gone.
 SILENT_S = 3.0
 _MOST_BYTES = 1 << 22
-# Values that outlive who has said them: the latest that were said.
+# Lasting values, which outlive their senders: the greatest so far.
 _MOST_LASTING = 10_000
 
 
 class Leader:
-    """All members of a cluster."""
+    """Accepts members, and keeps what all of them must know."""
 
     def __init__(self, name: str) -> None:
         """Lead under the name of this node."""
@@ -43,14 +43,14 @@ class Leader:
         self._tick()
 
     def close(self) -> None:
-        """Lead no more."""
+        """Stop leading: close all connections."""
         if self._ticking is not None:
             self._ticking.cancel()
         for seat in list(self._seats.values()):
             seat.close()
 
     def admit(self, sock: socket.socket, knock: Knock) -> None:
-        """Take in a node that has come; it is refused if another has its name."""
+        """Add a node; refuse it if another one has its name."""
         seat = _Seat(self, knock.node)
         task = asyncio.ensure_future(
             asyncio.get_running_loop().connect_accepted_socket(lambda: seat, sock)
@@ -58,7 +58,7 @@ class Leader:
         seat.connecting = task
 
     def seated(self, seat: "_Seat") -> None:
-        """Tell all of a newcomer, and the newcomer of all."""
+        """Tell all members of a new one, and the new one of all members."""
         name = seat.node.name
         other = self._seats.get(name)
         if other is not None and other.node.life != seat.node.life and not other.silent():
@@ -81,7 +81,7 @@ class Leader:
         self._changed(f"node {name} joins")
 
     def said(self, seat: "_Seat", values: dict[str, bytes]) -> None:
-        """Pass on what a node says."""
+        """Pass on a node's values."""
         seat.values = {k: v for k, v in (seat.values | values).items() if v}
         for name in (name for name in values if name.startswith(LASTING)):
             self._lasting[name] = max(self._lasting.pop(name, b""), values[name])
@@ -92,7 +92,7 @@ class Leader:
                 other.send(Said(seat.node.name, values))
 
     def gone(self, seat: "_Seat") -> None:
-        """Note that a member has gone."""
+        """Remove a member, and tell the others."""
         if self._seats.get(seat.node.name) is seat:
             del self._seats[seat.node.name]
             self._changed(f"node {seat.node.name} is gone")
@@ -120,7 +120,7 @@ class _Seat(asyncio.Protocol):
     def __init__(self, leader: Leader, node: Node) -> None:
         self.node = node
         self.values: dict[str, bytes] = {}
-        self.connecting: asyncio.Future[Any] | None = None  # kept, or it would be collected
+        self.connecting: asyncio.Future[Any] | None = None  # kept from collection
         self._leader = leader
         self._heard = asyncio.get_running_loop().time()
         self._stream: Stream[Say | Beat] = Stream(Say | Beat, _MOST_BYTES)
@@ -151,7 +151,7 @@ class _Seat(asyncio.Protocol):
                 if isinstance(message, Say):
                     self._leader.said(self, message.values)
         except BadMessage as error:
-            log.warning("node %s is sent away: %s", self.node.name, error)
+            log.warning("disconnecting node %s: %s", self.node.name, error)
             self.close()
 
     def connection_lost(self, error: Exception | None) -> None:

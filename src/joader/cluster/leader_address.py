@@ -1,4 +1,4 @@
-"""Where a cluster's leader listens, as people write it."""
+"""The address of a cluster's leader, as people write it."""
 
 import socket
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ DEFAULT_PORT = 27117
 
 @dataclass(frozen=True)
 class Address:
-    """Where the leader listens."""
+    """Host and port at which the leader listens."""
 
     host: str
     port: int
@@ -27,16 +27,16 @@ class Address:
         return cls(host, int(port))
 
     def resolved(self) -> "Address":
-        """Return the address with a number for its name; BadArgument if nobody has that name."""
+        """Return the address with a resolved host; raise BadArgument if the name is unknown."""
         try:
             found = socket.getaddrinfo(self.host, self.port, socket.AF_INET, socket.SOCK_STREAM)
         except OSError as error:
             raise BadArgument(
                 f"--cluster={self.host}:{self.port}: no machine is named {self.host!r} here "
-                f"({error}); use the name or number of the node that leads"
+                f"({error}); use the name or IP address of the node that leads"
             ) from error
         return replace(self, host=str(found[0][4][0]))
 
     def __str__(self) -> str:
-        """Return it as people write it."""
+        """Return HOST:PORT."""
         return f"{self.host}:{self.port}"

@@ -1,11 +1,11 @@
-"""Where other nodes come in: a listening socket, a thread that accepts, and one for each greeting.
+"""Accepts other nodes: a listening socket, a thread that accepts, and a thread per greeting.
 
-Greetings block for seconds if somebody says nothing, so none of it happens in the daemon's loop.
-Who is in is handed to the loop, as a blocking socket.
+A greeting blocks for seconds if the other side is silent, so none runs in the daemon's loop. After
+its greeting, a node is passed to the loop as a blocking socket.
 
-At most MOST_GREETINGS are under way. Somebody who says nothing takes one for seconds, and may come
-many times; so for the next to come the oldest goes, of the address that has most. Nodes greet in
-milliseconds, so none of them is the oldest for long.
+At most MOST_GREETINGS are under way. A silent stranger occupies one for seconds, and may connect
+many times. So to make room for the next one, the oldest of the address with the most is ended.
+Nodes greet in milliseconds, so theirs is never the oldest for long.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ MOST_GREETINGS = 64
 
 
 class Listener:
-    """A place where nodes knock, until `close`."""
+    """A listening socket for nodes, with its threads, until `close`."""
 
     def __init__(
         self,
@@ -36,21 +36,21 @@ class Listener:
         key: bytes,
         on_guest: Callable[[socket.socket, Knock], None],
     ) -> None:
-        """Listen there; `on_guest` is told in the running loop who has come in."""
+        """Accept on `sock`; `on_guest` gets nodes after their greeting, in the running loop."""
         self._socket, self._key, self._on_guest = sock, key, on_guest
         self._loop = asyncio.get_running_loop()
-        self._greeting: dict[socket.socket, str] = {}  # by age, with whence they come
+        self._greeting: dict[socket.socket, str] = {}  # oldest first, with the peer's address
         self._changing = threading.Lock()
         self._closed = False
         threading.Thread(target=self._accept, name="joader-listener", daemon=True).start()
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port that it listens at."""
         return int(self._socket.getsockname()[1])
 
     def close(self) -> None:
-        """Let nobody in any more."""
+        """Stop accepting, and end greetings under way."""
         self._closed = True
         try:
             self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
@@ -64,14 +64,14 @@ class Listener:
             except OSError:
                 if self._closed:
                     return
-                threading.Event().wait(0.1)  # no descriptors; at once would be a busy loop
+                threading.Event().wait(0.1)  # no descriptors; retrying at once would be a busy loop
                 continue
-            # A copy, to end it by: TLS takes the socket itself apart.
+            # A duplicate to end it by, because TLS detaches the socket itself.
             copy = self._begun(sock, str(address[0]))
             threading.Thread(target=self._greet, args=(sock, copy), daemon=True).start()
 
     def _begun(self, sock: socket.socket, host: str) -> socket.socket:
-        """Note a greeting that begins, and end another if there are too many."""
+        """Note a greeting that begins; end another one if there are too many."""
         copy = sock.dup()
         with self._changing:
             if len(self._greeting) >= MOST_GREETINGS:
@@ -79,7 +79,7 @@ class Listener:
                 oldest = next(one for one, its in self._greeting.items() if its == most)
                 del self._greeting[oldest]
                 with suppress(OSError):
-                    oldest.shutdown(socket.SHUT_RDWR)  # wakes its thread, which closes it
+                    oldest.shutdown(socket.SHUT_RDWR)  # wakes its thread, which then closes it
             self._greeting[copy] = host
         return copy
 
@@ -92,12 +92,12 @@ class Listener:
             knock, link = let_in(sock, self._key, tls.digest if tls else b"")
             self._loop.call_soon_threadsafe(self._on_guest, link, knock)
         except JoaderError as error:
-            log.warning("somebody was not let in: %s", error)
+            log.warning("refused a connection: %s", error)
             sock.close()
         except ssl.SSLError as error:
-            log.warning("somebody was not let in: no TLS (%s); is it set on all nodes?", error)
+            log.warning("refused a connection: no TLS (%s); is it set on all nodes?", error)
             sock.close()
-        except (OSError, RuntimeError):  # gone, or the loop has ended
+        except (OSError, RuntimeError):  # closed, or the loop has ended
             sock.close()
         finally:
             with self._changing:
@@ -106,7 +106,7 @@ class Listener:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens there; OSError says why it cannot."""
+    """Return a socket that listens at an address; raise OSError if it cannot."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:

@@ -1,9 +1,9 @@
-"""A connection between two nodes, for what one of them plans for jobs of the other, both ways.
+"""A connection between two nodes, one of which plans for jobs of the other.
 
-For ranks of common jobs (daemon/ranks.py), and, as a connection of its own, for jobs that draw
-jointly (daemon/joint.py). It lives in the daemon's loop: messages are few and small, four a step
-and rank. They come in order. Whoever is silent for SILENT_S counts as gone, whatever the reason;
-what was on its way then is lost.
+It serves ranks of common jobs (daemon/ranks.py) and, as a separate connection, jobs that draw
+jointly (daemon/joint.py). It runs in the daemon's loop, because messages are few and small: four
+per step and rank. They arrive in order. A node that is silent for SILENT_S counts as gone; messages
+under way are then lost.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ PURPOSE = "ranks"
 
 
 class RankLine(asyncio.Protocol):
-    """One end of it; the other is at `node`."""
+    """One end of a line; the other is at `node`."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class RankLine(asyncio.Protocol):
         on_end: Callable[["RankLine", str], None],
         purpose: str = PURPOSE,
     ) -> None:
-        """Be no connection yet."""
+        """Start unconnected; use `connect` or `accept`."""
         self.node, self._purpose = node, purpose
         self.is_up = False
         self._on_message, self._on_end = on_message, on_end
@@ -46,7 +46,7 @@ class RankLine(asyncio.Protocol):
         self._ended = False
 
     async def connect(self, key: bytes, own: Node) -> None:
-        """Connect to the other node; that it could not be reached is told as an end."""
+        """Connect to the other node; a failure is reported as an end of the line."""
         loop = asyncio.get_running_loop()
         address = (self.node.host, self.node.port)
         try:
@@ -56,7 +56,7 @@ class RankLine(asyncio.Protocol):
             self._end(str(error))
 
     async def accept(self, sock: socket.socket) -> None:
-        """Speak with a node that has come."""
+        """Take over a connection that another node has opened."""
         try:
             await self._speak(sock)
         except OSError as error:
@@ -64,32 +64,32 @@ class RankLine(asyncio.Protocol):
 
     async def _speak(self, sock: socket.socket) -> None:
         sock.setblocking(False)
-        if self._ended:  # closed meanwhile
+        if self._ended:  # closed in the meantime
             sock.close()
             return
         await asyncio.get_running_loop().create_connection(lambda: self, sock=sock)
 
     def send(self, message: OnLine) -> None:
-        """Send a message; what the other side does not get anymore is lost."""
+        """Send a message; it is lost if the line ends first."""
         if self._transport is not None and not self._transport.is_closing():
             self._mail.send(self._transport, [message])
 
     def close(self) -> None:
-        """End it; what was sent goes out first."""
+        """End the line after sending what is queued."""
         if self._transport is not None:
             self._mail.flush()
             self._transport.close()
         self._end("it was closed")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to speak."""
+        """Send what is queued, and start heartbeats."""
         assert isinstance(transport, asyncio.Transport)
         self._transport, self.is_up = transport, True
         self._heard = asyncio.get_running_loop().time()
         self._beat()
 
     def data_received(self, data: bytes) -> None:
-        """Take in what the other node says."""
+        """Take in messages of the other node."""
         self._heard = asyncio.get_running_loop().time()
         try:
             for message in self._stream.feed(data):
@@ -99,7 +99,7 @@ class RankLine(asyncio.Protocol):
             self._end(str(error))
 
     def connection_lost(self, error: Exception | None) -> None:
-        """End with the connection."""
+        """End the line with its connection."""
         self._end(str(error or "it closed the connection"))
 
     def _beat(self) -> None:

@@ -1,10 +1,10 @@
-"""A cluster on Ray: Ray says who is there and keeps the leader. The only file that imports Ray.
+"""A cluster on Ray, which lists the nodes and keeps the leader alive. Only this file imports Ray.
 
-Two kinds of actors, none of which has a row in its hands. The *leader* (one, by name, restarted by
-Ray wherever there is room) is the same leader as at an address; its key is an argument, so that a
+There are two kinds of actors, neither of which handles rows. The *leader* (a single named actor,
+restarted by Ray on any node) is the same leader as at an address; its key is an argument, so that a
 restarted one has it, too. A *keeper* on every node starts the node's daemon if there is none, and
-tells it where the leader is now. The daemon is a process of its own: it outlives its keeper, and
-Ray; without either it goes on with the nodes it knows.
+tells it the leader's present address. The daemon is a separate process: it outlives its keeper and
+Ray, and continues without them with the nodes it knows.
 """
 
 import asyncio
@@ -30,23 +30,23 @@ from joader.wire import Channel, connected_to, welcomed
 log = logging.getLogger("joader.cluster")
 
 _NAMESPACE, _LEADER = "joader", "joader-leader"
-# How often keepers ask where the leader is, and the leader which nodes are new.
+# How often keepers ask for the leader's address, and the leader looks for new nodes.
 _LOOK_S = 1.0
-# How long starting may take before that is said, and how long at most.
+# How long starting may take before a message, and before an error.
 _UP_S, _LONGEST_S = 60.0, 600.0
 _ANSWER_S = 15.0
-# How long Ray may take to be reached, and then to say anything.
+# How long connecting to Ray may take, and then its first answer.
 _GREETING_S = 4.0
-# The first words of HTTP/2, and a frame of no settings: length, type (4), flags, stream.
+# The preface of HTTP/2, and an empty SETTINGS frame: length, type (4), flags, stream.
 _HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _NO_SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 
 
 def start(memory: str | None = None, address: str | None = None) -> list[str]:
-    """Have a joader daemon in one cluster on every node of Ray's, and return their names.
+    """Run a joader daemon on every node of Ray, all in one cluster; return their names.
 
-    If this process has not connected to Ray, it does so only meanwhile: how the script connects is
-    its own affair. `memory` is of each daemon that is started.
+    If this process is not connected to Ray, it connects only for the duration of the call: how the
+    script connects is left to the script. `memory` is for each daemon that is started.
     """
     ray = _ray()
     with _connected(ray, address):
@@ -67,7 +67,7 @@ def start(memory: str | None = None, address: str | None = None) -> list[str]:
 
 
 def stop(address: str | None = None) -> None:
-    """End leader and keepers; daemons go on until `joader down`."""
+    """End leader and keepers; daemons continue until `joader down`."""
     ray = _ray()
     with _connected(ray, address), suppress(ValueError):
         leader = ray.get_actor(_LEADER, namespace=_NAMESPACE)
@@ -77,10 +77,10 @@ def stop(address: str | None = None) -> None:
 
 @contextmanager
 def _connected(ray: Any, address: str | None) -> Iterator[None]:
-    """Be connected to Ray: as the script is, or else for ourselves and not for longer.
+    """Connect to Ray for the duration of the block, unless the script is connected.
 
-    A connection has one namespace and says what tasks print, or does not; a second `ray.init()`
-    raises. So ours must not be there any more when the script makes its own.
+    A connection fixes the namespace and whether output of tasks is shown, and a second `ray.init()`
+    raises. So ours must be gone before the script opens its own.
     """
     if ray.is_initialized():
         yield
@@ -102,9 +102,9 @@ def _connected(ray: Any, address: str | None) -> Iterator[None]:
 
 
 def _all_up(ray: Any, leader: Any) -> list[str]:
-    """Wait until every node has its daemon; Ray itself says what cannot start, only not how long.
+    """Wait until every node has its daemon; Ray reports failed starts, but has no timeout.
 
-    On a busy machine a process of Ray's alone takes a minute, so that is not an error yet.
+    On a busy machine a single process of Ray takes a minute, so slowness is not an error yet.
     """
     up = leader.all_up.remote()
     try:
@@ -139,17 +139,17 @@ def _ray() -> Any:
 
 
 def _check_answers(ray: Any, named: str) -> None:
-    """Raise OSError if nobody is there who speaks as Ray does: Ray itself would look for minutes.
+    """Raise OSError if no Ray listens at an address: Ray itself would try for minutes.
 
-    Its nodes speak HTTP/2, in which whoever is asked answers with its settings.
+    Its nodes speak HTTP/2, in which a server answers with its settings.
     """
     given = named
     find = getattr(ray._private.services, "canonicalize_bootstrap_address", None)
-    if named == "auto" and find is not None:  # of RAY_ADDRESS, or of the Ray that runs here
+    if named == "auto" and find is not None:  # RAY_ADDRESS, or the Ray running here
         named = find(named) or named
     host, _, port = named.removeprefix("ray://").rpartition(":")
     if not host or not port.isdecimal() or os.environ.get("RAY_USE_TLS", "0") not in ("", "0"):
-        return  # Ray says what is wrong with it
+        return  # Ray reports the error itself
     try:
         with socket.create_connection((host, int(port)), _GREETING_S) as sock:
             sock.sendall(_HTTP2 + _NO_SETTINGS)
@@ -158,11 +158,11 @@ def _check_answers(ray: Any, named: str) -> None:
         found = "" if named == given else f"{named}: "
         raise ConnectionError(f"{found}{error}") from error
     if answer[3:4] != _NO_SETTINGS[3:4]:
-        raise ConnectionError(f"what listens at {host}:{port} is not Ray")
+        raise ConnectionError(f"the process listening at {host}:{port} is not Ray")
 
 
 class _LeaderActor:
-    """The leader, and who sees to it that every node has a keeper."""
+    """Leads the cluster, and keeps a keeper on every node."""
 
     def __init__(self, key: str, memory: str | None) -> None:
         self._key, self._memory = key, memory
@@ -182,20 +182,20 @@ class _LeaderActor:
         return f"{host}:{self._listener.port}", self._key
 
     async def all_up(self) -> list[str]:
-        """Wait until every node that is there has a daemon in the cluster."""
+        """Wait until every present node has a daemon in the cluster."""
         await self.where()
         await self._place_keepers()
         return list(await asyncio.gather(*(k.up.remote() for k in self._keepers.values())))
 
     async def end(self) -> None:
-        """Let keepers go."""
+        """End all keepers."""
         for task in self._tasks:
             task.cancel()
         for keeper in self._keepers.values():
             _ray().kill(keeper)
 
     async def _look(self) -> None:
-        """Have keepers on nodes that come later, too."""
+        """Start keepers on new nodes, forever."""
         while True:
             await asyncio.sleep(_LOOK_S)
             await self._place_keepers()
@@ -218,7 +218,7 @@ class _LeaderActor:
                 scheduling_strategy=here,
             )
             self._keepers[node] = keeper.remote(self._memory)
-            self._keepers[node].follow.remote()  # also after a restart of ours: it goes on
+            self._keepers[node].follow.remote()  # it outlives a restart of ours
 
 
 class _KeeperActor:
@@ -229,7 +229,7 @@ class _KeeperActor:
         self._following: asyncio.Task[None] | None = None
 
     async def up(self) -> str:
-        """Have a daemon here, in the cluster; return what the node is called."""
+        """Have a daemon of this node in the cluster; return the node's name."""
         loop = asyncio.get_running_loop()
         path = await loop.run_in_executor(None, _daemon, self._memory)
         leader = _ray().get_actor(_LEADER, namespace=_NAMESPACE)
@@ -238,14 +238,14 @@ class _KeeperActor:
         return status
 
     async def follow(self) -> None:
-        """Keep the daemon up to date, from now on."""
+        """Keep the daemon running and up to date, forever."""
         if self._following is None:
             self._following = asyncio.ensure_future(self._follow())
 
     async def _follow(self) -> None:
         while True:
             await asyncio.sleep(_LOOK_S)
-            with suppress(Exception):  # the leader is being restarted, or the daemon: next time
+            with suppress(Exception):  # the leader or the daemon is being restarted: retry later
                 leader = _ray().get_actor(_LEADER, namespace=_NAMESPACE)
                 address, key = await asyncio.wait_for(leader.where.remote(), 10)
                 loop = asyncio.get_running_loop()
@@ -254,7 +254,7 @@ class _KeeperActor:
 
 
 def _daemon(memory: str | None) -> Path:
-    """Return the socket of this node's daemon, which is started if there is none."""
+    """Return the socket of this node's daemon; start one if there is none."""
     path = socket_path()
     try:
         connected_to(path, _ANSWER_S).close()
@@ -265,12 +265,12 @@ def _daemon(memory: str | None) -> Path:
     command = [sys.executable, "-m", "joader", "up", "--detach", "--no-dashboard", *more]
     started = subprocess.run(command, capture_output=True, text=True, check=False)
     if started.returncode and "already runs" not in started.stderr:
-        raise NoDaemon(f"no daemon could be started: {started.stderr.strip()}")
+        raise NoDaemon(f"cannot start a daemon: {started.stderr.strip()}")
     return path
 
 
 def _meet(path: Path, address: str, key: str) -> str:
-    """Have a daemon join, or look for its leader there; return what its node is called."""
+    """Have a daemon join the leader at an address, or switch to it; return its node's name."""
     sock = connected_to(path, _ANSWER_S)
     try:
         sock.settimeout(_ANSWER_S)
@@ -279,7 +279,7 @@ def _meet(path: Path, address: str, key: str) -> str:
         channel.send(Meet(address, key))
         answer = channel.receive(_ANSWER_S)
     except TimeoutError as error:
-        raise Overdue(f"the daemon at {path} has not answered in {_ANSWER_S:.0f} s") from error
+        raise Overdue(f"the daemon at {path} has not answered within {_ANSWER_S:.0f} s") from error
     finally:
         sock.close()
     if isinstance(answer, Refuse):

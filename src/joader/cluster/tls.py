@@ -1,13 +1,13 @@
 """TLS on the connections between nodes, if JOADER_CLUSTER_TLS asks for it.
 
-TLS comes first, and the greeting inside it (greeting.py). No authority has to sign anything: each
-node makes a certificate when it starts, or has one in a file, and both proofs of the cluster's key
-cover the certificate that the node which was asked has shown. Whoever stands between two nodes has
-to show one of its own, and cannot prove the key for that.
+The greeting (greeting.py) runs inside TLS. No authority signs certificates: each node makes one
+when it starts, or has one in a file, and both proofs of the cluster's key cover the certificate of
+the accepting node. A man in the middle has to show another certificate, and cannot prove the key
+for it.
 
-Behind the greeting all reads and writes are those of a plain socket: a *tunnel*, one end of a
-socket pair. A thread carries between its other end and TLS, as one TLS connection must not be
-written and read by two threads at a time. It ends when either side closes.
+After the greeting, all reads and writes go to a plain socket: a *tunnel*, one end of a socket pair.
+A thread moves bytes between its other end and TLS, because two threads must not use one TLS
+connection at the same time. It ends when either side closes.
 """
 
 import os
@@ -26,9 +26,9 @@ from joader.errors import BadArgument
 
 _VARIABLE = "JOADER_CLUSTER_TLS"
 _MADE_HERE = "1"
-# Carried at a time: 16 records of TLS.
+# Bytes moved at a time: 16 TLS records.
 _BUFFER_BYTES = 1 << 18
-# How long the network may take for what was written before the end.
+# How long sending the last bytes may take after the near end has closed.
 _FLUSH_S = 3.0
 _MAKE = (
     *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
@@ -38,10 +38,10 @@ _BEGIN, _END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
 
 
 class Tls:
-    """A node's certificate, and how it speaks TLS."""
+    """A node's certificate, and its TLS contexts for both directions."""
 
     def __init__(self, pem: str, where: str) -> None:
-        """Use a certificate and its private key; BadArgument, with `where`, if they are not."""
+        """Use a certificate and its private key; raise BadArgument with `where` if invalid."""
         self._asked = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._asks = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self._asks.check_hostname = False
@@ -52,7 +52,7 @@ class Tls:
         if start < 0 or end < start:
             raise BadArgument(f"{where} has no certificate; it must hold one and its private key")
         self.digest = _digest(ssl.PEM_cert_to_DER_cert(pem[start : end + len(_END)]))
-        # From a file only, which nobody else can read and that is gone at once.
+        # The module only loads files, so a private one is written and removed at once.
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "node.pem")
             path.touch(0o600)
@@ -65,16 +65,16 @@ class Tls:
                 ) from error
 
     def asked(self, sock: socket.socket) -> ssl.SSLSocket:
-        """Begin TLS with a node that has come; the socket's timeout is for all of it."""
+        """Start TLS as the accepting side; the socket's timeout is for the whole handshake."""
         return self._asked.wrap_socket(sock, server_side=True)
 
     def asks(self, sock: socket.socket) -> ssl.SSLSocket:
-        """Begin TLS with a node that was come to."""
+        """Start TLS as the connecting side."""
         return self._asks.wrap_socket(sock)
 
 
 def tls_asked_for() -> Tls | None:
-    """Return this node's TLS if JOADER_CLUSTER_TLS asks for it; BadArgument if it cannot be had."""
+    """Return this node's TLS if JOADER_CLUSTER_TLS asks for it; BadArgument if that fails."""
     setting = os.environ.get(_VARIABLE, "")
     return None if setting in ("", "0") else _tls(setting)
 
@@ -115,13 +115,13 @@ def _digest(certificate: bytes) -> bytes:
 
 
 class Tunnel(socket.socket):
-    """The near end of a connection in TLS: read and written as any other socket."""
+    """The near end of a connection in TLS: a socket like any other to its user."""
 
-    wire: ssl.SSLSocket  # what its bytes travel in; not to be read or written
+    wire: ssl.SSLSocket  # the TCP socket underneath; must not be read or written
 
 
 def tunnel(wire: ssl.SSLSocket) -> Tunnel:
-    """Return a plain socket for a connection in TLS, which belongs to it from now on."""
+    """Return a plain socket for a connection in TLS, and take over that connection."""
     near, far = socket.socketpair()
     found = Tunnel(near.family, near.type, near.proto, near.detach())
     found.wire = wire
@@ -130,12 +130,12 @@ def tunnel(wire: ssl.SSLSocket) -> Tunnel:
 
 
 def wire_of(sock: socket.socket) -> socket.socket:
-    """Return the socket in which a connection's bytes travel."""
+    """Return the TCP socket of a connection."""
     return sock.wire if isinstance(sock, Tunnel) else sock
 
 
 def _carry(wire: ssl.SSLSocket, far: socket.socket) -> None:
-    """Carry bytes both ways until one side ends."""
+    """Move bytes both ways until one side ends."""
     with suppress(OSError), wire, far:
         wire.setblocking(False)
         far.setblocking(False)
@@ -151,14 +151,14 @@ def _watch(poll: select.poll, sock: socket.socket, events: int | None) -> None:
 
 
 class _Carrier:
-    """Bytes on their way between two sockets that do not block."""
+    """Moves bytes between two nonblocking sockets."""
 
     def __init__(self, wire: ssl.SSLSocket, far: socket.socket) -> None:
         self._wire, self._far = wire, far
         self._rooms = bytearray(_BUFFER_BYTES), bytearray(_BUFFER_BYTES)
-        self._out = self._in = memoryview(b"")  # read, and not written yet
+        self._out = self._in = memoryview(b"")  # read, but not written yet
         self._out_wants = select.POLLOUT
-        self._closed = False  # the near end is, and nothing of it is left
+        self._closed = False  # the near end is closed, and all its bytes are sent
 
     def run(self) -> None:
         poll = select.poll()
@@ -166,12 +166,12 @@ class _Carrier:
         while not self._closed:
             if self._step():
                 continue
-            # Who has hung up is told of again and again, whatever was asked.
+            # poll reports a closed end each time, regardless of the requested events.
             _watch(poll, self._wire, self._wire_events())
             _watch(poll, self._far, None if hung_up else self._far_events())
             events = poll.poll(_FLUSH_S * 1000 if hung_up else None)
             if hung_up and not events:
-                return  # nobody takes what was written last
+                return  # the other side does not take the last bytes
             hung_up |= any(fd == self._far.fileno() and e & select.POLLHUP for fd, e in events)
 
     def _wire_events(self) -> int | None:
@@ -182,7 +182,7 @@ class _Carrier:
         return (0 if self._out else select.POLLIN) | (select.POLLOUT if self._in else 0)
 
     def _step(self) -> bool:
-        """Move what can be moved now; tell whether anything did."""
+        """Move what can be moved now; return whether anything was."""
         moved = self._from_near() if not self._out else False
         moved |= self._to_wire() if self._out else False
         if not self._closed:

@@ -1,4 +1,4 @@
-"""A daemon in no cluster: where others ask their neighbors, it does everything itself."""
+"""A daemon that is in no cluster: it stands in for `Neighbors` and leaves all work to this node."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -13,16 +13,16 @@ _JOINING_S = 30.0
 
 
 class Alone:
-    """No other nodes: all is done here."""
+    """Takes the calls that `Neighbors` takes, without any other node."""
 
     def __init__(self, again: Callable[[Session, Register], None]) -> None:
-        """Be in no cluster; `again` takes what waited for one."""
-        self.joining = False  # it is to be in one, and has not met it yet
+        """Start outside a cluster; `again` handles messages that waited for one."""
+        self.joining = False  # it will be in one, but has not met it yet
         self._again = again
         self._waiting: list[tuple[Session, Register]] = []
 
     def end(self) -> None:
-        """Be in a cluster from now on: ranks that have waited for it are taken in."""
+        """Note that the daemon has joined a cluster: take in ranks that have waited for it."""
         waiting, self._waiting = self._waiting, []
         for session, message in waiting:
             if not session.has_ended:
@@ -36,7 +36,7 @@ class Alone:
         done()
 
     def take_rank(self, session: Session, message: Register) -> bool:
-        """Tell whether a rank may register now; refuse one whose team has others elsewhere."""
+        """Return whether a rank may register now; refuse one whose team has ranks elsewhere."""
         join = message.join
         if self.joining and join.team and join.ranks_here != join.world_size:
             self._waiting.append((session, message))
@@ -56,7 +56,7 @@ class Alone:
         if any(one is session for one, _ in self._waiting):
             self._waiting = [each for each in self._waiting if each[0] is not session]
             session.refuse(
-                "this node's daemon does not reach the cluster that its job's other ranks are in; "
+                "this node's daemon cannot reach the cluster of the job's other ranks; "
                 "its log says why (`joader status` shows the nodes)"
             )
 

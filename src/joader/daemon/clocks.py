@@ -1,7 +1,7 @@
-"""How far streams are read on other nodes: what the engine hears, and what this node says.
+"""How far streams are read on each node: what this node tells others, and what the engine hears.
 
-Jobs on all nodes follow one order, so they read the same rows at about the same time. What is said
-are counts, never rows.
+Jobs on all nodes follow one order, so they read the same rows at about the same time. Nodes
+exchange counts, never rows.
 """
 
 from collections.abc import Callable
@@ -13,10 +13,10 @@ from joader.daemon.session import Session
 from joader.engine import Engine
 from joader.messages import Event, Hear
 
-# Homes of rows are drawn anew after so many generations of a stream: ranks of one job then see
+# Homes of rows are redrawn after this many generations of a stream, so that ranks of one job see
 # other rows than before. It costs a transfer of most rows.
 SALT_EVERY = 8
-# A node that goes may have opened so many generations since it last said how far it was.
+# How many generations a node may have opened between its last report and its end.
 UNSAID = 4
 _Clocks = tuple[int, int, tuple[tuple[int, int, int, int], ...]]
 
@@ -27,15 +27,15 @@ class Clocks:
     def __init__(
         self, engine: Engine, registration: Registration, tell: Callable[[Event], None]
     ) -> None:
-        """Know of none."""
+        """Start without any reports."""
         self._engine, self._registration, self._tell = engine, registration, tell
         self._clocks: dict[str, dict[str, _Clocks]] = {}  # by recipe and node
-        self._heard: dict[str, Hear] = {}  # by recipe: what the engine was told last
+        self._heard: dict[str, Hear] = {}  # by recipe: the last report to the engine
         self._latest: dict[str, int] = {}  # by recipe: the latest generation of any group
-        self._past: dict[str, int] = {}  # the same, of before this node came
+        self._past: dict[str, int] = {}  # the same, from before this node joined
 
     def salt(self, recipe: str) -> tuple[int, bool]:
-        """Return the salt of a recipe's homes, and whether it has changed in this generation.
+        """Return the salt of a recipe's homes, and whether this generation changed it.
 
         Nodes hear of a generation within a tick. Until then they take other homes for a row, which
         costs a preparation.
@@ -44,13 +44,13 @@ class Clocks:
         return salt, salt > 0 and since == 0
 
     def forget(self, node: str) -> None:
-        """Forget a node that has gone."""
+        """Drop the clocks of a node that is gone."""
         for recipe, clocks in self._clocks.items():
             if clocks.pop(node, None) is not None:
                 self._hear(recipe)
 
     def said(self, node: str, recipe: str, value: bytes) -> None:
-        """Take in how far a node says it is in a recipe; nothing: it reads it no more."""
+        """Take in how far a node is in a recipe; an empty report: it reads it no more."""
         clocks = self._clocks.setdefault(recipe, {})
         if value:
             clocks[node] = msgspec.msgpack.decode(value, type=_Clocks)
@@ -60,19 +60,19 @@ class Clocks:
         self._hear(recipe)
 
     def before(self, recipe: str, value: bytes) -> None:
-        """Take in how far a recipe was read before this node came, as `latest` of some node.
+        """Take in how far a recipe was read before this node joined: `latest` of another node.
 
-        By jobs that may come here now, also by those of this node before it was started again.
+        Its readers may be jobs that join here now, or jobs of this node before its restart.
         """
         self._past[recipe] = int.from_bytes(value) + UNSAID
         self._hear(recipe)
 
     def latest(self, recipe: str) -> bytes:
-        """Return the latest generation of a recipe, for nodes that come; a later one is greater."""
+        """Return the latest generation of a recipe, for nodes that join; a later one is greater."""
         return self._latest.get(recipe, 0).to_bytes(8)
 
     def joined(self, recipe: str) -> None:
-        """Let a job that joins know how far others are."""
+        """Tell the engine how far others are, before a job joins."""
         self._heard.pop(recipe, None)
         self._hear(recipe)
 
@@ -80,7 +80,7 @@ class Clocks:
         self._latest[recipe] = max(generation, self._latest.get(recipe, 0))
 
     def of(self, host: Session) -> bytes:
-        """Return how far the recipe of a job is read here, for others; nothing if it is not."""
+        """Return how far a job's recipe is read here, for other nodes; empty if it is not."""
         assert host.register is not None
         found = self._engine.clocks().get(host.register.join.recipe)
         if found is None:
@@ -94,7 +94,7 @@ class Clocks:
         host = self._registration.host_of(recipe)
         if host is None or host.register is None:
             return
-        # As the engine has it: a recipe that was open before keeps its own orders.
+        # Ask the engine: a recipe that was open before keeps its own orders.
         stream, *_ = self._engine.clocks().get(host.register.join.recipe, (0, 0, []))
         clocks = tuple(
             clock

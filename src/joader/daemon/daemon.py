@@ -1,23 +1,19 @@
-"""Messages become events, instructions become messages.
+"""Messages become events, instructions become messages; also how the daemon ends.
 
-Everything runs on one event loop and in one thread (but for touching memory ahead), so the engine
-needs no lock. Events are taken in as they come, and what follows from all that came in one turn of
-the loop is said and done once: one round of decisions for many reports. The daemon decides nothing:
-which row, which slot and who waits is up to the engine.
-
-Memory that is allocated before it is needed, by a thread of its own.
-
-How a daemon ends while jobs read: nobody comes in any more, and nobody is cut off halfway.
+Everything runs on one event loop in one thread, so the engine needs no lock. (Only `touch_ahead`
+has a thread of its own: it makes the kernel allocate memory before it is needed.) Events are taken
+in as they come, and what follows from all that came in one turn of the loop is sent and done once:
+one round of decisions for many reports. The engine decides which row, which slot and who waits.
 
 A daemon is
 - *serving*: jobs come and ask;
-- *draining* (`begun`): what was asked for is delivered, nothing new is taken on. A job's session
-  ends once it has copied all it was handed: until then those slots are its own. Meanwhile other
-  nodes of its cluster take over what only this one has (leaving.py);
+- *draining* (`Drain.begun`): what was asked for is delivered, and nothing new is taken on. A job's
+  session ends once it has copied all that it was handed; until then it owns those slots. Meanwhile
+  other nodes of the cluster take over what only this one has (leaving.py);
 - *ended* (`stop` is set): nothing is written to the arena any more.
 
-It drains for DRAIN_S at most. Jobs see their connection close, and go on with the next daemon from
-what they have.
+It drains for DRAIN_S at most. Jobs see their connection close, and continue with the next daemon
+from what they have.
 """
 
 import asyncio
@@ -91,108 +87,19 @@ from joader.statistics import (
 from joader.wire import Allowance
 from joader.workers.pool import Pool
 
-# How long batches that were asked for may take after SIGTERM.
-DRAIN_S = 10.0
-
-
-class Drain:
-    """The end of a daemon, in good order."""
-
-    def __init__(
-        self,
-        engine: Engine,
-        pool: Pool,
-        sessions: Mapping[int, Session],
-        stop: asyncio.Event,
-        hand_over: Callable[[Callable[[], None]], None],
-    ) -> None:
-        """Watch these sessions; set `stop` when all have ended, and what is here is handed over."""
-        self.begun = False
-        self._hand_over, self._hands_over = hand_over, True
-        self._engine = engine
-        self._pool = pool
-        self._sessions = sessions
-        self._stop = stop
-
-    def begin(self, door: Door) -> None:
-        """Let nobody in any more, and end when all batches asked for are delivered and copied."""
-        door.hide()  # who comes now starts another daemon
-        if self.begun:
-            return
-        self.begun = True
-        asyncio.get_running_loop().call_later(DRAIN_S, self.end_all)
-        self._hand_over(self._handed_over)
-        self.end_those_done()
-        self.stop_if_empty()
-
-    def _handed_over(self) -> None:
-        self._hands_over = False
-        self.end_those_done()
-        self.stop_if_empty()
-
-    def end_those_done(self) -> None:
-        """End all sessions that have got and copied what they asked for."""
-        for session in list(self._sessions.values()):  # a session that ends leaves the mapping
-            self.end_if_done(session)
-
-    def end_if_done(self, session: Session) -> None:
-        """End a session that has got and copied what it asked for."""
-        if not self.begun or session.job is None or (self._hands_over and session.elsewhere):
-            return  # other nodes take what is here
-        # Who has no workers gets none any more: they would not find the door.
-        waits = session.owed and self._pool.has_workers(session.job)
-        if not waits and not self._engine.holds(session.job):
-            session.end()
-
-    def stop_if_empty(self) -> None:
-        """Stop if no job is left."""
-        # Nodes that fetch from here are not waited for: they do the rest themselves.
-        readers = any(not session.elsewhere for session in self._sessions.values())
-        if self.begun and not self._hands_over and not readers:
-            self._stop.set()
-
-    def end_all(self) -> None:
-        """End now, whoever waits."""
-        # First: sessions that end tell the engine, and what follows from that must not be done.
-        self._stop.set()
-        for session in list(self._sessions.values()):
-            session.end()
-
-
-# How far touched memory is ahead of what is used.
-_STEP_BYTES = 256 * 2**20
-
-
-def touch_ahead(arena: Arena, engine: Engine, stop: asyncio.Event) -> None:
-    """Have the kernel allocate the arena in steps, ahead of what is used, until `stop`."""
-    thread = threading.Thread(target=_touch, args=(arena, engine, stop), daemon=True)
-    thread.start()
-
-
-def _touch(arena: Arena, engine: Engine, stop: asyncio.Event) -> None:
-    # The first use of a page costs; here it costs nobody's batch. Not all at once: memory that is
-    # never needed stays free for others.
-    touched = 0
-    while touched < arena.size_bytes and not stop.is_set():
-        wanted = min(engine.reached_bytes + _STEP_BYTES, arena.size_bytes)
-        if touched < wanted:
-            touched = arena.touch(wanted)
-        time.sleep(0.05)
-
-
 Record = Callable[[list[Event], list[Instruction]], None]
 
 log = logging.getLogger("joader.daemon")
 
-# What clients send takes as much memory as the budget at most; this is always allowed.
+# Unprocessed messages of clients may take as much memory as the budget, and at least this.
 _LEAST_ALLOWANCE_BYTES = 256 * 2**20
 
 
 class Daemon:
-    """The engine, the arena, the pool and the sessions of one node."""
+    """Owns the engine, the arena, the pool and the sessions of one node."""
 
     def __init__(self, config: DaemonConfig, record: Record | None = None) -> None:
-        """Take the memory; workers come with the first job. `record` is told all that happens."""
+        """Reserve the memory; workers come with jobs. `record` gets all events and instructions."""
         self.config = config
         self.arena = Arena(config.memory_bytes)
         self.seed = int.from_bytes(os.urandom(7), "big")
@@ -200,7 +107,7 @@ class Daemon:
         self.engine = Engine(self.arena.size_bytes, self.seed, life=life)
         self._record = record
         self._untold: list[Event] = []  # taken in since the last record
-        self._events = 0  # taken in since the engine last said what follows
+        self._events = 0  # taken in since the engine was last asked for instructions
         self.pool = Pool(
             config.workers,
             self._from_pool,
@@ -234,21 +141,21 @@ class Daemon:
 
     @property
     def sessions(self) -> dict[int, Session]:
-        """The sessions of all jobs that are here, by job."""
+        """The sessions of all registered jobs, by job."""
         return self.registration.sessions
 
     async def serve(self, door: Door) -> None:
         """Let clients in and serve them until `stop`."""
         await self.reception.receive(door)
         for session in list(self.sessions.values()):
-            session.refuse("the daemon was told to end, whoever reads (`joader down --force`)")
+            session.refuse("the daemon was told to end even if jobs read (`joader down --force`)")
         experience_file.keep(self.pool.dispatch.learning)
         await self.neighbors.leave()
         await self.pool.close()
         self.arena.close()
 
     async def join_cluster(self, address: Address, key: bytes = b"") -> None:
-        """Join the cluster that is led at an address, or raise why not."""
+        """Join the cluster whose leader is at `address`; raise if that fails."""
         fetching = Fetching(self.pool, self.arena, self.config.workers, self._from_node)
         guests = Guests(self.engine, self.registration, self._tell, self.arena, self._layouts)
         met, alone = await joined(address, self.engine, fetching, guests, key), self.neighbors
@@ -256,7 +163,7 @@ class Daemon:
         alone.end()
 
     def drain(self, door: Door) -> None:
-        """End when all batches asked for are delivered and copied."""
+        """End once all requested batches are delivered and copied."""
         self.draining.begin(door)
 
     def _new_session(self, pid: int, watches: bool) -> Session:
@@ -272,7 +179,7 @@ class Daemon:
                 case Register() if session.watches:
                     raise BadMessage("a watcher cannot register a job")
                 case Register() if self.draining.begun or self.stop.is_set():
-                    session.end()  # it will ask the next daemon
+                    session.end()  # the client will ask the next daemon
                 case Register():
                     if self.neighbors.take_rank(session, message):
                         self.registration.register(session, message)
@@ -298,7 +205,7 @@ class Daemon:
                     self._from_job(session, session.job, message)
         except JoaderError as error:
             session.refuse(str(error))
-        except Exception:  # one client's message must not end the daemon of all others
+        except Exception:  # a message of one client must not end the daemon for all others
             log.exception(
                 "job %s, process %d: %.200r",
                 *(session.job, session.pid, message),
@@ -325,18 +232,18 @@ class Daemon:
                     self.pool.renew(job)
                 session.tell(replace(message, job=job))
                 session.epoch, session.delivered = message.epoch, len(message.done)
-                # What was asked for in the pass before is not delivered any more.
+                # Batches requested in the pass before are not delivered any more.
                 session.number, session.owed = message.number, 0
                 self.draining.end_if_done(session)
             case Want() if self.draining.begun:
-                pass  # it will ask the next daemon
+                pass  # the client will ask the next daemon
             case Want() if session.owed == MOST_OWED:
                 raise BadMessage(f"{MOST_OWED} batches were asked for and not read; read them")
             case Want():
                 session.owed += 1
                 self.pool.wanted(job, message.count, message.step_s, message.wait_s)
                 session.note_want(message)
-                # By our clock, whatever the client says: paces of jobs are compared.
+                # By our clock, not the client's, because paces of jobs are compared.
                 session.tell(replace(message, job=job, now=asyncio.get_running_loop().time()))
             case Know() if message.number != session.number:
                 pass  # of a pass that was broken off
@@ -352,9 +259,9 @@ class Daemon:
     def _ended(self, session: Session) -> None:
         self.reception.client_left(session.watches)
         if self._broken:
-            return  # the engine may believe anything: it is not told any more
+            return  # the engine's state cannot be trusted: stop telling it events
         counted = self.engine.statistics() if session.job in self.sessions else None
-        if counted is not None and session.job in counted.jobs:  # not one that is being refused
+        if counted is not None and session.job in counted.jobs:  # not if it is being refused
             self._keep_figures(session, counted)
         self.registration.leave(session, ending=self.draining.begun or self.stop.is_set())
         self.draining.stop_if_empty()
@@ -376,11 +283,11 @@ class Daemon:
                     return
             self.neighbors.reported_here(event)
             self._tell(event)
-        except Exception:  # with what the engine believes now, samples would be mixed up
+        except Exception:  # the engine's state is wrong: it would mix up samples
             self._end_in_disorder()
 
     def _from_node(self, event: Event) -> None:
-        """Take in what another node has sent, or said of how far it is."""
+        """Take in an event from another node: a sample, or its progress."""
         if isinstance(event, Prepared):
             self._layouts.note(event.samples, event.layout_of_each)
         self._tell(event)
@@ -388,7 +295,7 @@ class Daemon:
     # Instructions out.
 
     def _tell(self, event: Event) -> None:
-        """Let the engine take an event in; it says what follows at the end of this turn."""
+        """Pass an event to the engine; instructions follow at the end of this turn."""
         if self._broken:
             return
         self.engine.take(event)
@@ -398,30 +305,30 @@ class Daemon:
         if self._events == 1:
             asyncio.get_running_loop().call_soon(self._do)
         if self.engine.refuses:
-            self._do()  # the engine has forgotten that job: nothing it says may come in between
+            self._do()  # the engine has forgotten that job: no message of it may come in between
 
     def _end_in_disorder(self) -> None:
-        """End at once: what should have been done now is lost.
+        """End at once, because instructions of this turn are lost.
 
-        Jobs go on with the next daemon from what they have.
+        Jobs continue with the next daemon from what they have.
         """
         log.exception(
-            "a bug in joader, please report it; the daemon ends, and jobs start another",
+            "this is a bug in joader, please report it; the daemon ends, and jobs start another",
             extra=log_format.event("daemon_broken", pid=os.getpid()),
         )
         self._broken = True
         self.draining.end_all()
 
     def _do(self) -> None:
-        """Do what follows from the events of this turn.
+        """Carry out the engine's instructions for the events of this turn.
 
-        Once the daemon ends, nothing: jobs may still copy what they were handed.
+        Does nothing once the daemon ends: jobs may still copy what they were handed.
         """
         if self.stop.is_set():
             return
         try:
             self._carry_out()
-        except Exception:  # part of it is done: it can be neither repeated nor continued
+        except Exception:  # partly done: it can be neither repeated nor continued
             self._end_in_disorder()
 
     def _carry_out(self) -> None:
@@ -457,8 +364,8 @@ class Daemon:
                 case Forget():
                     self._layouts.forget(instruction.samples)
         self.neighbors.flush()
-        self.pool.feed()  # once for all: workers get many rows in one message
-        # Not before: what is said after a job's last batch may still be for that job.
+        self.pool.feed()  # once per turn, so that workers get many rows in one message
+        # Only now: instructions after a job's last batch may still be for that job.
         if self.draining.begun:
             self.draining.end_those_done()
 
@@ -472,7 +379,7 @@ class Daemon:
             extra=log_format.event("job_refused", job=refusal.job, name=session.name),
         )
         if self.draining.begun:
-            session.end()  # the next daemon may have what it wants
+            session.end()  # the next daemon may be able to serve it
         else:
             session.refuse(refusal.reason)
 
@@ -490,7 +397,7 @@ class Daemon:
         return self.history.seen(now, self._counted(self.pool.statistics()))
 
     def run_so_far(self, since: float = 0.0) -> RunStatistics:
-        """Return the figures with their history, as far as that is later than a time of the day."""
+        """Return the figures with their history since `since`, a time of the day."""
         return self.history.run(self.statistics(), since, self.registration.names.labels)
 
     def _counted(self, pool: PoolStatistics) -> NodeStatistics:
@@ -505,10 +412,100 @@ class Daemon:
         return told
 
     def _note_moment(self) -> None:
-        """Note what was done in the last second, now and again and again."""
+        """Record the last second's activity; reschedules itself."""
         loop = asyncio.get_running_loop()
         if self.stop.is_set():
             return
         loop.call_later(STEP_S, self._note_moment)
         pool = self.pool.statistics()
         self.history.note(loop.time(), self._counted(pool), pool.cpu_s)
+
+
+# After SIGTERM, how long the delivery of requested batches may take.
+DRAIN_S = 10.0
+
+
+class Drain:
+    """Ends a daemon without cutting off a batch that was asked for."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        pool: Pool,
+        sessions: Mapping[int, Session],
+        stop: asyncio.Event,
+        hand_over: Callable[[Callable[[], None]], None],
+    ) -> None:
+        """Watch `sessions`; set `stop` once all have ended and all is handed over."""
+        self.begun = False
+        self._hand_over, self._hands_over = hand_over, True
+        self._engine = engine
+        self._pool = pool
+        self._sessions = sessions
+        self._stop = stop
+
+    def begin(self, door: Door) -> None:
+        """Close the door, and end once all requested batches are delivered and copied."""
+        door.hide()  # clients that come now start another daemon
+        if self.begun:
+            return
+        self.begun = True
+        asyncio.get_running_loop().call_later(DRAIN_S, self.end_all)
+        self._hand_over(self._handed_over)
+        self.end_those_done()
+        self.stop_if_empty()
+
+    def _handed_over(self) -> None:
+        self._hands_over = False
+        self.end_those_done()
+        self.stop_if_empty()
+
+    def end_those_done(self) -> None:
+        """End all sessions that have received and copied what they asked for."""
+        for session in list(self._sessions.values()):  # a session that ends removes itself
+            self.end_if_done(session)
+
+    def end_if_done(self, session: Session) -> None:
+        """End a session that has received and copied what it asked for."""
+        if not self.begun or session.job is None or (self._hands_over and session.elsewhere):
+            return  # other nodes take what is here
+        # A job without workers gets none any more: the door is closed.
+        waits = session.owed and self._pool.has_workers(session.job)
+        if not waits and not self._engine.holds(session.job):
+            session.end()
+
+    def stop_if_empty(self) -> None:
+        """Set `stop` if no job is left."""
+        # Does not wait for nodes that fetch from here: they prepare the rest themselves.
+        readers = any(not session.elsewhere for session in self._sessions.values())
+        if self.begun and not self._hands_over and not readers:
+            self._stop.set()
+
+    def end_all(self) -> None:
+        """End now, even if jobs wait."""
+        # Set first: sessions that end tell the engine, and its instructions must not be carried
+        # out.
+        self._stop.set()
+        for session in list(self._sessions.values()):
+            session.end()
+
+
+# How far touched memory stays ahead of used memory.
+_STEP_BYTES = 256 * 2**20
+
+
+def touch_ahead(arena: Arena, engine: Engine, stop: asyncio.Event) -> None:
+    """Have the kernel allocate the arena in steps, ahead of its use, until `stop`."""
+    thread = threading.Thread(target=_touch, args=(arena, engine, stop), daemon=True)
+    thread.start()
+
+
+def _touch(arena: Arena, engine: Engine, stop: asyncio.Event) -> None:
+    # The first use of a page is slow; done here it delays no batch. Not all at once: memory that is
+    # never needed stays free for other programs.
+    touched = 0
+    while touched < arena.size_bytes and not stop.is_set():
+        wanted = min(engine.reached_bytes + _STEP_BYTES, arena.size_bytes)
+        if touched < wanted:
+            touched = arena.touch(wanted)
+        time.sleep(0.05)

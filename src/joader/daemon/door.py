@@ -1,8 +1,8 @@
-"""Where clients knock: the listening socket, its name in the file system, how many may come in.
+"""The daemon's listening socket, its name in the file system, and how many clients it can serve.
 
-The name is removed before the socket is closed, and only if it is still ours: as long as somebody
-answers there no other daemon takes the name, and a name taken after ours was removed is not ours.
-Only a socket is ever removed: anything else in its place is somebody's data.
+The name is removed before the socket is closed, and only if it is still ours: while a daemon
+answers at a name no other takes it over, and a name created after ours was removed belongs to
+another daemon. Only a socket is ever removed: any other file at that path is user data.
 """
 
 import os
@@ -20,7 +20,7 @@ from joader.wire import frame
 _MOST_CLIENTS = 1000
 _LEAST_CLIENTS = 8
 _OF_A_CLIENT = 2  # descriptors: its socket, and its process
-_OF_A_WORKER = 6  # its socket, process and desk; while it is started the other ends, and a pipe
+_OF_A_WORKER = 6  # its socket, process and page; while it starts, their other ends, and a pipe
 _OF_THE_DAEMON = 32
 
 
@@ -35,7 +35,7 @@ class Door:
             raise BadArgument(f"a daemon already listens at {path}; `joader status` shows it")
         self.path = path
         self.listener = socket.socket(socket.AF_UNIX)
-        # Only the user may connect, from the first moment: a chmod after bind() is too late.
+        # A umask, because a chmod after bind() would leave a moment in which others can connect.
         before = os.umask(0o177)
         try:
             _clear(path)
@@ -48,14 +48,14 @@ class Door:
             raise no_place(path, error) from error
         finally:
             os.umask(before)
-        # Kept open: until it is closed no other file gets its inode number, by which we know it.
+        # Kept open so that no other file gets the inode number that identifies ours.
         self._name = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
         self.listener.listen(128)
         self.listener.setblocking(False)
 
     @property
     def visible(self) -> bool:
-        """Whether clients can find it."""
+        """Whether the name in the file system still leads to this socket."""
         if self._name < 0:
             return False
         try:
@@ -73,13 +73,13 @@ class Door:
 
     def close(self) -> None:
         """Remove the name and stop listening."""
-        # In this order: a name at which nobody listens looks like that of a dead daemon.
+        # In this order: a name without a listener looks like that of a dead daemon.
         self.hide()
         self.listener.close()
 
 
 def _clear(path: Path) -> None:
-    """Remove the name of a daemon that is gone."""
+    """Remove the socket file of a daemon that is gone."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
@@ -93,7 +93,7 @@ def _clear(path: Path) -> None:
 
 
 def turn_away(sock: socket.socket, reason: str) -> None:
-    """Say why somebody cannot come in, if that can be sent without waiting, and close."""
+    """Send the reason for a refusal, if that is possible without waiting, and close."""
     try:
         sock.setblocking(False)
         sock.send(frame(Refuse(reason)))
@@ -104,9 +104,9 @@ def turn_away(sock: socket.socket, reason: str) -> None:
 
 
 def most_clients(workers: int) -> int:
-    """Return for how many clients the process has file descriptors.
+    """Return how many clients the process's file descriptors suffice for.
 
-    It first raises its own limit, as far as it needs to and the system allows.
+    First raises the process's own limit, as far as needed and allowed.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = _OF_THE_DAEMON + _OF_A_WORKER * workers

@@ -1,9 +1,10 @@
-"""Where a daemon keeps what it has learned of recipes, between its end and the next one's start.
+"""Keeps what a daemon has learned about recipes for the next daemon on this machine.
 
-One file per machine in the user's cache folder, named by the machine's fingerprint, with its words
-inside: what was measured elsewhere is never used, even if a file is copied. A recipe's name covers
-its code, its data and the place it runs in, so one that has changed is another recipe. Whatever is
-wrong with the file, the daemon starts without it and says so in its log.
+There is one file per machine in the user's cache folder. Its name is the machine's fingerprint, and
+it contains what the fingerprint is made of, so that measurements from another machine are never
+used, even if the file was copied. A recipe's name covers its code, its data and its environment, so
+a changed recipe is another recipe. If the file cannot be used, the daemon starts without it and
+logs why.
 """
 
 import logging
@@ -27,7 +28,7 @@ FORM = 1
 
 @dataclass(frozen=True)
 class Contents:
-    """What is in the file."""
+    """The content of the file."""
 
     machine: dict[str, str]
     recipes: dict[str, Known] = field(default_factory=dict)
@@ -35,14 +36,14 @@ class Contents:
 
 
 def experience_path(words: Mapping[str, str] | None = None) -> Path:
-    """Return the file of this machine, or of another."""
+    """Return the path for this machine, or for the machine with this fingerprint."""
     name = machine_name(dict(words or machine_in_words()))
     return cache_folder() / "models" / f"{name}.json"
 
 
 def read_recipes(path: Path) -> dict[str, Known]:
     """Return the recipes in a file; BadData if it is damaged or of another machine."""
-    hint = "remove it, and joader learns anew"
+    hint = "remove it, and joader will learn again"
     try:
         found = msgspec.json.decode(path.read_bytes(), type=Contents)
     except FileNotFoundError:
@@ -60,14 +61,14 @@ def read_recipes(path: Path) -> dict[str, Known]:
     if found.machine != here:
         other = [f"{name} {value}" for name, value in found.machine.items()]
         raise BadData(
-            f"{path} is of another machine ({', '.join(other)}); this one has "
+            f"{path} was written on another machine ({', '.join(other)}); this one has "
             f"{', '.join(f'{name} {value}' for name, value in here.items())}; {hint}"
         )
     return {code: one for code, one in found.recipes.items() if one.rows.possible}
 
 
 def load() -> Experience:
-    """Return what was kept for this machine; if that cannot be used, say why and know nothing."""
+    """Return what was kept for this machine; if it cannot be used, log why and return nothing."""
     path = experience_path()
     try:
         recipes = read_recipes(path)
@@ -78,13 +79,13 @@ def load() -> Experience:
 
 
 def keep(learning: Learning) -> None:
-    """Keep what recipes have taught, for the next jobs that read them."""
+    """Merges what this daemon learns into the file."""
     learning.learn()
     save(learning.experience)
 
 
 def save(experience: Experience) -> None:
-    """Keep what was learned since the last time, beside what others have kept meanwhile."""
+    """Write what was learned since the last call, merged with what other daemons wrote."""
     if not experience.changed:
         return
     path, known = experience_path(), experience.all()
@@ -93,13 +94,13 @@ def save(experience: Experience) -> None:
     except BadData:
         recipes = {}
     for code in experience.changed & set(known):
-        recipes.pop(code, None)  # so that it is the latest
+        recipes.pop(code, None)  # last, so that it counts as the latest
         recipes[code] = known[code]
     latest = dict(list(recipes.items())[-MOST_RECIPES:])
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_private(path, msgspec.json.encode(Contents(machine_in_words(), latest)))
-    except OSError as error:  # a full or read-only folder: the next jobs start unknown, no more
-        log.warning("what was learned of recipes cannot be kept in %s: %s", path, error)
+    except OSError as error:  # a full or read-only folder: harmless, the next jobs learn again
+        log.warning("cannot keep what was learned about recipes in %s: %s", path, error)
         return
     experience.changed.clear()

@@ -1,11 +1,13 @@
-"""Rows that come from another node instead of a worker: asked for, awaited, or done here after all.
+"""Fetches rows from other nodes instead of having workers prepare them; falls back to workers.
 
-To the engine a home is like a worker: it gets `Prepare` and answers `Prepared` or `Sized`. A row
-goes to its home if that has shown that it prepares the same (`Trust`), is reached, and if the bytes
-take less time than preparing them; else the workers here do it, and so they do with what a home
-does not send. A slot is the link's until it answers or has ended (cluster/byte_link.py).
+To the engine a home is like a worker: it gets `Prepare` and answers `Prepared` or `Sized`. A row is
+fetched from its home if that home has shown that it prepares rows identically (`Trust`), can be
+reached, and if the transfer takes less time than preparing the row. Otherwise, and for rows that
+the home does not send, the workers of this node prepare it. The link owns a slot until it answers
+or has ended (cluster/byte_link.py).
 
-Not here: who is there and whose home a row is (neighbors.py), what other nodes ask (guests.py).
+Not here: which nodes there are and which is the home of a row (neighbors.py), what other nodes ask
+for (guests.py).
 """
 
 import logging
@@ -30,24 +32,24 @@ log = logging.getLogger("joader.cluster")
 
 @dataclass
 class Fetched:
-    """Counts."""
+    """Counts of samples by where they came from, since the daemon started."""
 
-    prepared: int = 0  # by workers of this node, for whomever
+    prepared: int = 0  # by workers of this node, for any job on any node
     rows: int = 0
     bytes: int = 0
-    not_sent: int = 0  # homes did not have them in time
-    lost: int = 0  # with their connection
+    not_sent: int = 0  # because homes did not have them in time
+    lost: int = 0  # because their connection ended
     compared: int = 0
-    too_dear: int = 0  # preparing them here takes less time
-    inherited: int = 0  # of those that came: they live here since nodes have come or gone
+    too_dear: int = 0  # because preparing them here takes less time
+    inherited: int = 0  # of those fetched: this node became their home as nodes came or went
 
 
 class Route(NamedTuple):
-    """Where a row comes from if not from workers here."""
+    """The node that a row is fetched from, and how."""
 
     link: ByteLink
-    moves: bool = False  # it lives here, and was there before: only what is ready there comes
-    instead: ByteLink | None = None  # to another home, for as long as the first is not trusted
+    moves: bool = False  # its home is here now, was there before: fetch only what is ready
+    instead: ByteLink | None = None  # another home, while the first is not trusted yet
 
 
 Kind = Literal["rows", "digests", "moves"]
@@ -79,7 +81,7 @@ class _Asked:
 
 @dataclass
 class Fetching:
-    """All that this node has asked of others."""
+    """All rows that this node has asked other nodes for."""
 
     pool: Pool
     arena: Arena
@@ -87,28 +89,28 @@ class Fetching:
     tell: Callable[[Event], None]
     trust: Trust = field(default_factory=Trust)
     counts: Fetched = field(default_factory=Fetched)
-    # Told rows of a recipe that are not where they were before they lived here.
+    # Called with rows of a recipe that their former home does not have any more.
     on_missing: Callable[[str, list[int]], None] = lambda recipe, rows: None
     _asked: dict[tuple[ByteLink, int], _Asked] = field(default_factory=dict)
     _outbox: dict[tuple[ByteLink, str, Kind], list[_Wanted]] = field(default_factory=dict)
-    # Samples that did not fit their slots, until they are placed: layouts, and whether copies.
+    # Samples that did not fit their slots, until they are placed: layout, and whether a copy.
     _apart: dict[int, tuple[bytearray, bytes, bool]] = field(default_factory=dict)
-    # Those that are, and not told yet: sample, offset, size, layout, and whether it is a copy.
+    # Placed, but not reported yet: sample, offset, size, layout, and whether it is a copy.
     _placed: list[tuple[int, int, int, bytes, bool]] = field(default_factory=list)
     _from: dict[int, str] = field(default_factory=dict)  # the node that a sample comes from
-    # Of rows that are compared, by node, recipe and row: what the first of both sides says.
+    # Rows under comparison, by node, recipe and row: the digest of the side that was first.
     _halves: dict[tuple[str, str, int], bytes] = field(default_factory=dict)
     _compared_here: dict[int, tuple[str, str, int]] = field(default_factory=dict)  # by sample
-    _code_of: dict[int, str] = field(default_factory=dict)  # of samples that workers here make
+    _code_of: dict[int, str] = field(default_factory=dict)  # of samples that workers here prepare
     _worth: Worth = field(default_factory=Worth)
-    _leaving: set[str] = field(default_factory=set)  # nodes: what they send they will not keep
+    _leaving: set[str] = field(default_factory=set)  # nodes that leave and keep nothing they send
 
     # Orders in.
 
     def take(
         self, order: Prepare, code: str, recipe: str, row_limit: int, routes: list[Route | None]
     ) -> Prepare | None:
-        """Take what other nodes are asked for; return the rest, which is for the workers here."""
+        """Take the rows that other nodes are asked for; return the rest, for the workers here."""
         here = dict(enumerate(order.rows))
         for place, route in enumerate(routes):
             if route is None:
@@ -139,9 +141,9 @@ class Fetching:
     def inherit(
         self, order: Prepare, code: str, recipe: str, link: ByteLink | None
     ) -> Prepare | None:
-        """Take what a node hands over, whatever it costs: soon nobody else has it.
+        """Take what a node hands over at any cost: soon no other node has it.
 
-        What it can hand over no more is for the workers here.
+        Return what it can no longer hand over, for the workers here.
         """
         if link is None:
             self.note_here(order, code)
@@ -153,11 +155,11 @@ class Fetching:
         return None
 
     def note_here(self, order: Prepare, code: str) -> None:
-        """Remember what workers of this node are to do: how long it takes is of interest."""
+        """Remember rows that workers of this node prepare, to measure how long that takes."""
         self._code_of.update(dict.fromkeys(order.samples, code))
 
     def flush(self) -> None:
-        """Ask for what was taken in this turn, many rows at a time, and tell what was placed."""
+        """Ask for what was taken in this turn, many rows per message; report what was placed."""
         self._tell_placed()
         outbox, self._outbox = self._outbox, {}
         for (link, recipe, kind), wanted in outbox.items():
@@ -178,12 +180,12 @@ class Fetching:
                 self._asked[link, number] = _Asked(recipe, some, kind)
 
     def _patience_s(self, link: ByteLink, some: list[_Wanted]) -> float:
-        """Return how long a home may take: it has what was asked before to do first."""
+        """Return how long a home may take, including for its earlier requests."""
         ahead = sum(len(asked.wanted) for (to, _), asked in self._asked.items() if to is link)
         return self._worth.patience_s(some[0].code, ahead + len(some))
 
     def _pays(self, code: str, node: str) -> bool:
-        """Tell whether bytes are here sooner than they are prepared, by what was measured."""
+        """Return whether a transfer beats preparing, as measured."""
         pays = self._worth.pays(code, node, self._from.values(), self.cores)
         self.counts.too_dear = self._worth.too_dear
         return pays
@@ -191,12 +193,12 @@ class Fetching:
     # What comes.
 
     def arrived(self, link: ByteLink, arrival: Arrival) -> None:
-        """Take in what a home has answered."""
+        """Take in a home's answer."""
         asked = self._asked.pop((link, arrival.parcel.number))
         if asked.kind == "digests":
             self._take_digests(link, asked, arrival)
             return
-        # What the other node keeps is a copy here; what it hands over or has for us is not.
+        # A copy if the other node keeps the sample; not if it hands it over or had it for us.
         copied = asked.kind == "rows" and link.node.name not in self._leaving
         parcel, ready, back = arrival.parcel, [], []
         for place, (one, size) in enumerate(zip(asked.wanted, parcel.sizes, strict=True)):
@@ -208,7 +210,7 @@ class Fetching:
                 back.append(one)
                 link.close()  # it is not one of ours
             elif size > self.arena.size_bytes:
-                back.append(one)  # another node has more memory; here it fails, and says why
+                back.append(one)  # too big for us: preparing it fails, and says why
             elif place in arrival.apart:
                 self._apart[one.sample] = arrival.apart[place], layout, copied
                 self.tell(Sized((one.sample,), (size,)))
@@ -236,7 +238,7 @@ class Fetching:
             self.pool.brought(one.sample, one.order.offsets[one.place], layout)
 
     def ended(self, link: ByteLink) -> None:
-        """Have done here what a connection that has ended was asked for."""
+        """Give workers what was asked over a connection that has ended."""
         lost: list[_Wanted] = []
         for key in [key for key in self._asked if key[0] is link]:
             asked = self._asked.pop(key)
@@ -269,7 +271,7 @@ class Fetching:
     # What did not fit its slot.
 
     def place(self, message: Place) -> Place | None:
-        """Write what was kept apart to its place; return the rest, which workers have."""
+        """Write samples that did not fit to their new slots; return those that workers hold."""
         if not self._apart:
             return message
         rest: list[tuple[int, int, int]] = []
@@ -285,7 +287,7 @@ class Fetching:
         return Place(*zip(*rest, strict=True)) if rest else None
 
     def _tell_placed(self) -> None:
-        # Not at once: own parts that were said in the same turn take these for not ready yet.
+        # Reported later: own parts of the same turn assume that these are not ready yet.
         placed, self._placed = self._placed, []
         for sample, offset, size, layout, copied in placed:
             self.counts.rows += 1
@@ -295,7 +297,7 @@ class Fetching:
             self.pool.brought(sample, offset, layout)
 
     def drop(self, samples: Iterable[int]) -> None:
-        """Forget what nobody wants any more."""
+        """Forget samples that no job wants any more."""
         for sample in samples:
             self._apart.pop(sample, None)
             self._from.pop(sample, None)
@@ -303,11 +305,11 @@ class Fetching:
     # Comparing.
 
     def prepared_here(self, report: Prepared, offset_of: Callable[[int], int]) -> None:
-        """Take in what workers have prepared: how long it took, and what is to be compared."""
+        """Take in what workers have prepared: measure it, and compare rows under comparison."""
         count = len(report.samples)
         sizes, layouts = report.size_of_each, report.layout_of_each
         codes = [self._code_of.pop(sample, "") for sample in report.samples]
-        self.counts.prepared += count - codes.count("")  # a job's own parts are nobody's rows
+        self.counts.prepared += count - codes.count("")  # samples of own parts have no row
         if report.seconds > 0.0 and codes[0]:
             self._worth.prepared(codes[0], report.seconds / count, sum(sizes) / count)
         if not self._compared_here:
@@ -319,7 +321,7 @@ class Fetching:
                 self._half(key, digest(layout, self.arena.slot(offset_of(sample), size)))
 
     def not_prepared(self, samples: Iterable[int]) -> None:
-        """Note that samples failed here, or went with their worker: nothing is compared."""
+        """Note that samples failed or were lost with their worker: they cannot be compared."""
         for sample in samples:
             self._code_of.pop(sample, None)
             key = self._compared_here.pop(sample, None)
@@ -341,13 +343,13 @@ class Fetching:
             self._halves[key] = found
             return
         if not other:
-            return  # the other side came to nothing
+            return  # the other side failed
         self.counts.compared += 1
         before = self.trust.differs(recipe, node)
         self.trust.compared(recipe, node, other == found)
         if self.trust.differs(recipe, node) and not before:
             log.warning(
-                "node %s prepares row %d of a dataset otherwise than this one: its files differ, "
+                "node %s does not prepare row %d of a dataset as this one does: its files differ, "
                 "its libraries, or its code is random; nothing of that dataset is taken from it",
                 *(node, row),
                 extra={"event": "nodes_differ", "node": node, "row": row},
@@ -357,12 +359,12 @@ class Fetching:
         key = node, recipe, row
         other = self._halves.pop(key, None)
         if other is None:
-            self._halves[key] = b""  # what the other side says will be of no use
-        if other != b"":  # else both came to nothing, and one of them was counted
+            self._halves[key] = b""  # the other side's digest will be useless
+        if other != b"":  # otherwise both failed, and one of them was counted
             self.trust.not_compared(recipe, node)
 
     def forget(self, node: str) -> None:
-        """Forget what was compared with a node that has gone."""
+        """Forget comparisons with a node that is gone."""
         self.trust.forget(node)
         self._worth.forget(node)
         self._leaving.discard(node)

@@ -1,7 +1,7 @@
-"""Which machine this is: what was measured on one says nothing of another.
+"""Identifies this machine, because measurements on one machine say nothing about another.
 
-Processor, number of processors, memory and GPUs; not the kernel, and not what a cgroup leaves us of
-them, which changes from one start to the next.
+It covers the processor, the number of processors, memory and GPUs; not the kernel, and not the
+limits of a cgroup, which change from one start to the next.
 """
 
 import json
@@ -15,7 +15,7 @@ _ROOT = Path("/")
 
 
 def machine_in_words(root: Path = _ROOT) -> dict[str, str]:
-    """Return what a machine is told from others by, for people to compare."""
+    """Return the words that identify a machine, readable for people."""
     return {
         "processor": _processor(root),
         "processors": str(os.cpu_count() or 1),
@@ -25,13 +25,13 @@ def machine_in_words(root: Path = _ROOT) -> dict[str, str]:
 
 
 def machine_name(words: dict[str, str]) -> str:
-    """Return a short name: equal if and only if all its words are."""
+    """Return a short name; two are equal if and only if all their words are."""
     text = json.dumps(words, sort_keys=True)
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _processor(root: Path) -> str:
-    # Intel and AMD say "model name"; others say what they are by numbers.
+    # Intel and AMD give a "model name"; others give numbers.
     found = dict.fromkeys(("model name", "CPU implementer", "CPU part"), "")
     for line in _text(root / "proc/cpuinfo").splitlines():
         name, _, value = line.partition(":")

@@ -1,13 +1,14 @@
-"""Other nodes that fetch from here: each is a job to the engine, told row by row what it wants.
+"""Serves other nodes that fetch from here: to the engine, each is a job that wants single rows.
 
-So equal requests are one, whoever they come from: a row that a job of this node has asked for is
-waited for, one that nobody has is prepared by the workers of the jobs that are here, and what is
-being sent is pinned. A guest has no pass, so nothing is kept for it alone, and no workers. Of rows
-with random code it gets each preparation once, as a job does. Of rows that live with the guest now,
-as nodes came or went (`moves`), and of those that no job here reads, it gets what is ready.
+So equal requests from jobs and guests are merged: a row that a job of this node has requested is
+waited for, a missing one is prepared by the workers of local jobs, and samples being sent are
+pinned. A guest has no pass, so nothing is kept for it alone, and it has no workers. If code is
+random, a guest gets each preparation once, as a job does. Of rows whose home is now the guest,
+because nodes came or went (`moves`), and of rows that no local job reads, it gets only what is
+ready.
 
-Every Ask is answered by one Parcel. What is not there when the guest's patience ends is not sent,
-nor what cannot be prepared here: the guest then does it by itself, and has its own error.
+Every Ask is answered by one Parcel. Rows that are not ready when the guest's patience ends, or that
+fail here, are left out: the guest then prepares them itself, and gets its own error.
 """
 
 import asyncio
@@ -47,9 +48,9 @@ from joader.wire import Allowance
 
 log = logging.getLogger("joader.cluster")
 
-# After a guest could not be taken in (no room for it), how long others do not try.
+# After a guest was refused for lack of memory, how long no other guest is tried.
 REFUSED_S = 5.0
-# A guest that reads what no job here reads, and that asks for nothing for so long, is let go.
+# Seconds without a request after which a guest reading an otherwise unused recipe is dropped.
 _IDLE_S = 5.0
 
 
@@ -59,10 +60,10 @@ class _Waiting:
 
     server: ByteServer
     ask: Ask
-    places: Array  # of its rows: those that are looked for
+    places: Array  # its rows that are still awaited
     patience: asyncio.TimerHandle | None = None
     answered: bool = False
-    by_workers: bool = False  # what is not here is to be prepared
+    by_workers: bool = False  # whether rows that are not ready get prepared
 
 
 class Guest(Session):
@@ -73,7 +74,7 @@ class Guest(Session):
         on_delivery: Callable[["Guest", Deliver], None],
         on_refuse: Callable[["Guest"], None],
     ) -> None:
-        """Be nobody's process: what is for it is dealt with by `Guests`."""
+        """Stand for a node instead of a process; `Guests` handles what the engine tells it."""
         super().__init__(0, lambda *_: None, lambda *_: None, Allowance(1 << 62))
         self.waiting: deque[_Waiting] = deque()
         self.asked_at = 0.0
@@ -81,25 +82,25 @@ class Guest(Session):
         self._on_delivery, self._on_refuse = on_delivery, on_refuse
 
     def times_of(self, rows: list[int]) -> NDArray[np.int64]:
-        """Return how often each row was asked for before: it is prepared anew each time."""
+        """Return how often each row was asked for before; it is prepared again each time."""
         before = np.array([self.times[row] for row in rows], np.int64)
         self.times.update(rows)
         return before
 
     def deliver(self, delivery: Deliver) -> None:
-        """Send what it has asked for."""
+        """Note samples that it has asked for; `Guests` sends them."""
         self._on_delivery(self, delivery)
 
     def send(self, *messages: object) -> None:
-        """Send nothing: a guest is told by parcels."""
+        """Send nothing: guests get their answers as parcels."""
 
     def refuse(self, reason: str) -> None:
-        """Let it do without."""
+        """Answer its requests with what is ready, and drop it."""
         log.info("%s is not served: %s", self.name, reason)
         self._on_refuse(self)
 
     def end(self) -> None:
-        """Let it do without: the daemon drains."""
+        """Drop it, because the daemon drains."""
         self._on_refuse(self)
 
 
@@ -114,16 +115,16 @@ class Guests:
         arena: Arena,
         layouts: Layouts,
     ) -> None:
-        """Start without any."""
+        """Start without guests."""
         self.registration, self._tell = registration, tell
         self._inheritance = engine.inheritance
         self._arena, self._layouts = arena, layouts
-        self._guests: dict[tuple[ByteServer, str], Guest] = {}  # by recipe, on any machine
-        self._refused: dict[str, float] = {}  # recipes, and until when
+        self._guests: dict[tuple[ByteServer, str], Guest] = {}  # by everyone's name of a recipe
+        self._refused: dict[str, float] = {}  # recipes refused for lack of room, and until when
         self.sent_rows = self.sent_bytes = 0
 
     def asked(self, server: ByteServer, ask: Ask) -> None:
-        """Take in what a node asks for."""
+        """Take in a request of a node."""
         if not 0 < ask.rows.size <= MOST_ROWS:
             self._answer_nothing(server, ask)
             return
@@ -134,7 +135,8 @@ class Guests:
         places, rows = np.arange(ask.rows.size), ask.rows
         by_workers = not ask.moves and self.registration.host_of(ask.recipe) is not None
         if not by_workers:
-            # Not what is on its way here: it may be so from who asks, and would never come.
+            # Not rows on their way here: they may be coming from the asking node, and would
+            # deadlock.
             places = np.flatnonzero(self._inheritance.ready(guest.recipe, ask.rows))
             rows = ask.rows[places]
         if not places.size:
@@ -150,7 +152,7 @@ class Guests:
         self._tell(Want(guest.job, rows.size, loop.time(), rows, times))
 
     def _deliver(self, guest: Guest, delivery: Deliver) -> None:
-        """Send what is ready, and let go of it when it was sent."""
+        """Send what is ready, and release it once it was sent."""
         waiting = guest.waiting.popleft()
         guest.owed -= 1
         if waiting.patience is not None:
@@ -159,7 +161,7 @@ class Guests:
         job = delivery.job
 
         def release() -> None:
-            # The engine may have let it go already: the guest has left, or was refused.
+            # The engine may have dropped it already: the guest has left, or was refused.
             if samples.size and self.registration.sessions.get(job) is guest:
                 if waiting.ask.moves and not waiting.ask.digests:
                     self._tell(Moved(tuple(samples.tolist())))
@@ -204,16 +206,16 @@ class Guests:
         waiting.server.send(Load(parcel, spans, release))
 
     def gone(self, server: ByteServer) -> None:
-        """Let go of all that a node had, whose connection has ended."""
+        """Release all that a node held whose connection has ended."""
         for key, guest in [(key, guest) for key, guest in self._guests.items() if key[0] is server]:
             del self._guests[key]
             self._leave(guest)
 
     def let_go(self, hosted: Collection[str]) -> None:
-        """Let guests go that have asked for nothing of late, and read what no job here reads.
+        """Drop idle guests that read what no local job reads.
 
-        Those, too, that wait for what the last job would have prepared: what they ask for next
-        would wait behind it, though it is here. They come again.
+        Also drop those that wait for rows of a job that has left: their next requests would wait
+        behind these, even for rows that are ready. They come again.
         """
         before = asyncio.get_running_loop().time() - _IDLE_S
         for key, guest in list(self._guests.items()):
@@ -230,17 +232,17 @@ class Guests:
         self.registration.leave(guest)
 
     def _guest(self, server: ByteServer, ask: Ask) -> Guest | None:
-        """Return a node as a reader of a recipe; None if nobody here can serve it."""
+        """Return a node's guest for a recipe; None if no job here can serve it."""
         host = self.registration.host_of(ask.recipe)
         message = host.register if host is not None else None
-        # What jobs have left behind is sent, too, as far as it is here.
+        # Samples that former jobs left in memory are sent, too.
         message = message or self.registration.hosted.get(ask.recipe)
         if message is None or (ask.moves and message.join.fresh):
             return None
         return self._guests.get((server, ask.recipe)) or self._joined(server, ask.recipe, message)
 
     def _joined(self, server: ByteServer, recipe: str, message: Register) -> Guest | None:
-        """Let a node join as a reader; None if there is no room for it."""
+        """Have a node join as a reader; None if there is no room for it."""
         loop = asyncio.get_running_loop()
         if self._refused.get(recipe, 0.0) > loop.time():
             return None
@@ -270,7 +272,7 @@ class Guests:
                 ),
             )
             assert guest.job is not None
-            # Random numbers start from it: those of no other pass do.
+            # Seeds the random numbers, so it must differ from all other passes.
             self._tell(Begin(guest.job, key=secrets.randbits(63)))
         except JoaderError as error:
             guest.refuse(str(error))

@@ -1,11 +1,10 @@
-"""What this node takes over from nodes that leave: what they alone have, as far as it has room.
+"""Takes over samples that only a leaving node has, as far as this node has room.
 
-A node that leaves says which rows those are (leaving.py). Each is taken by the node that is its
-home next, if that trusts the one that leaves. To the engine an *heir* is a job that is told these
-rows, without workers and without needs, as a node that fetches is (guests.py): what is here or on
-its way already is not asked for, the rest comes from the node that leaves, and stays as long as
-jobs will need it. Room is looked at once, before: what is here is not driven out, and a node that
-has just come takes no more than it can hold, two parcels at a time.
+A leaving node names those rows (leaving.py). Each is taken by its next home, if that trusts the
+leaving node. To the engine an *heir* is a job that is told these rows, without workers and without
+needs, as a guest is (guests.py): rows that are here or under way are not requested, the rest comes
+from the leaving node and stays as long as jobs will need it. Room is checked once, beforehand:
+nothing is evicted for them, and a new node takes no more than it can hold, two parcels at a time.
 """
 
 import asyncio
@@ -27,32 +26,32 @@ from joader.wire import Allowance
 
 log = logging.getLogger("joader.cluster")
 
-# Of one node that leaves; the answer to one is on its way while the next is made ready there.
+# Parcels in flight per leaving node: one travels while it makes the next ready.
 _AT_A_TIME = 2
 
 
 def packed(rows: Array, row_limit: int) -> bytes:
-    """Return rows as they travel: a bit each, compressed."""
+    """Encode rows as a compressed bitmap."""
     flags = np.zeros(row_limit, np.bool_)
     flags[rows] = True
     return zlib.compress(np.packbits(flags).tobytes(), 1)
 
 
 def unpacked(data: bytes, row_limit: int) -> Array:
-    """Return the rows again; ValueError if they are not of so many."""
+    """Decode rows; raise ValueError if they are not a bitmap of `row_limit` rows."""
     most_bytes = -(-row_limit // 8)
     unpacking = zlib.decompressobj()
     try:
         bits = np.frombuffer(unpacking.decompress(data, most_bytes + 1), np.uint8)
     except zlib.error as error:
-        raise ValueError(f"rows that cannot be read: {error}") from error
+        raise ValueError(f"cannot decode rows: {error}") from error
     if bits.size != most_bytes:
         raise ValueError(f"{bits.size} bytes for {row_limit} rows")
     return np.flatnonzero(np.unpackbits(bits, count=row_limit))
 
 
 class Heir(Session):
-    """A job that is told what a node that leaves hands over."""
+    """To the engine, a job that is told the rows that a leaving node hands over."""
 
     def __init__(
         self,
@@ -61,7 +60,7 @@ class Heir(Session):
         tell: Callable[[Event], None],
         on_end: Callable[["Heir"], None],
     ) -> None:
-        """Take these rows of a recipe from a node; `on_end`: they are here, or will not be."""
+        """Take these rows of a recipe from a node; `on_end` is called once no more will come."""
         super().__init__(0, lambda *_: None, lambda *_: None, Allowance(1 << 62))
         self.node, self._left = node, rows
         self.taken = self._under_way = 0
@@ -69,7 +68,7 @@ class Heir(Session):
         self._ended = False
 
     def go_on(self) -> None:
-        """Ask for more, or end where there is nothing more."""
+        """Request the next rows, or finish when none are left."""
         now = asyncio.get_running_loop().time()
         while self.job is not None and self._left.size and self._under_way < _AT_A_TIME:
             some, self._left = self._left[:MOST_ROWS], self._left[MOST_ROWS:]
@@ -79,8 +78,8 @@ class Heir(Session):
             self.end()
 
     def deliver(self, delivery: Deliver) -> None:
-        """Let go of what has come: it stays in memory without us."""
-        # Not now: what follows from it would be said amid what is being carried out.
+        """Release what has come: it stays in memory without a pin."""
+        # Later: its instructions must not come in the middle of those being carried out.
         asyncio.get_running_loop().call_soon(self._came, delivery)
 
     def _came(self, delivery: Deliver) -> None:
@@ -93,22 +92,22 @@ class Heir(Session):
         self.go_on()
 
     def send(self, *messages: object) -> None:
-        """Send nothing: nobody listens."""
+        """Send nothing: there is no client."""
 
     def refuse(self, reason: str) -> None:
-        """Do without what is left."""
+        """End without the remaining rows."""
         log.info("%s ends: %s", self.name, reason)
         self.end()
 
     def end(self) -> None:
-        """Do without what is left."""
+        """End without the remaining rows."""
         if not self._ended:
             self._ended = True
             self._on_taken(self)
 
 
 class Heirs:
-    """All that this node takes over."""
+    """All heirs of this node."""
 
     def __init__(
         self,
@@ -121,11 +120,11 @@ class Heirs:
         on_enough: Callable[[str], None],
         salt: Callable[[str], tuple[int, bool]] = lambda recipe: (0, False),
     ) -> None:
-        """Be this node; `on_enough`: all that it takes of another is here; `salt`: of homes."""
+        """Start without heirs; `on_enough` is told a node once all has come from it."""
         self._name, self._trust = name, trust
         self._engine, self._registration, self._tell = engine, registration, tell
         self._on_enough, self._salt = on_enough, salt
-        self._heirs: dict[str, set[Heir]] = {}  # by the node that leaves
+        self._heirs: dict[str, set[Heir]] = {}  # by leaving node
 
     def take(
         self,
@@ -134,10 +133,10 @@ class Heirs:
         stay: Sequence[Node],
         able: Mapping[str, Collection[str]],
     ) -> None:
-        """Take over what a node says it has alone, as far as this node is its home then.
+        """Take over rows that only `node` has, as far as this node is their next home.
 
-        `said`: rows by recipe, as that is called on any machine; `stay`: all nodes but that one;
-        `able`: by node, recipes of jobs there.
+        `said` holds rows by recipe (its name on all machines), `stay` all other nodes, `able` the
+        recipes of jobs, by node.
         """
         heirs = self._heirs.setdefault(node, set())
         try:
@@ -146,7 +145,7 @@ class Heirs:
                 if heir is not None:
                     heirs.add(heir)
         except ValueError as error:
-            log.warning("node %s leaves what cannot be taken over: %s", node, error)
+            log.warning("cannot take over what node %s leaves: %s", node, error)
         for heir in list(heirs):
             heir.go_on()
         self._look(node)
@@ -175,7 +174,7 @@ class Heirs:
         return self._joined(node, host.register, absent) if absent.size else None
 
     def forget(self, node: str) -> None:
-        """Do without what a node that has gone would have sent."""
+        """End the heirs of a node that is gone."""
         for heir in list(self._heirs.pop(node, ())):
             heir.end()
 

@@ -1,8 +1,8 @@
-"""What the node did, second by second: what top, dashboard and summary show, worked out once.
+"""What the node did, second by second, computed once for top, dashboard and summary.
 
 Every second the daemon notes its figures here. Differences of counts become rates, and rates are
-kept in two rings: the last ten minutes by the second, the last day by the minute. Both are bounded,
-whatever happens. Time is an argument: a monotonic clock for differences, the day's for people.
+kept in two rings: the last ten minutes by the second, the last day by the minute. Both are bounded.
+Time is an argument: a monotonic clock for differences, the wall clock for people.
 
 Not here: who counts (engine, pool), who shows (cli/top, dashboard).
 """
@@ -26,11 +26,10 @@ STEP_S = 1.0
 _MOMENTS = 600
 _MINUTES = 24 * 60
 _OF_A_MINUTE = 60
-# Of jobs that have left: so many, and for so long. Values only: nothing of a job is kept alive.
+# How many jobs that have left are kept, and for how long. Values only, so no job stays alive.
 _PAST = 100
 _PAST_S = 24 * 3600.0
-# A moment looks back so many steps: a job reads a batch and then none for a while, so what is done
-# in one second alone says little.
+# How many steps a moment covers: jobs read in bursts, so one second alone says little.
 _BACK = 5
 
 _NO_LABELS: Mapping[int, str] = {}
@@ -38,7 +37,7 @@ _NO_LABELS: Mapping[int, str] = {}
 
 @dataclass(frozen=True)
 class _Saved:
-    """Time that hits would have taken workers."""
+    """Worker time that hits have saved."""
 
     saved_s: float = 0.0
     saved_cpu_s: float = 0.0
@@ -52,7 +51,7 @@ class _Saved:
 
 @dataclass(frozen=True)
 class _Before:
-    """Figures at the end of an earlier moment."""
+    """The counters as they were at the end of an earlier moment."""
 
     now: float
     node: NodeStatistics
@@ -61,10 +60,10 @@ class _Before:
 
 
 class History:
-    """Moments of one node, and what follows from them."""
+    """The two rings of moments, and the jobs that have left."""
 
     def __init__(self, now: float) -> None:
-        """Begin now, by a monotonic clock."""
+        """Start at this time of a monotonic clock."""
         self._began = now
         self._before: deque[_Before] = deque(maxlen=_BACK)
         self._moments: deque[MomentStatistics] = deque(maxlen=_MOMENTS)
@@ -75,7 +74,7 @@ class History:
         self._saved_in_all_s = _Saved()
 
     def note(self, now: float, node: NodeStatistics, cpu_s: Mapping[int, float]) -> None:
-        """Take in figures as counted; `cpu_s` is what each worker process has had."""
+        """Take in the counters; `cpu_s` is the CPU time of each worker process."""
         after = _Before(now, node, {job.id: job for job in node.jobs}, cpu_s)
         if not self._before:
             self._before.append(after)
@@ -91,7 +90,7 @@ class History:
             self._minute = []
 
     def left(self, job: JobStatistics, time: float) -> None:
-        """Keep the final figures of a job that leaves at this time of the day."""
+        """Keep the final figures of a job that leaves at this wall-clock time."""
         self._note_saved(job, self._before[-1].jobs.get(job.id) if self._before else None)
         seconds = max(1e-3, time - job.began)
         of_all_its_time = JobMomentStatistics(
@@ -103,15 +102,15 @@ class History:
         self._past.append(replace(final, flow=FlowStatistics()))
 
     def past(self, now: float) -> tuple[JobStatistics, ...]:
-        """Return jobs that have left within a day before this time of the day, the latest last."""
+        """Return jobs that left within a day before this wall-clock time, the latest last."""
         while self._past and self._past[0].ended < now - _PAST_S:
             self._past.popleft()
         return tuple(self._past)
 
     def seen(self, now: float, node: NodeStatistics) -> NodeStatistics:
-        """Return figures as counted, with those that follow from what came before.
+        """Return the counters together with the figures derived from earlier moments.
 
-        The last that follows is what all this says of where time is lost.
+        The last derived figure is the diagnosis: where time is lost.
         """
         late = self._moments[-1] if self._moments else mean(())
         all_of_it = self._saved_in_all_s.rounded()
@@ -134,9 +133,9 @@ class History:
     def run(
         self, node: NodeStatistics, since: float = 0.0, labels: Mapping[int, str] = _NO_LABELS
     ) -> RunStatistics:
-        """Return all that is later than a time; minutes that are not over yet are left out.
+        """Return all moments later than a time, without the unfinished minute.
 
-        `labels`: of jobs that have left, since runs that came later may differ in more.
+        `labels` renames jobs that have left, because later runs may differ in more options.
         """
         return RunStatistics(
             node=node,
@@ -151,7 +150,7 @@ class History:
         )
 
     def _note_saved(self, job: JobStatistics, before: JobStatistics | None) -> None:
-        # Step by step: what a row takes may change, and is known only after the first.
+        # Step by step: the cost of a row may change, and is known only after the first.
         hits = job.hits - (before.hits if before else 0)
         its = _Saved(hits * job.row_s, hits * job.computing_s)
         self._saved_s[job.id] = self._saved_s.get(job.id, _Saved()) + its
@@ -176,10 +175,10 @@ class History:
 
 
 def _moment(before: _Before, after: _Before) -> MomentStatistics:
-    """Return what was done between the two."""
+    """Return the rates between two sets of counters."""
     seconds = after.now - before.now
     totals, earlier = after.node.totals, before.node.totals
-    # Of workers that were here at both ends: others have too little to tell.
+    # Only of workers that were here at both ends: others have no difference.
     cpu_s = sum(
         max(0.0, used - before.cpu_s[pid])
         for pid, used in after.cpu_s.items()
@@ -203,7 +202,7 @@ def _moment(before: _Before, after: _Before) -> MomentStatistics:
 
 
 def _work(job: JobStatistics, before: JobStatistics | None) -> float:
-    """Return how much worker time was spent for a job."""
+    """Return how many seconds workers spent for a job."""
     prepared = job.prepared - (before.prepared if before else 0)
     delivered = job.delivered - (before.delivered if before else 0)
     return prepared * job.row_s + delivered * job.own_row_s
@@ -215,7 +214,7 @@ def _job_moment(
     got = job.delivered - (before.delivered if before else 0)
     waited = job.wait_s - (before.wait_s if before else 0.0)
     if not got and job.flow.preparing and not job.flow.held:
-        waited = seconds  # it says how long it has waited when it has its batch
+        waited = seconds  # a job reports its wait only when it has its batch
     return JobMomentStatistics(
         samples_per_s=round(got / seconds, 2),
         waiting=round(min(1.0, max(0.0, waited / seconds)), 3),
@@ -224,7 +223,7 @@ def _job_moment(
 
 
 def mean(moments: Sequence[MomentStatistics]) -> MomentStatistics:
-    """Return several moments as one; of what is counted at a moment, the latest."""
+    """Merge several moments; of figures that hold at one moment, keep the latest."""
     if not moments:
         return MomentStatistics(time=0.0, seconds=0.0)
     seconds = sum(one.seconds for one in moments) or 1.0

@@ -1,13 +1,13 @@
-"""Which rows other nodes have that live here: asked once, whenever more rows come to live here.
+"""Which rows with their home here other nodes hold: asked once, whenever rows get their home here.
 
-A row's home changes when a node begins to read a recipe, or none of its jobs reads it any more, or
-it is gone. Whoever becomes a row's home asks all that may have it, once, which rows they have: a
-bit for each, compressed. What they name is fetched from there when somebody comes to read it, never
-ahead of that, so a node that joins is not flooded; what nobody has is prepared. So a node that
-joins moves its share and prepares nothing again (tests/cluster/test_joining.py).
+A row's home changes when a node begins to read a recipe, when none of its jobs reads it any more,
+and when the node is gone. The new home asks all nodes that may have such rows, once, which ones
+they hold: a compressed bitmap. Those are fetched from there when a job reads them, never ahead of
+time, so that a joining node is not flooded; rows that no node holds are prepared. So a joining node
+moves its share and prepares nothing again (tests/cluster/test_joining.py).
 
-Known rows may have left there meanwhile: then `missing` is told. Not here: where rows live
-(where.py), and how what is here is handed over when this node leaves (leaving.py, heirs.py).
+A holder may have evicted a row by then: `missing` is told. Not here: which node is a row's home
+(where.py), and how samples are handed over when this node leaves (leaving.py, heirs.py).
 """
 
 import asyncio
@@ -26,9 +26,9 @@ from joader.messages.nodes import Held
 
 log = logging.getLogger("joader.cluster")
 
-# What is said of a recipe, for so long: when one node goes, all others ask at once.
+# How long an answer about a recipe is reused: when a node goes, all others ask at once.
 _KNOWN_S = 1.0
-# What takes more bytes is not said: 32 million rows take as many.
+# Longer answers are not sent; 32 million rows take as many bytes.
 _MOST_BYTES = 1 << 22
 _NOBODY = -1
 
@@ -36,25 +36,25 @@ Able = Mapping[str, Collection[str]]  # by other node: recipes
 
 
 class Holdings:
-    """What other nodes have of recipes that are read here, and what this one says it has."""
+    """Rows that other nodes hold of recipes that are read here, and this node's own answers."""
 
     def __init__(
         self, engine: Engine, registration: Registration, link: Callable[[str], ByteLink | None]
     ) -> None:
-        """Know nothing; `link` is to a node, if it can be reached now."""
+        """Start without answers; `link` returns the link to a node, if it can be reached now."""
         self._engine, self._registration, self._link = engine, registration, link
-        self._names: list[str] = []  # of nodes, by the numbers in `_holders`
-        self._holders: dict[str, NDArray[np.int16]] = {}  # by recipe: of each row
-        self._asked: dict[str, set[str]] = {}  # by recipe: nodes
-        self._able: dict[str, set[str]] = {}  # by recipe: nodes, when they were looked at last
-        self._said: dict[str, tuple[float, Held]] = {}  # by recipe: when, and what
+        self._names: list[str] = []  # names of nodes, by their numbers in `_holders`
+        self._holders: dict[str, NDArray[np.int16]] = {}  # by recipe: each row's holder
+        self._asked: dict[str, set[str]] = {}  # by recipe: nodes that were asked
+        self._able: dict[str, set[str]] = {}  # by recipe: its nodes at the last look
+        self._said: dict[str, tuple[float, Held]] = {}  # by recipe: our last answer, and when
 
     # What others have.
 
     def look(self, able: Able, keep: Able) -> None:
-        """Ask who has not been asked since rows have come to live here.
+        """Ask nodes that were not asked since rows got their home here.
 
-        `able`: nodes whose jobs read a recipe, `keep`: those that only have some of it left.
+        `able` are nodes whose jobs read a recipe, `keep` those that only have samples left.
         """
         mine = self._mine()
         for recipe in self._asked.keys() - mine:
@@ -64,7 +64,7 @@ class Holdings:
             asked = self._asked.setdefault(recipe, set())
             now = {name for name, recipes in able.items() if recipe in recipes}
             if self._able.get(recipe, now) - now:
-                asked.clear()  # what lived there lives elsewhere now, some of it here
+                asked.clear()  # its rows have another home now, some of them here
             self._able[recipe] = now
             kept = {name for name, recipes in keep.items() if recipe in recipes}
             for name in (now | kept) - asked:
@@ -74,17 +74,17 @@ class Holdings:
                     link.ask_held(recipe)
 
     def told(self, node: str, held: Held) -> None:
-        """Take in which rows a node has."""
+        """Take in a node's answer."""
         register = self._registration.hosted.get(held.recipe)
         if register is None or held.recipe not in self._asked:
-            return  # nobody here reads it any more
+            return  # no job here reads it any more
         row_limit = register.join.row_limit
         try:
             kept, copies = (
                 unpacked(data, row_limit) if data else NONE for data in (held.kept, held.copies)
             )
         except ValueError as error:
-            log.warning("node %s says what nobody understands: %s", node, error)
+            log.warning("cannot decode which rows node %s holds: %s", node, error)
             return
         holders = self._known(held.recipe, row_limit)
         if holders is None:
@@ -95,20 +95,20 @@ class Holdings:
         holders[copies[holders[copies] == _NOBODY]] = number  # the first to leave there
 
     def holders(self, recipe: str, rows: Sequence[int]) -> list[str]:
-        """Return for each row the node that has it; nothing: nobody, as far as is known."""
+        """Return the node that holds each row; empty if none is known to."""
         known = self._known(recipe, max(rows) + 1)
         if known is None:
             return [""] * len(rows)
         return [self._names[one] if one >= 0 else "" for one in known[np.array(rows)].tolist()]
 
     def missing(self, recipe: str, rows: Collection[int]) -> None:
-        """Note that rows were not where they had been."""
+        """Note that a holder did not have these rows any more."""
         known = self._known(recipe, max(rows) + 1)
         if known is not None:
             known[list(rows)] = _NOBODY
 
     def forget(self, node: str) -> None:
-        """Forget what a node had that has gone."""
+        """Forget the answers of a node that is gone."""
         for asked in self._asked.values():
             asked.discard(node)
         if node in self._names:
@@ -118,7 +118,7 @@ class Holdings:
             self._names[number] = ""  # for the next
 
     def _known(self, recipe: str, least: int) -> NDArray[np.int16] | None:
-        """Return who has each row; None if others were asked of a dataset with fewer rows."""
+        """Return each row's holder; None if nodes were asked about a dataset with fewer rows."""
         known = self._holders.get(recipe)
         return known if known is not None and known.size >= least else None
 
@@ -131,13 +131,13 @@ class Holdings:
         return self._names.index(node)
 
     def _mine(self) -> set[str]:
-        """Return recipes of which other nodes may have rows for jobs here."""
+        """Return recipes of which other nodes may hold rows for jobs here."""
         return self._registration.hosts().keys() & self._registration.hosted.keys()
 
     # What this node has.
 
     def kept(self) -> list[str]:
-        """Return recipes that no job here reads, of which something may be left."""
+        """Return recipes that no job here reads any more, but of which samples may be left."""
         hosts = self._registration.hosts()
         return sorted(
             recipe
@@ -146,7 +146,7 @@ class Holdings:
         )
 
     def held(self, recipe: str) -> Held:
-        """Return which rows are here, as other nodes ask."""
+        """Answer another node: return which rows this node holds."""
         now = asyncio.get_running_loop().time()
         self._said = {name: one for name, one in self._said.items() if now - one[0] < _KNOWN_S}
         if recipe not in self._said:

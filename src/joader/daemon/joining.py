@@ -1,4 +1,4 @@
-"""Joins a cluster: puts together what a daemon of one consists of."""
+"""Joins a cluster: builds and connects the parts that a daemon needs for it."""
 
 from joader.cluster.leader_address import Address
 from joader.cluster.this_node import key_for, this_node
@@ -13,9 +13,10 @@ from joader.engine import Engine
 async def joined(
     address: Address, engine: Engine, fetching: Fetching, guests: Guests, key: bytes = b""
 ) -> Neighbors:
-    """Join the cluster that is led at an address, or raise why not.
+    """Join the cluster whose leader is at `address`; raise if that fails.
 
-    With a key, whoever gave it keeps a leader at that address; else this node leads if it can.
+    With a key, whatever gave the key runs a leader at that address; without one, this node leads if
+    it can.
     """
     node, sock = this_node(address, fetching.cores)
     registration, key, led = guests.registration, key or key_for(address), bool(key)

@@ -1,13 +1,13 @@
-"""Joint draws over nodes: which node draws for which job, and what if one of them is gone.
+"""Joint draws over nodes: which node draws for which job, and what happens when one is lost.
 
-Jobs with order="joint" that read one recipe draw together, on whatever node they are: one node, the
-*drawer*, draws for all of them (schedule/nodes/drawing.py says which), and sends what comes next.
-Every node says for which recipes it could do that, so nobody asks, and nothing is elected.
+Jobs with order="joint" that read one recipe draw together, across nodes: one node, the *drawer*,
+draws for all of them (schedule/nodes/drawing.py decides which), and sends what comes next. Every
+node announces for which recipes it could do that, so there are no requests and no election.
 
-Nobody waits for a drawer. A job draws on its own node until a line to the drawer is up; where the
-line ends, or the drawer says nothing for PATIENCE_S that the job needs, it does so again, and later
-meets whoever draws then. Two nodes that disagree for a moment on who draws make two groups of one:
-each draws right, and shares less.
+No job waits for a drawer. A job draws on its own node until a line to the drawer is up; if the line
+ends, or the drawer sends nothing that the job needs for PATIENCE_S, it does so again, and joins the
+drawer of that time later. Two nodes that disagree for a moment about the drawer split one group
+into two: both draw correctly, and share less.
 
 Not here: what a drawer draws (engine/couplings.py), rows and their bytes (fetching.py).
 """
@@ -37,18 +37,18 @@ from joader.schedule.nodes.drawing import drawer
 log = logging.getLogger("joader.cluster")
 
 PURPOSE = "joint"
-# How long a job that wants what its drawer has not sent waits before it draws for itself. Draws are
-# made a window ahead and take milliseconds; a drawer that is cut off is missed after three seconds.
+# How long a job waits for draws that its drawer has not sent before it draws for itself. Draws are
+# made a window ahead and take milliseconds; an unreachable drawer is noticed after three seconds.
 PATIENCE_S = 2.0
-# A node that did not draw, or would not, is not asked again for so long.
+# How long a node that did not draw, or refused to, is not asked again.
 _AVOID_S = 5.0
-# A job leaves a drawer in the middle of a pass if another draws since so long: all nodes have heard
-# of it then.
+# A job leaves a drawer in the middle of a pass once another has drawn for this long, because all
+# nodes know it by then.
 _SETTLED_S = 1.0
 
 
 class Joint:
-    """All of one node."""
+    """All jobs and lines of one node that draw jointly with other nodes."""
 
     def __init__(
         self,
@@ -60,46 +60,46 @@ class Joint:
         tell: Callable[[Event], None],
         differs: Callable[[str, str], bool],
     ) -> None:
-        """Know of nobody; `differs`: whether a node has other data under a recipe's name."""
+        """Start without other nodes; `differs`: whether a node has other data for a recipe."""
         self._name = node.name
         self._engine, self._registration, self._tell = engine, registration, tell
         self._differs = differs
         self._nodes: dict[str, Node] = {node.name: node}
-        self._said: dict[str, dict[str, bool]] = {}  # by other node: see `said`
-        self._avoided: dict[tuple[str, str], float] = {}  # nodes for a recipe, and until when
+        self._said: dict[str, dict[str, bool]] = {}  # by other node: what it announced, see `said`
+        self._avoided: dict[tuple[str, str], float] = {}  # node and recipe: until when
         self._jobs: list[JointJob] = []
-        self._guests: dict[tuple[RankLine, int], JointGuest] = {}  # by line, and what it calls them
+        self._guests: dict[tuple[RankLine, int], JointGuest] = {}  # by line, and number there
         self._lines = Lines(node, key, PURPOSE, self._from_drawer, self._drawer_lost)
 
     # Who is there.
 
     def members_changed(self, members: Sequence[Node]) -> None:
-        """Take in who is there now, in the order in which they came."""
+        """Take in which nodes there are now, in the order in which they joined."""
         self._nodes = {node.name: node for node in members}
 
     def forget(self, node: str) -> None:
-        """Forget what a node has said that has gone, or that is another under its name."""
+        """Forget what a node has announced that is gone or was restarted."""
         self._said.pop(node, None)
 
     def said(self, node: str, value: bytes) -> None:
-        """Take in for which recipes a node can draw, and for which it does so for others."""
+        """Take in which recipes a node can draw for, and which it draws for other nodes now."""
         self._said[node] = msgspec.msgpack.decode(value, type=dict[str, bool]) if value else {}
         self.settle()
 
     def can_draw(self) -> bytes:
-        """Return for which recipes this node can draw, for others."""
+        """Return which recipes this node can draw for, to announce to others."""
         here = dict.fromkeys((one.recipe for one in self._jobs), False)
         here |= dict.fromkeys((guest.drawn_recipe for guest in self._guests.values()), True)
         return msgspec.msgpack.encode(dict(sorted(here.items()))) if here else b""
 
     def close(self) -> None:
-        """Hang up."""
+        """Close all lines."""
         self._lines.close()
 
     # Jobs of this node.
 
     def take(self, session: Session, message: Register) -> None:
-        """Stand between a session and the engine, if its job may draw with those of other nodes."""
+        """Put a `JointJob` between session and engine if the job may draw with other nodes."""
         join = message.join
         alone = join.order != "joint" or join.team or message.pieces
         if not alone and message.everywhere and message.ticket:
@@ -108,7 +108,7 @@ class Joint:
             self._jobs.append(job)
 
     def settle(self) -> None:
-        """See that every job is drawn for where it should be; let go of those that have left."""
+        """Move every job to its drawer; drop jobs that have left."""
         for job in [one for one in self._jobs if one.session.job is not None]:
             if self._registration.sessions.get(job.job) is not job.session:
                 self._jobs.remove(job)
@@ -120,13 +120,13 @@ class Joint:
         self._meet(job, begins=True)
 
     def _meet(self, job: JointJob, begins: bool = False) -> None:
-        """Have a job drawn for where it should be, if that can be now."""
+        """Move a job to its drawer, if that is possible now."""
         now = asyncio.get_running_loop().time()
         if self._has_starved(job, now):
-            self._lose(job, f"it has said nothing for {PATIENCE_S:.0f} s that the job needs")
+            self._lose(job, f"it has sent nothing that the job needs for {PATIENCE_S:.0f} s")
         found = self._drawer(job.recipe, now)
         if begins and job.known_at not in ("", found):
-            job.leave()  # who has drawn its last pass will not draw this one
+            job.leave()  # a drawer that ends with its last pass will not draw this one
         node = self._nodes.get(found) if found != self._name else None
         if found == job.drawer or (node is None and not job.drawer):
             job.elsewhere_since = 0.0
@@ -153,7 +153,7 @@ class Joint:
         return now - job.starving_since > PATIENCE_S
 
     def _drawer(self, recipe: str, now: float) -> str:
-        """Return the node that draws for the jobs of a recipe, as far as this one knows."""
+        """Return the drawer of a recipe, as far as this node knows."""
         self._avoided = {key: until for key, until in self._avoided.items() if until > now}
         said = {
             name: recipes[recipe]
@@ -175,7 +175,7 @@ class Joint:
                     self._lose(job, reason)
 
     def _lose(self, job: JointJob, reason: str) -> None:
-        """Do without a drawer that is there, and draws nothing of use; not at once again."""
+        """Leave a drawer that is reached but useless, and do not return to it for a while."""
         until = asyncio.get_running_loop().time() + _AVOID_S
         self._avoided[job.drawer, job.recipe] = until
         log.info("node %s draws for job %d no more: %s", job.drawer, job.job, reason)
@@ -188,7 +188,7 @@ class Joint:
     # Jobs of other nodes.
 
     def let_in(self, sock: socket.socket, knock: Knock) -> None:
-        """Take in a node that has jobs to be drawn for."""
+        """Take in the line of a node with jobs to draw for."""
         self._lines.accept(sock, knock, self._from_node, self._node_lost)
 
     def _from_node(self, line: RankLine, message: Any) -> None:
@@ -202,7 +202,7 @@ class Joint:
                 case Draw() | Want() if key in self._guests:
                     self._guests[key].hear(message, self._tell)
         except (JoaderError, ValueError) as error:
-            log.warning("node %s, of a job that draws jointly: %s", line.node.name, error)
+            log.warning("refusing what node %s sent for joint draws: %s", line.node.name, error)
             line.send(Disband(message.job, str(error)))
             if key in self._guests:
                 self._let_go(self._guests[key])
@@ -215,7 +215,7 @@ class Joint:
         known = host.register if host is not None else None
         known = known or self._registration.hosted.get(message.recipe)
         if known is None or known.join.row_limit != message.row_limit:
-            line.send(Disband(message.job, "nobody reads the same there"))
+            line.send(Disband(message.job, "no job there reads the same recipe"))
             return
         guest = JointGuest(message, line.node.name, line.send, self._let_go, self._engine)
         self._registration.enter(guest, guest.join(message, known.join))

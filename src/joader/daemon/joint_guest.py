@@ -1,7 +1,7 @@
-"""A job of another node that is drawn for here, together with the jobs of this one.
+"""A job of another node that this node draws for, together with its own jobs.
 
 To the engine it is a job that draws jointly and is *remote* (engine/couplings.py): it gets no
-samples, no workers and no memory here, and what is drawn for it is sent.
+samples, workers or memory here; its draws are sent to its node.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from joader.wire import Allowance
 
 
 class JointGuest(Session):
-    """One job, where others have a client's connection."""
+    """One job of another node, in place of a client's connection."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class JointGuest(Session):
         on_end: Callable[["JointGuest"], None],
         engine: Engine,
     ) -> None:
-        """Be nobody's process; what is said goes to the job's node."""
+        """Stand for the job instead of a process; what it is told goes to its node."""
         super().__init__(0, lambda *_: None, lambda *_: None, Allowance(1 << 62))
         self.elsewhere = self.remote = True
         self.called, self.drawn_recipe = bring.job, bring.recipe
@@ -43,11 +43,11 @@ class JointGuest(Session):
         self._limit = bring.row_limit * bring.times
 
     def join(self, bring: Bring, known: Join) -> Join:
-        """Return as what it joins; `known`: of a job here that reads the same recipe."""
+        """Return its Join; `known` is that of a job here that reads the same recipe."""
         return Join(
             0,
             known.recipe,
-            # In the order of numbers, so a row that comes again is numbered as on its node.
+            # In numerical order, so that a repeated row gets the same number as on its node.
             _all_numbers(bring) % bring.row_limit,
             row_limit=bring.row_limit,
             batch_size=bring.batch_size,
@@ -58,7 +58,7 @@ class JointGuest(Session):
         )
 
     def hear(self, message: Draw | Want, tell: Callable[[Event], None]) -> None:
-        """Take in what its node says."""
+        """Take in a message of its node."""
         assert self.job is not None
         if isinstance(message, Draw):
             self.number = message.number
@@ -67,22 +67,22 @@ class JointGuest(Session):
             tell(replace(message, job=self.job, now=asyncio.get_running_loop().time()))
 
     def send(self, *messages: Any) -> None:
-        """Send what was drawn; nothing else that a client is told concerns it."""
+        """Send draws, and skip other messages to clients."""
         for message in messages:
             if isinstance(message, Drew):
                 self._say(replace(message, job=self.called))
 
     def refuse(self, reason: str) -> None:
-        """Let it draw on its own node."""
+        """Send it back to draw on its own node."""
         self._say(Disband(self.called, reason))
         self._on_gone(self)
 
     def end(self) -> None:
-        """Let it draw on its own node: the daemon ends."""
+        """Send it back to draw on its own node, because the daemon ends."""
         self.refuse("its daemon ends")
 
     def _done(self, left: bytes) -> Array:
-        """Return the positions, here, of numbers that are not to be drawn."""
+        """Return the positions, in this node's numbering, that must not be drawn."""
         if not left or self.job is None:
             return NONE
         is_left = np.zeros(self._limit, np.bool_)
@@ -93,10 +93,10 @@ class JointGuest(Session):
 def _all_numbers(bring: Bring) -> Array:
     limit = bring.row_limit * bring.times
     if not 0 < limit <= MOST_NUMBERS:
-        raise BadArgument(f"{bring.row_limit} rows, {bring.times} times: that is never said")
+        raise BadArgument(f"{bring.row_limit} rows, {bring.times} times: too many to be sent")
     if not bring.numbers:
         return np.arange(limit)
     try:
         return unpacked(bring.numbers, limit)
     except ValueError as error:
-        raise BadArgument(f"rows that cannot be read: {error}") from error
+        raise BadArgument(f"cannot decode rows: {error}") from error

@@ -1,13 +1,12 @@
-"""A job that draws jointly, on its own node: drawn for here, or by another node, the *drawer*.
+"""A job that draws jointly, on its own node: drawn for here or by another node, the *drawer*.
 
 It is
 - *here*: its engine draws;
 - *coupled*: the drawer draws what is left of its pass, and sends it a window ahead. What the job
   wants is passed on, so that the drawer knows how far it is, and how fast.
 
-From one to the other it goes at any moment, and nothing waits for it: what has come is read, what
-has not is drawn wherever it is drawn next. Not here: which node draws (joint.py), what it does
-(joint_guest.py).
+It can change state at any moment without waiting: draws that have come are read, the rest is drawn
+by the next drawer. Not here: which node draws (joint.py), what it does (joint_guest.py).
 """
 
 import logging
@@ -27,14 +26,13 @@ from joader.messages.ranks import Disband
 log = logging.getLogger("joader.cluster")
 
 Say = Callable[[Bring | Draw | Want | Leave], None]
-# Of a job with more numbers, or with rows that take more bytes to say, nothing is said: it draws
-# for itself.
+# A job with more numbers, or with rows that take more bytes to send, draws for itself.
 MOST_NUMBERS = 1 << 27
 _MOST_BYTES = 1 << 22
 
 
 class JointJob:
-    """One job, and who draws for it."""
+    """One job, and the state of its coupling."""
 
     def __init__(
         self,
@@ -44,27 +42,27 @@ class JointJob:
         tell: Callable[[Event], None],
         on_begin: Callable[["JointJob"], None],
     ) -> None:
-        """Stand between this session and the engine; `on_begin` may couple its pass."""
+        """Stand between the session and the engine; `on_begin` may couple its pass."""
         self.session, self.recipe = session, message.everywhere
         self.begun = False  # it has begun a pass
-        self.drawer = ""  # the node that draws for it; empty: this one
-        self.elsewhere_since = 0.0  # since when it should be another; 0: it is the right one
-        self.starving_since = 0.0  # since when it wants what has not come
+        self.drawer = ""  # its drawer; empty: this node
+        self.elsewhere_since = 0.0  # since when it should be another one; 0: it is the right one
+        self.starving_since = 0.0  # since when it waits for draws
         self._engine, self._tell_engine, self._on_begin = engine, tell, on_begin
         self._batch_size = message.join.batch_size
-        self.known_at = ""  # the node that was told of it, though it may draw nothing for this pass
+        self.known_at = ""  # the node that knows the job, even if it does not draw for this pass
         self._say: Say | None = None
-        self._number = 0  # of its passes, counted anew with each coupling
+        self._number = 0  # numbers its passes, from 0 in each coupling
 
     @property
     def job(self) -> int:
-        """What this node calls it."""
+        """The number of the job on this node."""
         return self.session.job or 0
 
     def tell(self, event: Event) -> None:
-        """Take in what the engine would be told of another job."""
+        """Take in an event of the job, in place of the engine."""
         if isinstance(event, Begin):
-            self.begun, self.drawer = True, ""  # the drawer has nothing more to send
+            self.begun, self.drawer = True, ""  # the drawer has sent everything
             self._tell_engine(event)
             self._on_begin(self)
             return
@@ -73,7 +71,7 @@ class JointJob:
             self._say(Want(self.job, event.count))
 
     def couple(self, drawer: str, say: Say) -> bool:
-        """Have another node draw what is left of the pass; False if that is not possible."""
+        """Couple the rest of the pass to a drawer; return False if that is impossible."""
         if self.known_at != drawer:
             brought = self._bring()
             if brought is None:
@@ -93,11 +91,11 @@ class JointJob:
         return True
 
     def hear(self, message: Drew | Disband) -> str:
-        """Take in what the drawer says; return why it is none any more, if so."""
+        """Take in a message of the drawer; return why it draws no more, if so."""
         if isinstance(message, Disband):
-            return message.reason or "it draws for it no more"
+            return message.reason or "it no longer draws for this job"
         if not self.drawer or message.number != self._number:
-            return ""  # of a pass that was broken off, or drawn elsewhere meanwhile
+            return ""  # for a pass that was broken off, or that another node draws by now
         try:
             self._tell_engine(Drew(self.job, message.numbers))
         except BadArgument as error:
@@ -105,18 +103,18 @@ class JointJob:
         return ""
 
     def leave(self) -> None:
-        """Draw here again; the drawer is told, if there is one."""
+        """Draw here again; tell the drawer, if there is one."""
         if self._say is not None:
             self._say(Leave(self.job))
         self.lost("")
 
     def lost_node(self, name: str, reason: str) -> None:
-        """Take note that a node is not reached any more."""
+        """Note that a node cannot be reached any more."""
         if self.known_at == name:
             self.lost(reason)
 
     def lost(self, reason: str) -> None:
-        """Draw here again: the drawer is gone."""
+        """Draw here again, because the drawer is gone."""
         if self.drawer and self._engine.couplings.is_here(self.job):
             self._tell_engine(Uncouple(self.job))
         if self.drawer and reason:
@@ -127,7 +125,7 @@ class JointJob:
         self.elsewhere_since = self.starving_since = 0.0
 
     def _bring(self) -> Bring | None:
-        """Return all that it may read, as others are told; None if that is too much to say."""
+        """Return all rows that it may read, encoded; None if that is too long to send."""
         rows = self._engine.rows_of(self.job)
         times = max(1, rows.most_times)
         limit = rows.row_limit * times

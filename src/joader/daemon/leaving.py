@@ -1,12 +1,12 @@
-"""How a node leaves its cluster in good order: what it has alone goes to those who stay.
+"""How a node leaves its cluster in good order: samples that only it has go to nodes that stay.
 
 A node is
 - *here*;
-- *leaving* (`begun`): it is nobody's home any more, and has said which rows it has alone; others
-  fetch them (heirs.py), each those whose home it is next;
-- *gone*: all who could take something have enough, or HAND_OVER_S have passed.
+- *leaving* (`begun`): it is the home of no row any more, and has announced which rows only it has;
+  each is fetched by its next home (heirs.py);
+- *gone*: all takers have finished, or HAND_OVER_S have passed.
 
-What is one job's alone, random samples, and datasets made of pieces are not handed over.
+Samples of a single job, random samples, and datasets made of pieces are not handed over.
 """
 
 import asyncio
@@ -21,26 +21,26 @@ from joader.engine import Engine
 
 log = logging.getLogger("joader.cluster")
 
-# Less than a daemon has until it ends whoever waits (drain.py), and than Slurm and Kubernetes give.
+# Less than DRAIN_S (daemon.py), and less than Slurm and Kubernetes give.
 HAND_OVER_S = 8.0
-# Of what a node says of itself; what does not fit is not handed over. A million rows take 125 kB.
+# The longest announcement; rows beyond it are not handed over. A million rows take 125 kB.
 _MOST_BYTES = 1 << 19
 
 
 class Leaving:
-    """The end of a node in its cluster."""
+    """The state of a node that may leave its cluster."""
 
     def __init__(self, engine: Engine, registration: Registration) -> None:
         """Stay, until `begin`."""
         self.begun = False
-        self.said = b""  # what others are told: rows by recipe, as `offers` returns them
+        self.said = b""  # the announcement: rows by recipe, as `offers` returns them
         self._engine, self._registration = engine, registration
         self._waits_for: set[str] = set()
         self._done: Callable[[], None] | None = None
-        self.recipes: set[str] = set()  # that are handed over, as they are called on any machine
+        self.recipes: set[str] = set()  # recipes handed over, by their name on all machines
 
     def offers(self) -> bytes:
-        """Begin: return which rows are only here, by recipe, as others are told."""
+        """Begin to leave; return the announcement: rows that only this node has, by recipe."""
         self.begun = True
         said: dict[str, bytes] = {}
         size = 0
@@ -59,9 +59,9 @@ class Leaving:
         linked: Collection[str],
         done: Callable[[], None],
     ) -> None:
-        """Wait for those who can take what is handed over, and fetch from here already.
+        """Note which nodes can take rows and fetch from here already: leaving waits for them.
 
-        `able`: by node, recipes of jobs there.
+        `able` holds the recipes of jobs, by node.
         """
         self._waits_for = {name for name in linked if self.recipes.intersection(able.get(name, ()))}
         self._done = done
@@ -70,7 +70,7 @@ class Leaving:
             self._end()
 
     def has_enough(self, node: str) -> None:
-        """Note that a node has all that it takes, or takes nothing any more."""
+        """Note that a node has finished taking."""
         if node in self._waits_for:
             self._waits_for.discard(node)
             if not self._waits_for:
@@ -80,5 +80,5 @@ class Leaving:
         done, self._done = self._done, None
         if done is not None:
             if self._waits_for:
-                log.info("not all was handed over: %s took longer", ", ".join(self._waits_for))
+                log.info("not all was handed over: %s took too long", ", ".join(self._waits_for))
             done()

@@ -1,8 +1,8 @@
 """Finding, starting and ending the daemon.
 
-There is one daemon per user and socket. Whoever starts or ends one holds a lock (start_lock.py):
-four scripts started at once get one daemon, and a daemon that ends because it has no jobs cannot
-miss one that is just connecting.
+There is one daemon per user and socket. A process that starts or ends one holds a lock
+(start_lock.py): four scripts started at once get one daemon, and a daemon that ends because it has
+no jobs cannot miss one that is just connecting.
 """
 
 import os
@@ -28,9 +28,9 @@ _LOG_TAIL_BYTES = 4096
 
 
 def connected(path: Path) -> socket.socket | None:
-    """Return a socket to a daemon that listens there, or None."""
+    """Return a socket to the daemon that listens at `path`, or None."""
     sock = socket.socket(socket.AF_UNIX)
-    # A daemon that hangs accepts nobody, and once its queue is full connect() would wait forever.
+    # A daemon that hangs accepts no client; once its queue is full, connect() would block forever.
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("2l", _QUEUE_S, 0))
     try:
         sock.connect(os.fspath(path))
@@ -39,11 +39,11 @@ def connected(path: Path) -> socket.socket | None:
         return None
     except BlockingIOError as error:
         sock.close()
-        raise NoDaemon(f"the daemon at {path} has accepted nobody for {_QUEUE_S} s") from error
+        raise NoDaemon(f"the daemon at {path} has accepted no client for {_QUEUE_S} s") from error
     except OSError as error:
         sock.close()
         raise no_place(path, error) from error
-    # Samples that it hands out are unpickled here, so it must be the user's own.
+    # Its samples are unpickled here, so the daemon must belong to this user.
     _, user = peer_of(sock)
     if user != os.getuid():
         sock.close()
@@ -55,7 +55,7 @@ def connected(path: Path) -> socket.socket | None:
 
 
 def peer_of(sock: socket.socket) -> tuple[int, int]:
-    """Return process and user at the other end; of a listening socket, those who listen."""
+    """Return the process and user at the other end; for a listening socket, the listener."""
     credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
     pid, user, _ = struct.unpack("3i", credentials)
     return pid, user
@@ -64,11 +64,11 @@ def peer_of(sock: socket.socket) -> tuple[int, int]:
 def connect_or_start(path: Path, timeout_s: float = LOCK_S) -> socket.socket:
     """Return a socket to the user's daemon, starting one if there is none.
 
-    `timeout_s`: how long to wait for others who are starting or ending one.
+    `timeout_s` is how long to wait for other processes that are starting or ending one.
     """
     deadline = time.monotonic() + timeout_s
     while True:
-        # Each time: whoever holds the lock may have been stopped after its daemon came up.
+        # Tried each time: the holder of the lock may have been stopped after its daemon came up.
         sock = connected(path)
         if sock is not None:
             return sock
@@ -82,14 +82,14 @@ def connect_or_start(path: Path, timeout_s: float = LOCK_S) -> socket.socket:
 
 
 def _connect_or_start(path: Path) -> socket.socket:
-    """Do so; the lock must be held."""
-    # Once more: another may have started one before we had the lock.
+    """Start a daemon and return a socket to it; the lock must be held."""
+    # Tried once more: another process may have started one before we got the lock.
     sock = connected(path)
     if sock is None:
         start(path, [f"--job={os.getpid()}"])
         sock = connected(path)
     if sock is None:
-        raise NoDaemon(f"the daemon at {path} ended as soon as it had started; see {log_path()}")
+        raise NoDaemon(f"the daemon at {path} ended right after its start; see {log_path()}")
     return sock
 
 
@@ -108,8 +108,7 @@ def start(path: Path, arguments: list[str]) -> int:
     if ended is None:
         return pid
     raise NoDaemon(
-        f"no daemon could be started at {path}: {_last_line(said_before) or ended}; "
-        f"see {log_path()}"
+        f"cannot start a daemon at {path}: {_last_line(said_before) or ended}; see {log_path()}"
     )
 
 
@@ -117,7 +116,7 @@ def _open_log() -> int:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
     log = os.open(log_path(), flags, 0o600)
     with suppress(OSError):
-        os.fchmod(log, 0o600)  # names of files and rows are not for others; older ones had 0644
+        os.fchmod(log, 0o600)  # names of files and rows are private; older versions used 0644
     return log
 
 
@@ -129,7 +128,7 @@ def _detached(path: Path, arguments: list[str], log: int) -> int:
 
 
 def detached(module: list[str], log: int) -> int | None:
-    """Start a module of ours with arguments as nobody's child; return its process, if it did."""
+    """Start one of our modules as an orphan; return its process, or None if that failed."""
     command = [sys.executable, "-m", *module]
     started = subprocess.run(
         [sys.executable, "-I", "-S", os.path.abspath(detach.__file__), *command],
@@ -137,7 +136,7 @@ def detached(module: list[str], log: int) -> int | None:
         stdout=subprocess.PIPE,
         stderr=log,
         start_new_session=True,
-        cwd="/",  # not a folder of the job; so relative paths are made absolute
+        cwd="/",  # not a folder of the job, so relative paths are made absolute
         env={**os.environ, "PYTHONPATH": _absolute(os.environ.get("PYTHONPATH", ""))},
         check=False,
     )
@@ -146,9 +145,9 @@ def detached(module: list[str], log: int) -> int | None:
 
 
 def _wait_until_it_listens(path: Path, pid: int) -> str | None:
-    """Return None once it listens, or else what became of it; it is not left half started."""
+    """Return None once it listens, or the reason why not; then it is killed."""
     try:
-        process = os.pidfd_open(pid)  # by its number alone, another process might be killed
+        process = os.pidfd_open(pid)  # by pid alone, another process might be killed
     except ProcessLookupError:
         return "it ended at once"
     try:
@@ -168,10 +167,10 @@ def _wait_until_it_listens(path: Path, pid: int) -> str | None:
 
 
 def _last_line(start: int) -> str:
-    """Return the last line of the log after this byte: of a traceback, that is the error."""
+    """Return the last line of the log after this byte: the error, if it is a traceback."""
     with suppress(OSError), log_path().open("rb") as log:
         size = log.seek(0, os.SEEK_END)
-        # A log that is shorter now was cut meanwhile (log_size.py).
+        # A log that is shorter now was cut in the meantime (`keep_short`, main.py).
         log.seek(max(start if start <= size else 0, size - _LOG_TAIL_BYTES))
         lines = log.read().decode(errors="replace").strip().splitlines()
         return lines[-1].strip().removeprefix("joader: ") if lines else ""
@@ -183,5 +182,5 @@ def _absolute(paths: str) -> str:
 
 
 def log_path() -> Path:
-    """Return the log file of a daemon in the background."""
+    """Return the path of the log of a background daemon."""
     return runtime_folder() / "daemon.log"

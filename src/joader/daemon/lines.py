@@ -1,4 +1,4 @@
-"""Lines to other nodes, one to each, made when somebody is to be told something; and from them."""
+"""Lines to and from other nodes; one to each node, opened when there is something to send."""
 
 import asyncio
 import socket
@@ -8,19 +8,19 @@ from typing import Any
 from joader.cluster.rank_line import RankLine
 from joader.messages.nodes import Knock, Node
 
-# A node that cannot be reached is tried again after this.
+# Seconds before an unreachable node is tried again.
 AGAIN_S = 0.5
 OnMessage = Callable[[RankLine, Any], None]
 OnEnd = Callable[[RankLine, str], None]
 
 
 class Lines:
-    """All of one purpose."""
+    """All lines of one purpose, such as ranks or joint draws."""
 
     def __init__(
         self, node: Node, key: bytes, purpose: str, on_message: OnMessage, on_end: OnEnd
     ) -> None:
-        """Have none; these are told what comes over the lines that are made from here."""
+        """Start without lines; the callbacks get messages and ends of lines opened here."""
         self._node, self._key, self._purpose = node, key, purpose
         self._on_message, self._on_end = on_message, on_end
         self._lines: dict[str, RankLine] = {}  # by node
@@ -29,7 +29,7 @@ class Lines:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def to(self, node: Node) -> RankLine | None:
-        """Return the line to a node if it is up; else see to it that it is, sometime."""
+        """Return the line to a node if it is up; otherwise start to open it."""
         line = self._lines.get(node.name)
         if line is not None:
             return line if line.is_up else None
@@ -40,7 +40,7 @@ class Lines:
         return None
 
     def accept(self, sock: socket.socket, knock: Knock, hear: OnMessage, lost: OnEnd) -> None:
-        """Speak with a node that has come."""
+        """Take over a line that another node has opened."""
 
         def ended(line: RankLine, reason: str) -> None:
             self._accepted.discard(line)
@@ -51,7 +51,7 @@ class Lines:
         self._keep(line.accept(sock))
 
     def close(self) -> None:
-        """Hang up."""
+        """Close all lines."""
         for line in [*self._lines.values(), *self._accepted]:
             line.close()
 
@@ -64,5 +64,5 @@ class Lines:
 
     def _keep(self, coroutine: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(coroutine)
-        self._tasks.add(task)  # or it would be collected
+        self._tasks.add(task)  # a reference, so that the task is not garbage collected
         task.add_done_callback(self._tasks.discard)

@@ -1,4 +1,4 @@
-"""The connections by which this node fetches from others: one to each, made when it is needed."""
+"""The connections by which this node fetches from others: one per node, opened on demand."""
 
 import asyncio
 import logging
@@ -10,12 +10,12 @@ from joader.messages.nodes import Held, Node
 
 log = logging.getLogger("joader.cluster")
 
-# A node that cannot be reached is tried again after this.
+# Seconds before an unreachable node is tried again.
 AGAIN_S = 1.0
 
 
 class Links:
-    """Connections to other nodes, by name."""
+    """All links, by the name of the node."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class Links:
         on_held: Callable[[str, Held], None],
         on_end: Callable[[ByteLink], None],
     ) -> None:
-        """Have none; `find` knows who is there under a name."""
+        """Start without links; `find` returns the node of a name."""
         self._node, self._key, self._arena, self._find = node, key, arena, find
         self._on_up, self._on_arrival = on_up, on_arrival
         self._on_held, self._on_end = on_held, on_end
@@ -37,7 +37,7 @@ class Links:
         self._not_before: dict[str, float] = {}  # when an unreachable node is tried again
 
     def to(self, name: str) -> ByteLink | None:
-        """Return the link to a node if it is up; else see to it that it is, sometime."""
+        """Return the link to a node if it is up; otherwise start to open it."""
         if name in self._links:
             return self.up(name)
         node = self._find(name) if name != self._node.name else None
@@ -56,24 +56,24 @@ class Links:
         return None
 
     def up(self, name: str) -> ByteLink | None:
-        """Return the link to a node if it is up."""
+        """Return the link to a node if it is up, without opening it."""
         link = self._links.get(name)
         return link if link is not None and link.is_up else None
 
     def beat(self) -> None:
-        """Show all other nodes that we are here."""
+        """Open a link to all other nodes, so that they notice this one."""
         for link in self._links.values():
             if link.is_up:
                 link.beat()
 
     def forget(self, name: str) -> None:
-        """End the link to a node that has gone; who comes under its name is tried at once."""
+        """Close the link to a node that is gone; a new node of its name is tried at once."""
         self._not_before.pop(name, None)
         if name in self._links:
             self._links[name].close()
 
     def close(self) -> None:
-        """End all."""
+        """Close all links."""
         for link in self._links.values():
             link.close()
 
@@ -82,5 +82,5 @@ class Links:
         if self._links.get(name) is link:
             del self._links[name]
             self._not_before[name] = asyncio.get_running_loop().time() + AGAIN_S
-        log.info("node %s is not reached any more: %s", name, reason)
+        log.info("node %s cannot be reached any more: %s", name, reason)
         self._on_end(link)

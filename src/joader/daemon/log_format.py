@@ -1,7 +1,7 @@
-"""The daemon's log, for people or for programs: a line of text per event, or a line of JSON.
+"""The format of the daemon's log: per event a line of text for people, or of JSON for programs.
 
-An event that matters has a name (`event`) and its values beside the text, so that no program has to
-read sentences. `extra=event("job_joined", job=3)` gives both to a record.
+An important event carries a name (`event`) and its values in addition to the text, so that no
+program has to parse sentences. `extra=event("job_joined", job=3)` gives both to a record.
 """
 
 import json
@@ -16,7 +16,7 @@ FORMATS = ("text", "json")
 
 
 def event(name: str, /, **values: Any) -> dict[str, Any]:
-    """Return what a record carries beside its text."""
+    """Return the `extra` of a record: the name and the values of an event."""
     return {"event": name, "values": values}
 
 
@@ -24,7 +24,7 @@ class JsonLines(logging.Formatter):
     """One JSON object per line: time, level, event, message, and the values of the event."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record."""
+        """Return one JSON object with the record's text and values."""
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -38,7 +38,7 @@ class JsonLines(logging.Formatter):
 
 
 def default_format() -> str:
-    """Return the format that the environment asks for."""
+    """Return the format that JOADER_LOG_FORMAT asks for."""
     name = os.environ.get("JOADER_LOG_FORMAT") or FORMATS[0]
     if name not in FORMATS:
         raise BadArgument(f"JOADER_LOG_FORMAT is {name!r}; use text or json")
@@ -46,7 +46,7 @@ def default_format() -> str:
 
 
 def set_up(log_format: str) -> None:
-    """Write what is logged to standard error, in this format."""
+    """Log to standard error in this format."""
     handler = logging.StreamHandler()
     if log_format == "json":
         handler.setFormatter(JsonLines())

@@ -1,8 +1,8 @@
-"""What the daemon may use of this machine: memory and cores, as far as its cgroups let it.
+"""How much memory and how many cores the daemon may use, within the limits of its cgroups.
 
-A container sees the memory and the cores of the whole machine; what it may use is in the files
-of its cgroup and of every cgroup above it. Version 2 and version 1 are read, also side by side.
-Every function takes the folder in which /proc and /sys lie, so that tests can bring their own.
+A container sees the memory and the cores of the whole machine; its limits are in the files of its
+cgroup and of every cgroup above it. Versions 2 and 1 are read, also mixed. Every function takes the
+folder that contains /proc and /sys, so that tests can bring their own.
 """
 
 import math
@@ -19,12 +19,12 @@ _IDLE_S = 60.0
 
 
 def default_config(root: Path = _ROOT) -> DaemonConfig:
-    """Return a quarter of the memory that is free now, at most 8 GiB, and one worker per core."""
+    """Return the defaults: a quarter of the free memory up to 8 GiB, and one worker per core."""
     return DaemonConfig(min(free_bytes(root) // 4, _MOST_BYTES), cores(root), idle_s=_idle_s())
 
 
 def check_memory(asked_bytes: int, root: Path = _ROOT) -> None:
-    """Refuse more than what is free: the kernel would kill us for it in the middle of a pass."""
+    """Refuse more memory than is free: the kernel would kill the daemon in the middle of a pass."""
     free = free_bytes(root)
     if asked_bytes > free:
         raise WorldError(
@@ -35,12 +35,12 @@ def check_memory(asked_bytes: int, root: Path = _ROOT) -> None:
 
 
 def free_bytes(root: Path = _ROOT) -> int:
-    """Return how much memory can be taken: the least that machine and cgroups leave."""
+    """Return how much memory is free: the minimum over the machine and all cgroups."""
     found = _meminfo(root)
-    # If the kernel does not say what is available, what is free is a safe guess: it is less.
+    # Without MemAvailable, MemFree is a safe guess: it is less.
     free = [found["MemAvailable"] if "MemAvailable" in found else found["MemFree"]]
     if _text(root / "proc/sys/vm/overcommit_memory") == "2":
-        # Pages are then refused beyond this, and for shared memory that is a bus error.
+        # With these limits the kernel refuses pages, which is a bus error for shared memory.
         free.append(found["CommitLimit"] - found["Committed_AS"])
     for folder in _cgroups(root, "memory"):
         limit = _number(folder / "memory.max", folder / "memory.limit_in_bytes")
@@ -51,12 +51,12 @@ def free_bytes(root: Path = _ROOT) -> int:
 
 
 def total_bytes(root: Path = _ROOT) -> int:
-    """Return how much memory the machine has, whatever we may use of it."""
+    """Return how much memory the machine has, regardless of limits."""
     return _meminfo(root).get("MemTotal", 0)
 
 
 def cores(root: Path = _ROOT) -> int:
-    """Return how many cores can be kept busy: those we may run on, or the quota rounded up."""
+    """Return how many cores can be kept busy: the CPU set, or the quota rounded up if less."""
     count = float(len(os.sched_getaffinity(0)))
     for folder in _cgroups(root, "cpu"):
         words = _text(folder / "cpu.max").split()
@@ -68,7 +68,7 @@ def cores(root: Path = _ROOT) -> int:
 
 
 def cgroup(root: Path = _ROOT) -> str:
-    """Return the cgroup that our memory counts against, as /proc names it; "" if there is none."""
+    """Return the cgroup that our memory is charged to, as /proc names it; "" if there is none."""
     found = {}
     # Version 1 has a line per controller, version 2 one line without a name.
     for line in _text(root / "proc/self/cgroup").splitlines():
@@ -79,16 +79,16 @@ def cgroup(root: Path = _ROOT) -> str:
 
 
 def home(root: Path = _ROOT) -> str:
-    """Name what bounds the processor time of this process and its children."""
+    """Name what limits the CPU time of this process: its cgroup and its cores."""
     cpus = sorted(os.sched_getaffinity(0))
     return f"{cgroup(root)} on {','.join(map(str, cpus))}"
 
 
 def _cgroups(root: Path, controller: str) -> Iterator[Path]:
-    """Return the folders of our cgroups that may limit this, from our own to the outermost.
+    """Return the folders of our cgroups for a controller, from the innermost to the outermost.
 
-    Without a cgroup namespace a container is told a path that it cannot see; what it does see, at
-    the top of the tree, is its own cgroup.
+    Without a cgroup namespace, a container is given a path that it cannot see; the top of the tree
+    that it does see is its own cgroup.
     """
     tree = root / "sys/fs/cgroup"
     for line in _text(root / "proc/self/cgroup").splitlines():
@@ -106,7 +106,7 @@ def _cgroups(root: Path, controller: str) -> Iterator[Path]:
 
 
 def _reclaimable(folder: Path) -> int:
-    """Return the bytes of cached files, which count as used but are given up for others."""
+    """Return the bytes of cached files, which count as used but can be reclaimed."""
     lines = [line.split() for line in _text(folder / "memory.stat").splitlines()]
     values = {words[0]: int(words[1]) for words in lines if len(words) == 2}
     return values.get("total_inactive_file", values.get("inactive_file", 0))

@@ -1,23 +1,19 @@
 """The daemon's process, started by the first job or by `joader up`.
 
-The daemon's log, kept short: a daemon may run for months, and notes every job and lost worker.
+The event loop wakes at once when it was idle, and at a steady pace when it is busy. A hundred
+workers report ten thousand times per second; if each report woke the loop, each would cost a round
+of decisions, while handling them together costs a fraction. So the loop looks for new messages at
+most RATE times per second, with BURST looks to spare after a pause. A look after a long round
+counts for more, up to MOST: the more there is to do, the more is done together. A single row, or
+the first batch of a job, never waits; under load a message waits for a millisecond, or four if the
+loop is always busy. What follows from one look (decisions, then writes) is a few callbacks deep and
+is done before the next look, so each worker gets one write.
 
-Only a regular file that is opened for appending is cut, as the one in the runtime folder is:
-whoever writes to it goes on at its new end. Anything else is not ours to change.
+The log is kept short, because a daemon may run for months and logs every job and lost worker. Only
+a regular file opened for appending is cut, as the one in the runtime folder is: its writers go on
+at the new end. Any other file is not ours to change.
 
-The daemon's event loop: it wakes at once when it was idle, and at a steady pace when it is busy.
-
-A hundred workers report ten thousand times a second. If each report woke the loop, each would be a
-round of decisions of its own; handled together they cost a fraction. So there is a limit to how
-often the loop looks for what has come: RATE times a second, with BURST looks to spare for whoever
-comes after a pause. A look after a round that took long counts for more, MOST at most: the more
-there is to do, the more is done together. A lone row, or the first batch of a job, never waits;
-under load a message waits for a millisecond, and for four if the loop is always at work.
-
-What follows from what has come (decisions, then writes) is done before the loop looks again, a few
-callbacks deep: so all of one look is decided on together, and each worker gets one write.
-
-What a daemon leaves when it ends: its figures as JSON, and as one page that can be mailed.
+When it ends, a daemon leaves a summary: its figures as JSON, and as one page that can be mailed.
 """
 
 import argparse
@@ -52,100 +48,11 @@ from joader.page import summary
 from joader.schedule.shares.policies import policy_of
 from joader.statistics import RunStatistics, to_json
 
-
-def write_summary(run: RunStatistics, folder: Path) -> None:
-    """Write both files in place of those of the daemon before; an error is only logged."""
-    if not run.node.totals.delivered:
-        return  # nothing was done: what the last one did is worth more
-    try:
-        write_private(folder / "summary.json", to_json(run))
-        write_private(folder / "summary.html", summary(run).encode())
-    except OSError as error:
-        log.warning("no summary could be written to %s: %s", folder, error)
-
-
-RATE = 1000.0
-BURST = 32.0
-# A look counts for more if the loop was at work for over one part in so many of the time.
-_PARTS = 6.0
-MOST = 4.0
-# How many times in a row callbacks go before sockets: decisions, writes, and what follows. Not for
-# ever: a callback may call itself again and again.
-_DEEP = 3
-
-Events = list[tuple[selectors.SelectorKey, int]]
-
-
-class PacedSelector(selectors.EpollSelector):
-    """An epoll that is asked no more than RATE times a second for long."""
-
-    def __init__(
-        self,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        """Start rested."""
-        super().__init__()
-        self._clock, self._sleep = clock, sleep
-        self._looks = BURST  # that it may take at once
-        self._at = self._woke = clock()  # when that was so; when it last had something to do
-        self._skipped = 0
-
-    def select(self, timeout: float | None = None) -> Events:
-        """Return what has come; without a wait only if nothing else is to be done for long."""
-        if timeout is not None and timeout <= 0:
-            self._skipped += 1
-            if self._skipped <= _DEEP:
-                return []
-            self._skipped = 0
-            return super().select(0)
-        self._skipped = 0
-        now = self._clock()
-        self._looks = min(BURST, self._looks + (now - self._at) * RATE)
-        self._at = now
-        counts = min(MOST, max(1.0, _PARTS * (now - self._woke) * RATE))
-        if self._looks < counts:
-            wait_s = (counts - self._looks) / RATE
-            if timeout is not None:
-                wait_s = min(wait_s, timeout)
-                timeout -= wait_s
-            self._sleep(wait_s)
-        self._looks -= counts
-        events = super().select(timeout)
-        self._woke = self._clock()
-        return events
-
-
-def paced_loop() -> asyncio.AbstractEventLoop:
-    """Return an event loop for the daemon."""
-    return asyncio.SelectorEventLoop(PacedSelector())
-
-
-MOST_BYTES = 16 * 2**20
-KEPT_BYTES = 4 * 2**20
-
-
-def keep_short(descriptor: int, most_bytes: int = MOST_BYTES, kept_bytes: int = KEPT_BYTES) -> None:
-    """Leave the last lines of a log that has grown too long."""
-    info = os.fstat(descriptor)
-    appends = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_APPEND
-    if info.st_size <= most_bytes or not stat.S_ISREG(info.st_mode) or not appends:
-        return
-    # Opened again, as our descriptor is only for writing.
-    with open(f"/proc/self/fd/{descriptor}", "rb") as log:
-        log.seek(info.st_size - kept_bytes)
-        log.readline()  # most likely half a line
-        rest = log.read(kept_bytes)
-    cut_bytes = info.st_size - len(rest)
-    os.ftruncate(descriptor, 0)
-    os.write(descriptor, f"[joader: {cut_bytes} bytes of older lines were cut]\n".encode() + rest)
-
-
 log = logging.getLogger("joader.daemon")
 
 
 def main() -> NoReturn:
-    """Serve until told to end, or until idle; the process ends with this."""
+    """Serve until told to end or idle, then exit the process."""
     parser = argparse.ArgumentParser(prog="joader.daemon")
     parser.add_argument("--socket", type=Path, required=True)
     parser.add_argument("--memory", type=_size)
@@ -154,7 +61,7 @@ def main() -> NoReturn:
     parser.add_argument("--worker-growth", type=_size, help="replace a larger worker")
     parser.add_argument("--cpu", default="100%")
     parser.add_argument("--policy", default="fair")
-    parser.add_argument("--job", type=int, default=0, help="the process that wants it")
+    parser.add_argument("--job", type=int, default=0, help="the process that starts it")
     parser.add_argument("--log-format", choices=FORMATS)
     parser.add_argument("--cluster", metavar="HOST:PORT", help="where the cluster's leader is")
     options = parser.parse_args()
@@ -166,23 +73,23 @@ def main() -> NoReturn:
 
 
 def _end() -> NoReturn:
-    """End at once, without taking the interpreter apart.
+    """Exit at once, without finalizing the interpreter.
 
-    Threads that carry bytes to and from other nodes, or allocate memory, may be in the middle of a
-    call; while the interpreter frees what they use, that has ended in "double free or corruption".
+    Threads that transfer bytes or allocate memory may be in the middle of a call; finalizing the
+    interpreter under them has ended in "double free or corruption".
     """
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # a pipe that nobody reads any more; closed
+        with suppress(OSError, ValueError):  # a pipe without a reader, or closed
             stream.flush()
     os._exit(0)
 
 
-# How often what was learned is kept while jobs run: a daemon that is killed loses no more.
+# How often the experience file is written: the most that a killed daemon loses.
 _KEEP_S = 60.0
-# How often a daemon that a job started looks for the leader of its cluster.
+# How often a daemon that a job started tries to reach the leader of its cluster.
 _JOIN_AGAIN_S = 2.0
-# Objects that may come before rings of them are looked for.
+# How many allocations trigger garbage collection.
 _GARBAGE = 50_000
 
 
@@ -203,7 +110,7 @@ def _be_daemon(options: argparse.Namespace) -> None:
     set_up(options.log_format or default_format())
     for name in ("joader.daemon", "joader.cluster"):
         logging.getLogger(name).setLevel(logging.INFO)
-    # Samples come and go by the thousand, and make no rings: looking for those was 8 % of all time.
+    # Samples come and go by the thousand without cycles: collection took 8 % of all time.
     gc.freeze()
     gc.set_threshold(_GARBAGE)
     with asyncio.Runner(loop_factory=paced_loop) as runner:
@@ -211,7 +118,7 @@ def _be_daemon(options: argparse.Namespace) -> None:
 
 
 def _leader(given: str | None) -> Address | None:
-    """Return where the cluster's leader is, as given, or as JOADER_CLUSTER says."""
+    """Return the address of the cluster's leader: the one given, or JOADER_CLUSTER."""
     text = given or os.environ.get("JOADER_CLUSTER", "")
     if not text:
         return None
@@ -219,7 +126,7 @@ def _leader(given: str | None) -> Address | None:
 
 
 def _check(config: DaemonConfig) -> None:
-    """Refuse settings that no daemon can run with."""
+    """Raise BadArgument for settings that no daemon can run with."""
     check_memory(config.memory_bytes)
     if config.workers < 1:
         raise BadArgument(f"--workers={config.workers} is too few: use 1 or more")
@@ -235,7 +142,7 @@ def _size(text: str) -> int:
 
 
 async def serve(path: Path, config: DaemonConfig, cluster: Address | None = None) -> None:
-    """Be the daemon until a signal, a client or idleness ends it."""
+    """Run the daemon until a signal, a client or idleness ends it."""
     daemon = Daemon(config)
     joining: asyncio.Future[None] | None = None
     if cluster is not None and config.started_by:
@@ -243,7 +150,7 @@ async def serve(path: Path, config: DaemonConfig, cluster: Address | None = None
         daemon.neighbors.joining = True
         joining = asyncio.ensure_future(_join_sometime(daemon, cluster))  # a job waits for us
     elif cluster is not None:
-        await daemon.join_cluster(cluster)  # before anybody is let in: it may be refused
+        await daemon.join_cluster(cluster)  # before clients connect: it may fail
     door = Door(path)
     log.info(
         "daemon %d listens at %s, memory %.1f MiB, workers %d",
@@ -272,7 +179,7 @@ async def serve(path: Path, config: DaemonConfig, cluster: Address | None = None
 
 
 async def _join_sometime(daemon: Daemon, cluster: Address) -> None:
-    """Join a cluster as soon as its leader is there; until then the daemon is alone."""
+    """Join a cluster as soon as its leader can be reached; until then the daemon is alone."""
     said = False
     while True:
         try:
@@ -285,7 +192,7 @@ async def _join_sometime(daemon: Daemon, cluster: Address) -> None:
 
 
 async def run(door: Door, daemon: Daemon) -> None:
-    """Serve, and leave nothing behind."""
+    """Serve until `stop`, then close everything."""
     watching = asyncio.ensure_future(end_when_idle(daemon, door))
     try:
         await daemon.serve(door)
@@ -295,12 +202,12 @@ async def run(door: Door, daemon: Daemon) -> None:
 
 
 async def end_when_idle(daemon: Daemon, door: Door) -> None:
-    """Tell the daemon to end after `idle_s` without a client, or when nobody can find it.
+    """End the daemon after `idle_s` without a client, or when its socket file is gone.
 
-    And do what is to be done now and then: keep the log short, and what was learned.
+    Also cuts the log and writes the experience file now and then.
 
-    The door is hidden under the lock under which clients start daemons: whoever comes before that
-    finds it and keeps it alive, whoever comes after starts another.
+    The socket file is removed under the lock under which clients start daemons: a client that comes
+    before finds it and keeps it alive, one that comes after starts another.
     """
     idle_s = daemon.config.idle_s
     loop = asyncio.get_running_loop()
@@ -313,26 +220,125 @@ async def end_when_idle(daemon: Daemon, door: Door) -> None:
             experience_file.keep(daemon.pool.dispatch.learning)
         if daemon.reception.clients or daemon.registration.plans_for_others:
             continue
-        if not door.visible:  # its folder was cleaned away, or another daemon has taken its name
+        if not door.visible:  # its folder was removed, or another daemon has its name
             daemon.stop.set()
         elif idle_s and loop.time() - daemon.reception.idle_since >= idle_s:
-            # Without waiting for the lock: jobs that come meanwhile must be served. The next second
-            # is soon enough.
+            # Without waiting for the lock, because clients must be served. The next second is soon
+            # enough.
             with suppress(NoDaemon), start_lock(door.path, 0):
-                await asyncio.sleep(0.05)  # whoever connected before we had the lock is let in
+                await asyncio.sleep(0.05)  # for clients that connected before the lock
                 if daemon.reception.clients == 0:
                     door.hide()
                     daemon.stop.set()
 
 
 def _forget_the_jobs_signals() -> None:
-    """Handle signals as a fresh process does, whatever the job that started us did to its own.
+    """Reset signal handling, which is inherited from the job that started the daemon.
 
-    A mask and ignored signals survive exec: SIGTERM might never reach us.
+    A mask and ignored signals survive exec: SIGTERM might never arrive.
     """
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
+
+
+RATE = 1000.0
+
+
+BURST = 32.0
+
+
+# A look counts for more if the loop was busy for more than 1 / _PARTS of the time.
+_PARTS = 6.0
+
+
+MOST = 4.0
+
+
+# How many rounds of callbacks run before sockets are polled: decisions, writes, and what they
+# schedule. Bounded, because a callback may reschedule itself forever.
+_DEEP = 3
+
+
+Events = list[tuple[selectors.SelectorKey, int]]
+
+
+class PacedSelector(selectors.EpollSelector):
+    """An epoll selector that polls at most RATE times per second in the long run."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Start with all BURST looks to spare."""
+        super().__init__()
+        self._clock, self._sleep = clock, sleep
+        self._looks = BURST  # looks that it may take at once
+        self._at = self._woke = clock()  # when that was counted; when it last had something to do
+        self._skipped = 0
+
+    def select(self, timeout: float | None = None) -> Events:
+        """Return ready sockets; first wait until a look is due, or a callback."""
+        if timeout is not None and timeout <= 0:
+            self._skipped += 1
+            if self._skipped <= _DEEP:
+                return []
+            self._skipped = 0
+            return super().select(0)
+        self._skipped = 0
+        now = self._clock()
+        self._looks = min(BURST, self._looks + (now - self._at) * RATE)
+        self._at = now
+        counts = min(MOST, max(1.0, _PARTS * (now - self._woke) * RATE))
+        if self._looks < counts:
+            wait_s = (counts - self._looks) / RATE
+            if timeout is not None:
+                wait_s = min(wait_s, timeout)
+                timeout -= wait_s
+            self._sleep(wait_s)
+        self._looks -= counts
+        events = super().select(timeout)
+        self._woke = self._clock()
+        return events
+
+
+def paced_loop() -> asyncio.AbstractEventLoop:
+    """Return an event loop with a `PacedSelector`."""
+    return asyncio.SelectorEventLoop(PacedSelector())
+
+
+MOST_BYTES = 16 * 2**20
+
+
+KEPT_BYTES = 4 * 2**20
+
+
+def keep_short(descriptor: int, most_bytes: int = MOST_BYTES, kept_bytes: int = KEPT_BYTES) -> None:
+    """Cut a log that has grown too long down to its last lines."""
+    info = os.fstat(descriptor)
+    appends = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_APPEND
+    if info.st_size <= most_bytes or not stat.S_ISREG(info.st_mode) or not appends:
+        return
+    # Opened again, because our descriptor is write-only.
+    with open(f"/proc/self/fd/{descriptor}", "rb") as log:
+        log.seek(info.st_size - kept_bytes)
+        log.readline()  # the first is most likely half a line
+        rest = log.read(kept_bytes)
+    cut_bytes = info.st_size - len(rest)
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, f"[joader: {cut_bytes} bytes of older lines were cut]\n".encode() + rest)
+
+
+def write_summary(run: RunStatistics, folder: Path) -> None:
+    """Replace the summary of the previous daemon; an error is only logged."""
+    if not run.node.totals.delivered:
+        return  # nothing was delivered: keep the previous summary
+    try:
+        write_private(folder / "summary.json", to_json(run))
+        write_private(folder / "summary.html", summary(run).encode())
+    except OSError as error:
+        log.warning("cannot write a summary to %s: %s", folder, error)
 
 
 if __name__ == "__main__":  # not for `joader up` in the foreground, which may run under nohup

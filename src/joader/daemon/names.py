@@ -1,11 +1,11 @@
-"""What jobs are called on every screen: their script, with the options in which its runs differ.
+"""The labels of jobs on every screen: their script, and the options in which its runs differ.
 
-Four runs of `train.py` are told apart by what differs between them: `train.py --lr 0.1`. That is
-decided here and nowhere else, so `status`, `top`, `explain`, the page and a job's last line agree.
-A name gets longer when a run comes that differs in something new; a job's number never changes.
+Four runs of `train.py` are distinguished by the options that differ: `train.py --lr 0.1`. Only this
+module decides that, so `status`, `top`, `explain`, the page and a job's last line agree. A label
+gets longer when a new run differs in another option; a job's number never changes.
 
-Invariant: jobs that have ended count as long as their figures are kept, so that runs one after the
-other can be told apart, too. Not here: what an option is (client/script.py).
+Invariant: jobs that have ended count as long as their figures are kept, so that consecutive runs
+can be distinguished, too. Not here: what an option is (client/script.py).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,45 +13,45 @@ from dataclasses import dataclass
 
 Options = tuple[tuple[str, str], ...]
 
-# A label is shown in tables: longer ones are cut in the middle.
+# Labels are shown in tables: longer ones are cut in the middle.
 MOST_LETTERS = 120
-# What a client may have us keep of it.
+# The most text that is kept per client.
 _MOST_OPTIONS = 64
 _MOST_LETTERS_OF_ONE = 80
 
 
 @dataclass(frozen=True)
 class Run:
-    """What is known of a job that can tell it apart."""
+    """The properties of a job that may go into its label."""
 
-    name: str  # as the user says, or its script
+    name: str  # given by the user, or the script
     options: Options = ()
-    rank: int | None = None  # None: it has no ranks
+    rank: int | None = None  # None: the job has no ranks
 
 
 class Names:
-    """The labels of all jobs that are here, or whose figures are kept."""
+    """The labels of all jobs that are registered, or whose figures are kept."""
 
     def __init__(self) -> None:
-        """Start without any."""
+        """Start without jobs."""
         self.labels: dict[int, str] = {}
         self._runs: dict[int, Run] = {}
 
     def join(self, job: int, run: Run) -> dict[int, str]:
-        """Take a job in, and return all labels that change with it, its own included."""
+        """Add a job; return all labels that change, including its own."""
         self._runs[job] = _bounded(run)
         before, self.labels = self.labels, labels(self._runs)
         return {job: label for job, label in self.labels.items() if before.get(job) != label}
 
     def keep(self, jobs: Iterable[int]) -> None:
-        """Forget all jobs but these; the labels of others stay as they are."""
+        """Forget all jobs but these; no label changes."""
         kept = set(jobs)
         self._runs = {job: run for job, run in self._runs.items() if job in kept}
         self.labels = {job: label for job, label in self.labels.items() if job in kept}
 
 
 def labels(runs: Mapping[int, Run]) -> dict[int, str]:
-    """Return what each job is called beside the others."""
+    """Return the label of each job, given all others."""
     of_name: dict[str, list[Options]] = {}
     for run in runs.values():
         of_name.setdefault(run.name, []).append(run.options)
@@ -60,7 +60,7 @@ def labels(runs: Mapping[int, Run]) -> dict[int, str]:
 
 
 def shortened(text: str, most: int, width: Callable[[str], int] = len) -> str:
-    """Cut a text in the middle to a width: runs of a sweep differ at the end."""
+    """Cut the middle out of a text: runs of a sweep differ at the end."""
     if width(text) <= most:
         return text
     tail_width, tail = most // 2, ""
@@ -77,7 +77,7 @@ def shortened(text: str, most: int, width: Callable[[str], int] = len) -> str:
 
 
 def _differing(each: list[Options]) -> set[str]:
-    """Return in which options these runs differ; one that a run does not have differs, too."""
+    """Return the options in which these runs differ; one that only some runs have counts, too."""
     texts: dict[str, list[str]] = {}
     for options in each:
         for key, text in dict(options).items():

@@ -1,11 +1,12 @@
-"""The other nodes of a cluster, as one daemon sees them: who they are, what they have, how far.
+"""The other nodes of a cluster: which there are, what they can prepare, how far they have read.
 
-Told by a company (cluster/contract.py) who is there and what each says; holds a link to every node
-that has workers for a recipe that is read here. Says itself which recipes its workers can prepare,
-and how far its streams are, so that jobs on all nodes read the same rows at about the same time.
+A company (cluster/contract.py) reports which nodes there are and what each announces. This class
+holds a link to every node that has workers for a recipe that is read here. It announces which
+recipes this node's workers can prepare, and how far its streams are, so that jobs on all nodes read
+the same rows at about the same time.
 
-Where nothing is heard of the others, everything is as on a single machine. Not here: rows on their
-way in (fetching.py) and out (guests.py), where rows live (schedule/nodes/placement.py).
+Without news from other nodes, everything works as on a single machine. Not here: rows that come in
+(fetching.py) and go out (guests.py), homes of rows (schedule/nodes/placement.py).
 """
 
 import asyncio
@@ -53,8 +54,8 @@ from joader.statistics import CacheStatistics, ClusterStatistics
 
 log = logging.getLogger("joader.cluster")
 
-# How often other nodes hear how far we are, with few nodes; with many it is less often, as each
-# word goes to all.
+# How often other nodes hear how far we are, with few nodes; less often with many, because each
+# announcement goes to all.
 TICK_S = 0.1
 _FEW = 8
 _ABLE, _KEEP, _LEAVES, _TEAMS, _JOINT = "able", "keep", "leaves", "teams", "joint"
@@ -62,7 +63,7 @@ _CLOCK, _TRAFFIC, _OPENED = "clock ", "traffic", f"{LASTING}opened "
 
 
 class Neighbors:
-    """All other nodes."""
+    """All other nodes, as this one knows them."""
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class Neighbors:
         ranks: Ranks,
         joint: Joint,
     ) -> None:
-        """Know nobody yet."""
+        """Start without other nodes."""
         self.node, self._key = node, key
         self._engine, self._registration = engine, registration
         self._fetching, self._guests = fetching, guests
@@ -117,15 +118,15 @@ class Neighbors:
         )
         ranks.homes = self._where.now
         self._memory = CacheStatistics()
-        self.delivered = 0  # samples, to jobs of this node; others hear of it
-        self._traffic: dict[str, dict[str, int]] = {}  # by node: what it says of itself
-        self._said_clocks: set[str] = set()  # recipes whose clocks others have heard of
+        self.delivered = 0  # samples, to jobs of this node; announced to others
+        self._traffic: dict[str, dict[str, int]] = {}  # by node: its last announcement
+        self._said_clocks: set[str] = set()  # recipes whose clocks were announced
         self._ticking: asyncio.TimerHandle | None = None
 
     # Coming and going.
 
     async def join(self, address: Address, sock: socket.socket, may_lead: bool) -> None:
-        """Join the cluster at an address, or raise why not; others get bytes at `sock`."""
+        """Join the cluster at an address, or raise; others connect to `sock` for bytes."""
         self._listener = Listener(sock, self._key, self._let_in)
         company = ByAddress(address, self._key, self.node, self, may_lead)
         try:
@@ -137,12 +138,12 @@ class Neighbors:
         self._tick()
 
     def move(self, address: Address) -> None:
-        """Look for the leader elsewhere."""
+        """Look for the leader at another address."""
         if self.company is not None:
             self.company.move(address)
 
     def hand_over(self, done: Callable[[], None]) -> None:
-        """Let others take what only this node has, and be nobody's home any more."""
+        """Stop being a home, and let others take what only this node has."""
         if self.company is None or not self.company.reached:
             return done()
         self._leaving.said = self._leaving.offers()
@@ -151,7 +152,7 @@ class Neighbors:
         self._leaving.begin(self._where.able, linked, done)
 
     async def leave(self) -> None:
-        """Go: others are told at once, and nothing is written to the arena any more."""
+        """Leave: others are told at once, and nothing is written to the arena any more."""
         if self._ticking is not None:
             self._ticking.cancel()
         if self.company is not None:
@@ -165,7 +166,7 @@ class Neighbors:
             server.close()
 
     def members_changed(self, members: Members) -> None:
-        """Take in who is there now."""
+        """Take in which nodes there are now."""
         before = {node.name: node for node in self._where.members.nodes}
         self._where.members = members
         now = {node.name: node for node in members.nodes}
@@ -176,7 +177,7 @@ class Neighbors:
                 self._forget(name)
 
     def _forget(self, name: str) -> None:
-        """Forget a node that has gone, or that is another under its name."""
+        """Forget a node that is gone or was restarted."""
         self._where.able.pop(name, None)
         self._where.keep.pop(name, None)
         self._holdings.forget(name)
@@ -190,7 +191,7 @@ class Neighbors:
         self._links.forget(name)
 
     def said(self, node: str, values: Mapping[str, bytes]) -> None:
-        """Take in what another node says of itself."""
+        """Take in the announcement of another node."""
         try:
             for name, value in values.items():
                 if name == _ABLE:
@@ -212,12 +213,13 @@ class Neighbors:
             if _ABLE in values or _KEEP in values:
                 self._ask_held()
             if values.get(_LEAVES) and self._links.up(node) is not None:
-                # After all else that it says. Without a link nothing was ever taken from it.
+                # After the rest of the announcement. Without a link, nothing was ever taken from
+                # it.
                 stay = [one for one in self._where.cluster() if one.name != node]
                 said = _decoded(values[_LEAVES], dict[str, bytes])
                 self._heirs.take(node, said, stay, self._where.able)
         except msgspec.MsgspecError as error:
-            log.warning("node %s says what nobody understands: %s", node, error)
+            log.warning("cannot decode the state announced by node %s: %s", node, error)
 
     def _has_enough(self, name: str) -> None:
         link = self._links.up(name)
@@ -248,7 +250,7 @@ class Neighbors:
     # Rows.
 
     def take(self, order: Prepare, code: str) -> Prepare | None:
-        """Take what other nodes are asked for; return the rest, for the workers here."""
+        """Take the rows that other nodes are asked for; return the rest, for the workers here."""
         host = self._registration.host_of_code(code)
         asks = self._registration.sessions.get(order.job)
         if host is None:
@@ -278,28 +280,28 @@ class Neighbors:
         return Route(link, place.moves, self._links.to(place.instead) if place.instead else None)
 
     def take_rank(self, session: Session, message: Register) -> bool:
-        """Have a job told what it reads by another node, if that plans for it; it may register."""
+        """Put a relay before a job that another node plans for; return whether it may register."""
         self._ranks.take(session, message)
         self._joint.take(session, message)
         return True
 
     def end(self) -> None:
-        """Do nothing: nobody has waited."""
+        """Do nothing: no rank waits for a cluster."""
 
     def place(self, message: Place) -> Place | None:
-        """Place what came from other nodes and did not fit; return the rest."""
+        """Place samples from other nodes that did not fit; return the rest."""
         return self._fetching.place(message)
 
     def drop(self, samples: Iterable[int]) -> None:
-        """Forget what nobody wants any more."""
+        """Forget samples that no job wants any more."""
         self._fetching.drop(samples)
 
     def flush(self) -> None:
-        """Ask for all that was taken in this turn."""
+        """Send the requests for all rows taken in this turn."""
         self._fetching.flush()
 
     def reported_here(self, event: Event) -> None:
-        """Take in what workers of this node say."""
+        """Take in reports of this node's workers."""
         match event:
             case Prepared():
                 self._fetching.prepared_here(event, self._engine.offset_of)
@@ -322,19 +324,19 @@ class Neighbors:
     # Orders that all nodes share.
 
     def stream(self, recipe: str) -> int:
-        """Return where the orders of a recipe start on all nodes."""
+        """Return where the orders of a recipe start, the same on all nodes."""
         text = f"{self._where.members.nonce} {recipe}".encode()
         return 1 + int.from_bytes(blake2b(text, digest_size=7).digest(), "big")
 
     def joined(self, recipe: str) -> None:
-        """Let a job that joins know how far others are, and others that it is here."""
+        """Tell the engine how far others are in a joining job's recipe, and announce the recipe."""
         self._clocks.joined(recipe)
         self._ranks.settle()
         self._say()
         self._ask_held()
 
     def _tick(self) -> None:
-        """Say how we are, now and again and again."""
+        """Announce this node's state; reschedules itself."""
         self._ranks.settle()
         self._joint.settle()
         interval_s = TICK_S * max(1.0, len(self._where.members.nodes) / _FEW)
@@ -369,7 +371,7 @@ class Neighbors:
         self.company.say(values)
 
     def statistics(self, memory: CacheStatistics) -> ClusterStatistics:
-        """Return who is there, and what went between nodes; others hear of our memory."""
+        """Return the nodes and the traffic between them; also announces our memory to others."""
         self._memory = memory
         return traffic.statistics(
             self.node,

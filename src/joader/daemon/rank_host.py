@@ -1,10 +1,10 @@
-"""The team of a job whose ranks run on several nodes, at the node of rank 0, which plans for all.
+"""The team of a job with ranks on several nodes, at the node of rank 0, which plans for all.
 
-To the engine here every rank is *remote*: it is told steps and has them granted, and gets its
-samples on its own node. Ranks of this node take the same way, without a network.
+To the engine here every rank is *remote*: it is told steps, has them granted, and gets its samples
+on its own node. Ranks of this node take the same path, without a network.
 
-Nobody goes on alone: if a node is lost, all ranks meet anew (`disband`). A rank that leaves is
-another matter: the others are refused when they need it, as on one node.
+No rank continues alone: if a node is lost, all ranks form the team again (`disband`). If a single
+rank leaves, the others are refused when they need it, as on one node.
 """
 
 import asyncio
@@ -39,10 +39,10 @@ log = logging.getLogger("joader.cluster")
 
 
 class FarRank(Session):
-    """A rank at its host, where others have a client's connection."""
+    """A rank at its host, in place of a client's connection."""
 
     def __init__(self, enter: Enter, node: str, say: Callable[[ToRank], None]) -> None:
-        """Be nobody's process."""
+        """Stand for a rank instead of a process; what it is told goes to its relay."""
         super().__init__(0, lambda *_: None, lambda *_: None, Allowance(1 << 62))
         self.elsewhere = self.remote = True
         self.node, self.say, self.called = node, say, enter.job
@@ -53,7 +53,7 @@ class FarRank(Session):
         self.life = 0
 
     def send(self, *messages: Any) -> None:
-        """Pass on what the engine says to the rank."""
+        """Pass the engine's messages on to the rank."""
         for message in messages:
             if isinstance(message, Steps):
                 self.say(replace(message, job=self.called, life=self.life))
@@ -61,18 +61,18 @@ class FarRank(Session):
                 self.say(replace(message, job=self.called))
 
     def refuse(self, reason: str) -> None:
-        """Say why the rank cannot go on."""
+        """Tell the rank why it cannot continue."""
         self.say(Refuse(reason, self.called))
         self.on_refuse(self)
 
     def end(self) -> None:
-        """Let all ranks meet anew: the daemon ends."""
+        """Disband the team, because the daemon ends."""
         self.on_end("its daemon ends")
 
 
 @dataclass(frozen=True)
 class Homes:
-    """Where rows of a recipe live now, as far as this node knows."""
+    """The homes of a recipe's rows, as far as this node knows."""
 
     members: int
     nodes: tuple[tuple[str, int], ...]
@@ -82,7 +82,7 @@ class Homes:
 
 @dataclass(eq=False)
 class HostedTeam:
-    """One team."""
+    """One team, and the engine's remote job per rank."""
 
     name: str
     data: bytes
@@ -97,15 +97,15 @@ class HostedTeam:
     _version: int = 0
 
     def enter(self, message: Enter, node: str, say: Callable[[ToRank], None]) -> FarRank | None:
-        """Let a rank in; None if it is refused."""
+        """Add a rank; return None if it is refused."""
         far = FarRank(message, node, say)
         far.on_end, far.on_refuse, far.life = self.disband, self._forget, self.engine.life
         try:
             if message.data != self.data:
                 raise BadArgument(
                     f"rank {message.rank} of job {self.name!r}, on node {node}, reads other data "
-                    "than rank 0, or in another way; all ranks of a job read the same dataset, by "
-                    "the same arguments"
+                    "than rank 0, or in another way; all ranks of a job read the same dataset, "
+                    "with the same arguments"
                 )
             self.registration.enter(
                 far,
@@ -125,15 +125,15 @@ class HostedTeam:
             far.refuse(str(error))
             return None
         self.ranks[message.rank] = far
-        self._assigned = None  # it has been told of no version yet
+        self._assigned = None  # it knows no version yet
         self.reassign()
         return far
 
     def hear(self, far: FarRank, message: Any) -> None:
-        """Take in what a rank says."""
+        """Take in a message of a rank."""
         assert far.job is not None
         if self.registration.sessions.get(far.job) is not far:
-            return  # it was refused, and does not know it yet
+            return  # it was refused, but does not know yet
         try:
             match message:
                 case Begin():
@@ -155,16 +155,16 @@ class HostedTeam:
             self._leave(far)
 
     def disband(self, reason: str) -> None:
-        """Let all ranks meet anew."""
+        """Send all ranks away to form the team again."""
         ranks, self.ranks = self.ranks, {}
         if ranks:
-            log.info("the ranks of job %s meet anew: %s", self.name, reason)
+            log.info("the ranks of job %s form their team again: %s", self.name, reason)
         for far in ranks.values():
             far.say(Disband(far.called, reason))
             self.registration.leave(far)
 
     def reassign(self) -> None:
-        """Assign the steps that are planned from now on by where rows live now."""
+        """Assign future steps by the present homes of rows."""
         first = next(iter(self.ranks.values()), None)
         if not self.settings.locality or first is None or len(self.ranks) < first.world_size:
             return

@@ -1,14 +1,14 @@
-"""One rank of a job that runs on several nodes, as its own node sees it.
+"""One rank of a job that runs on several nodes, at the rank's own node.
 
-To the engine here it is a job that is told what to read. What it is told comes from the *host*, the
-node of rank 0, which plans for all: the relay passes on what the client says, announces the steps
-that come, and tells the engine the rank's part of each step that the host grants.
+To the engine here it is a job that is told what to read. The *host*, the node of rank 0, plans for
+all ranks: the relay passes the client's messages on to it, announces coming steps to the client,
+and tells the engine the rank's part of each step that the host grants.
 
 A relay is
-- *without a host*: it reads what it has reported, and then waits, and can say for whom;
-- *with a host*, which has told it nothing yet: if that is lost, it looks for another;
-- *told*: if its host is lost now, or ranks on other nodes are, its session ends. The client then
-  registers again and reports what it knows, and all ranks meet as they do in a new daemon.
+- *without a host*: it reads what it has reported, then waits, and can tell for which ranks;
+- *with a host* that has told it nothing yet: if that is lost, it looks for another;
+- *told*: if its host or ranks on other nodes are lost now, its session ends. The client then
+  registers again and reports what it knows, and the ranks form a team as in a new daemon.
 
 Not here: where the host is (ranks.py), what it does (rank_host.py).
 """
@@ -46,30 +46,30 @@ from joader.schedule.nodes.step_parts import Placement, by_rank
 
 log = logging.getLogger("joader.cluster")
 
-# Versions of which steps may still come.
+# How many versions are kept because their steps may still come.
 _MOST_VERSIONS = 8
 
 
 class Relay:
-    """What a rank says to its host, and what that says to the rank."""
+    """Relays messages between a rank and its host."""
 
     def __init__(
         self, session: Session, message: Register, engine: Engine, tell: Callable[[Event], None]
     ) -> None:
-        """Stand between this session and the engine."""
+        """Stand between the session and the engine."""
         self.session = session
         self.join, self.settings = replace(message.join, rows=NONE), message.settings
-        self.everywhere = message.everywhere  # what the recipe is called on any machine
+        self.everywhere = message.everywhere  # the recipe's name on all machines
         self.data = _data(message)
         self.told = False
-        self.host = ""  # the name of its node; empty: none is known
+        self.host = ""  # the host's node; empty if none is known
         self.ended = False
         self._engine, self._tell_engine = engine, tell
-        self._say: Callable[[FromRank], None] | None = None  # to the host
+        self._say: Callable[[FromRank], None] | None = None  # the line to the host
         self._begun: Begin | None = None
         self._number = 0  # of its pass
         self._wants = 0  # that were not granted
-        self._next = self._reported = 0  # the step it gets next, and the first it has not reported
+        self._next = self._reported = 0  # its next step, and its first unreported step
         self._key = 0
         self._steps: dict[int, Step] = {}  # announced, or reported, and not granted
         self._placements: OrderedDict[int, Placement] = OrderedDict()  # by version
@@ -77,13 +77,13 @@ class Relay:
 
     @property
     def job(self) -> int:
-        """What this node calls it."""
+        """The number of the job on this node."""
         return self.session.job or 0
 
     # The host.
 
     def enter(self, host: str, say: Callable[[FromRank], None]) -> None:
-        """Enter the team at its host."""
+        """Enter the team at the host."""
         self.host, self._say = host, say
         join = self.join
         say(
@@ -103,14 +103,14 @@ class Relay:
                 say(Want(self.job, self.join.batch_size))
 
     def lost(self, reason: str) -> None:
-        """Do without this host: it is gone, or other ranks are."""
+        """Leave this host, because it or other ranks are gone."""
         self._say, self.host = None, ""
         if self.told and not self.ended:
-            log.info("job %d (%s) meets its other ranks anew: %s", self.job, self.join.team, reason)
+            log.info("job %d (%s) joins its team again: %s", self.job, self.join.team, reason)
             self.session.end()
 
     def end(self, *, alone: bool) -> None:
-        """Let the host know that the rank has left; not `alone`: its daemon ends."""
+        """Tell the host that the rank has left; if not `alone`, its whole daemon ends."""
         self.ended = True
         if self._say is not None:
             say, self._say = self._say, None
@@ -119,7 +119,7 @@ class Relay:
     # What the client says.
 
     def tell(self, event: Event) -> None:
-        """Take in what the engine would be told of another job."""
+        """Take in an event of the job, in place of the engine."""
         match event:
             case Begin():
                 self._begin(event)
@@ -127,7 +127,7 @@ class Relay:
                 self._wants += 1
                 self._pass_on(Want(self.job, event.count))
                 if self._next < self._reported:
-                    self._granted(self._next)  # also while other ranks, or the host, are gone
+                    self._granted(self._next)  # even while other ranks or the host are gone
             case Know():
                 self._pass_on(event)
             case _:
@@ -150,9 +150,9 @@ class Relay:
             self._say(message)
 
     def asks_why(self) -> bool:
-        """Find out which ranks it waits for, if for any; the client is told."""
+        """Tell the client which ranks it waits for, if any."""
         if self._wants < self.session.owed:
-            return False  # it has got leave to read something that is not here yet
+            return False  # a granted step is not ready here yet
         if self._say is not None:
             self._say(AskRanks(self.job))
         else:
@@ -163,7 +163,7 @@ class Relay:
         join = self.join
         return (
             f"rank 0 of {join.world_size} ranks of job {join.team!r} is not here, or gone: no node "
-            "of this cluster that is reached has it (`joader status` shows the nodes)"
+            "of this cluster that can be reached has it (`joader status` shows the nodes)"
         )
 
     # What the host says.
@@ -200,7 +200,7 @@ class Relay:
         self.told = True
         if message.key != self._key:
             assert self._begun is not None
-            self._key = message.key  # before anything is told of the pass
+            self._key = message.key  # before the first step of the pass
             self._tell_engine(replace(self._begun, key=message.key, taken=0, plan=()))
         steps = [self._unpacked(piece) for piece in message.pieces]
         self._steps.update(enumerate(steps, message.first))
@@ -214,12 +214,12 @@ class Relay:
         if piece.version:
             placement = self._placements.get(piece.version)
             if placement is None:
-                raise BadArgument(f"a step is of version {piece.version}, which nobody has told")
+                raise BadArgument(f"version {piece.version} of a step was never announced")
             positions = by_rank(positions, rows.rows[positions], placement)
         return Step.of(positions, piece.repeated, piece.life)
 
     def _granted(self, number: int) -> None:
-        """Read the rank's part of a step; the host says so, too, of those that it has reported."""
+        """Read the rank's part of a step that the host grants; reported steps are granted, too."""
         if number < self._next:
             return
         step = self._steps.pop(number)
@@ -242,7 +242,7 @@ class Relay:
 
 
 def _data(message: Register) -> bytes:
-    """Return what all ranks must have in common: the data that they read, and how."""
+    """Return what all ranks must have in common: their data and how they read it."""
     join = message.join
     words = f"{message.everywhere} {join.row_limit} {join.order} {join.seed} {join.fresh}"
     words += f" {message.settings.locality}"

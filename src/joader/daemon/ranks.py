@@ -1,11 +1,11 @@
-"""Ranks of jobs that run on several nodes: those that are here, and the teams planned here.
+"""Ranks of jobs that run on several nodes: the ranks of this node, and the teams it plans.
 
-The node of a team's rank 0 hosts it, and says so to all; other nodes connect to it when they have a
-rank of that team. Nobody is asked who hosts: a rank waits until it is said. If a connection ends,
-the ranks that it served meet anew, wherever their rank 0 is then.
+The node of a team's rank 0 hosts the team and announces that; other nodes connect to it when they
+have a rank of the team. Hosts are not searched for: a rank waits for the announcement. If a
+connection ends, its ranks form the team again, wherever rank 0 is by then.
 
-A rank that is here goes the same way to a host that is here, in later turns of the loop: what it
-says may come while the daemon carries instructions out.
+A rank and a host on the same node take the same path, in later turns of the loop, because a message
+may come while the daemon carries out instructions.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _Say = Callable[[ToRank], None]
 
 
 class Ranks:
-    """All of one node."""
+    """All relays and teams of one node."""
 
     def __init__(
         self,
@@ -47,44 +47,44 @@ class Ranks:
         registration: Registration,
         tell: Callable[[Event], None],
     ) -> None:
-        """Know of none."""
+        """Start without ranks."""
         self._node = node
         self._engine, self._registration, self._tell = engine, registration, tell
         self.homes: Callable[[str], Homes | None] = lambda recipe: None
         self._members: Mapping[str, Node] = {}
         self._relays: dict[int, Relay] = {}  # by job
-        self._waiting: list[Relay] = []  # whose jobs are not known yet
-        self._teams: dict[str, HostedTeam] = {}  # that are planned here
+        self._waiting: list[Relay] = []  # relays whose jobs have no number yet
+        self._teams: dict[str, HostedTeam] = {}  # teams planned here
         self._far: dict[tuple[RankLine | None, int], tuple[HostedTeam, FarRank]] = {}
-        self._hosts: dict[str, frozenset[str]] = {}  # by node: teams that are planned there
-        self._lines = Lines(node, key, PURPOSE, self._from_host, self._host_lost)  # to hosts
+        self._hosts: dict[str, frozenset[str]] = {}  # by node: teams planned there
+        self._lines = Lines(node, key, PURPOSE, self._from_host, self._host_lost)  # lines to hosts
 
     # Who is there.
 
     def members_changed(self, members: Mapping[str, Node]) -> None:
-        """Take in who is there now; whose line ends is another matter."""
+        """Take in which nodes there are now; lines end separately."""
         self._members = members
         self._hosts = {name: teams for name, teams in self._hosts.items() if name in members}
 
     def said(self, node: str, value: bytes) -> None:
-        """Take in which teams another node plans for."""
+        """Take in which teams another node hosts."""
         self._hosts[node] = frozenset(
             msgspec.msgpack.decode(value, type=list[str]) if value else ()
         )
         self.settle()
 
     def hosted(self) -> bytes:
-        """Return which teams are planned here, for others."""
+        """Return which teams are hosted here, to announce to others."""
         return msgspec.msgpack.encode(sorted(self._teams)) if self._teams else b""
 
     def close(self) -> None:
-        """Hang up."""
+        """Close all lines."""
         self._lines.close()
 
     # Ranks that are here.
 
     def take(self, session: Session, message: Register) -> None:
-        """Stand between a rank's session and the engine, if others may be on other nodes."""
+        """Put a relay between a rank's session and the engine if other ranks may be elsewhere."""
         join = message.join
         if join.team and join.ranks_here != join.world_size:
             relay = Relay(session, message, self._engine, self._tell)
@@ -92,7 +92,7 @@ class Ranks:
             self._waiting.append(relay)
 
     def settle(self) -> None:
-        """Have ranks enter their teams where that is possible now; look at teams' rows again."""
+        """Enter ranks into teams whose host is known now; reassign rows of teams."""
         for relay in [one for one in self._waiting if one.job]:
             self._relays[relay.job] = relay
         self._waiting = [one for one in self._waiting if not one.job and not one.ended]
@@ -134,18 +134,18 @@ class Ranks:
             relay.hear(message)
         except (JoaderError, LookupError, ValueError) as error:
             log.exception("job %d, from the host of its team: %.200r", relay.job, message)
-            relay.session.refuse(f"what node {relay.host} plans cannot be: {error!r}")
+            relay.session.refuse(f"the plan of node {relay.host} is invalid: {error!r}")
 
     def _host_lost(self, line: RankLine, reason: str) -> None:
         name = line.node.name
         for relay in list(self._relays.values()):
             if relay.host == name:
-                relay.lost(f"node {name}, which plans for it, is not reached: {reason}")
+                relay.lost(f"node {name}, its host, cannot be reached: {reason}")
 
     # Teams that are planned here.
 
     def let_in(self, sock: socket.socket, knock: Knock) -> None:
-        """Take in a node that has ranks of a team."""
+        """Take in the line of a node that has ranks of a team."""
         self._lines.accept(sock, knock, self._from_rank, self._ranks_lost)
 
     def _hosted_team(self, relay: Relay) -> HostedTeam:
@@ -171,7 +171,7 @@ class Ranks:
         self._hear(line, line.node.name, line.send, message)
 
     def _hear_rank(self, relay: Relay, message: Any) -> None:
-        """Take in what a rank of this node says."""
+        """Take in a message of a rank of this node."""
 
         def say(answer: ToRank) -> None:
             self._soon(self._hear_host, relay, answer)
@@ -184,7 +184,7 @@ class Ranks:
             team = self._teams.get(message.team)
             far = team.enter(message, node, say) if team is not None else None
             if team is None:
-                say(Disband(message.job, "nobody plans for it there"))
+                say(Disband(message.job, "its team is not hosted there"))
             elif far is not None:
                 self._far[key] = team, far
         elif key in self._far:

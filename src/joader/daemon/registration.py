@@ -1,8 +1,8 @@
-"""Which jobs are here, and by which numbers: their own, and those of their rows.
+"""Keeps which jobs are registered, their numbers, and the numbers of their rows.
 
 A job whose dataset consists of pieces reads a recipe that it may share with other datasets, so its
-rows are numbered anew when it registers (engine/pieces.py). What is to be prepared comes back in
-those numbers, and is translated here for a dataset that has the rows.
+rows are renumbered when it registers (engine/pieces.py). Orders to prepare come back in those
+numbers, and are translated here for a dataset that has the rows.
 
 Invariant: a job is in `sessions` if and only if the engine knows it, except while it joins, leaves
 or is refused. Only `Registration` changes `sessions`. Not here: what jobs ask for.
@@ -41,33 +41,33 @@ from joader.workers.pool import Pool
 
 log = logging.getLogger("joader.daemon")
 
-# No machine has more, whatever a client says.
+# No machine has more; a client that reports more is not believed.
 _MOST_CORES = 1 << 16
 
 
 class Registration:
-    """The jobs of one node."""
+    """Registers and removes the jobs of one node."""
 
     def __init__(self, engine: Engine, pool: Pool, tell: Callable[[Event], None]) -> None:
-        """Start without any; `tell` takes events for the engine."""
+        """Start without jobs; `tell` takes events for the engine."""
         self.sessions: dict[int, Session] = {}  # by job
         self.pieces = Pieces()
         self.past = ReadStatistics()  # of jobs that have left
         self.names = Names()
-        # The latest recipes of which other nodes may take what is here, as they are called there.
+        # The latest recipes whose samples other nodes may take, by their name on all machines.
         self.hosted: dict[str, Register] = {}
         self._engine = engine
         self._pool = pool
         self._tell = tell
         self._jobs_made = 0
-        # Of a cluster: where orders start on all nodes, and who is told of jobs that come.
+        # Set in a cluster: where orders start on all nodes, and what is told of jobs that join.
         self.stream_of: Callable[[str], int] = lambda recipe: 0
         self.on_join: Callable[[str], None] = lambda recipe: None
 
     # Jobs come and go.
 
     def register(self, session: Session, message: Register) -> None:
-        """Take a job in, with the workers it brings; whatever fails, nothing of it is left."""
+        """Register a job with the workers it brings; if anything fails, nothing of it is left."""
         if session.job is not None:
             raise BadMessage("a connection serves one job")
         session.keep(message.join.rows.nbytes + len(message.about))
@@ -81,7 +81,7 @@ class Registration:
         session.registered(message)
         self.sessions[job] = session  # before the engine is told: it may refuse the job at once
         try:
-            # Workers that are here already were compared when their first job came.
+            # Workers of a recipe that is read already were compared when its first job came.
             is_new = bool(message.ticket) and not self._pool.dispatch.knows(message.ticket)
             if message.ticket:
                 self._pool.join(job, session.pid, _lent(message))
@@ -112,7 +112,7 @@ class Registration:
         )
 
     def _name(self, session: Session, message: Register) -> None:
-        """Give a job its label, and others theirs where this one differs from them anew."""
+        """Label a job, and relabel others if it differs from them in another option."""
         session.label = session.name
         if session.elsewhere:
             return  # no screen shows it
@@ -126,7 +126,7 @@ class Registration:
                     other.send(Named(job, label))
 
     def enter(self, session: Session, join: Join) -> None:
-        """Take in a rank that is planned for here and reads elsewhere: it brings nothing."""
+        """Register a remote rank, which is planned for here but reads elsewhere."""
         self._jobs_made += 1
         job = session.job = self._jobs_made
         self.sessions[job] = session
@@ -138,13 +138,13 @@ class Registration:
 
     @property
     def plans_for_others(self) -> bool:
-        """Whether ranks on other nodes, or here, are planned for."""
+        """Whether any ranks are planned for here."""
         return any(one.remote for one in self.sessions.values())
 
     def leave(self, session: Session, *, ending: bool = False) -> None:
-        """Let go of all that a session's job had; of one that was removed, its pieces only.
+        """Release all that a session's job had; if it was removed, only its pieces.
 
-        `ending`: not the job does, but the daemon.
+        `ending` means that the daemon ends, not the job.
         """
         job = session.job
         if session.relay is not None:
@@ -152,13 +152,13 @@ class Registration:
         if job is not None and self.sessions.pop(job, None) is not None:
             if not session.elsewhere:
                 self._note_totals(job)
-            # The engine first: what the pool gives up now is then wanted by other jobs only.
+            # The engine first, so that what the pool gives up now is wanted only by other jobs.
             self._tell(Leave(job))
             self._pool.leave(job)
         self._leave_pieces(session)
 
     def remove(self, job: int) -> Session | None:
-        """Forget a job that the engine does not know any more; its pieces go when it leaves."""
+        """Forget a job that the engine has removed; its pieces are released when it leaves."""
         session = self.sessions.pop(job, None)
         if session is not None:
             self._pool.leave(job)
@@ -172,7 +172,7 @@ class Registration:
         return session
 
     def differs(self, event: Compared) -> None:
-        """Tell a job that it does not prepare as others do; it then shares nothing."""
+        """Stop a job from sharing, because it prepares a row differently from others."""
         session = self.sessions.get(event.job)
         if session is not None:
             row = self._engine.row_of(event.job, event.sample)
@@ -186,7 +186,7 @@ class Registration:
     # What the workers here can prepare for other nodes, and what is here for them.
 
     def _note_hosted(self, session: Session) -> None:
-        """Remember a recipe that others may take over when this node leaves the cluster."""
+        """Remember a recipe whose samples others may take over when this node leaves."""
         assert session.register is not None
         if session.register.pieces or session.fresh:
             return
@@ -196,19 +196,19 @@ class Registration:
             del self.hosted[next(iter(self.hosted))]
 
     def hosts(self) -> dict[str, Session]:
-        """Return recipes as they are called on any machine, each with a job that brings workers."""
+        """Return recipes by their name on all machines, each with a job that brings workers."""
         return {one.everywhere: one for one in self.sessions.values() if one.everywhere}
 
     def host_of(self, everywhere: str) -> Session | None:
-        """Return a job that brings workers for a recipe, as it is called on any machine."""
+        """Return a job that brings workers for a recipe, given by its name on all machines."""
         return next((s for s in self.sessions.values() if s.everywhere == everywhere), None)
 
     def host_of_code(self, code: str) -> Session | None:
-        """Return a job with this code that other nodes may have, too."""
+        """Return a job whose code other nodes may have, too."""
         return next((s for s in self.sessions.values() if s.recipe == code and s.everywhere), None)
 
     def _note_totals(self, job: int) -> None:
-        """Keep the figures of a job that leaves: the engine forgets them with it."""
+        """Keep the figures of a job that leaves, because the engine forgets them."""
         got = self._engine.statistics().jobs[job]
         log.info(
             "job %d leaves: %d delivered, %d prepared",
@@ -220,26 +220,26 @@ class Registration:
     # Rows by other numbers.
 
     def by_code(self, order: Prepare) -> Iterator[tuple[Prepare, str]]:
-        """Return which rows which code is to prepare, by its own numbers: its job's if it can."""
+        """Return the rows to prepare by code, in its numbers; the job's own code if possible."""
         if not self.pieces.has(order.recipe):
             yield order, order.recipe
             return
         session = self.sessions.get(order.job)
         liked = session.recipe if session else ""
-        # A row that no dataset has any more goes to the code "", which nobody has: it is lost.
+        # A row that no dataset has any more goes to the code "", which no worker has: it is lost.
         located = [self.pieces.locate(order.recipe, row, liked) or ("", 0) for row in order.rows]
         for code in dict.fromkeys(code for code, _ in located):
             rows = {place: row for place, (whose, row) in enumerate(located) if whose == code}
             yield part_of(order, rows), code
 
     def for_its_job(self, order: Compare) -> Compare | None:
-        """Return a comparison by the rows of its job's dataset; None if that does not have it."""
+        """Return a comparison in the row numbers of its job; None if that job lacks the row."""
         recipe = self.sessions[order.job].recipe
         code, row = self.pieces.locate(order.recipe, order.row, recipe) or ("", 0)
         return replace(order, row=row) if code == recipe else None
 
     def compare(self, order: Compare, layout_of: Callable[[int], bytes]) -> None:
-        """Have a job's workers compare a row with what others have prepared."""
+        """Have a job's workers compare a row with the sample that others prepared."""
         own = self.for_its_job(order)
         if own is None:  # its dataset does not have this piece, so there is nothing to compare
             self._tell(Compared(order.job, order.sample))
@@ -247,14 +247,14 @@ class Registration:
             self._pool.compare(replace(own, layout=layout_of(order.sample)))
 
     def _numbered(self, session: Session, message: Register) -> Join:
-        """Return what the job reads as rows of its recipe, which may be others' too."""
+        """Return the job's Join, with its rows in the numbers of its recipe."""
         alone = not message.ticket and not message.join.elsewhere
         join = replace(message.join, reads_itself=alone)
-        if session.relay is not None:  # its team is planned elsewhere, and says what it reads
+        if session.relay is not None:  # its team's host says what it reads
             join = replace(join, order="told", team="", rank=0, world_size=1)
         if not message.pieces:
             return join
-        # A recipe that the engine has closed must not get jobs again: its numbers are used anew.
+        # A recipe that the engine has closed must not get jobs: its numbers are reused.
         self.pieces.forget_all_but(self._engine.has_recipe)
         numbered = self.pieces.join(
             message.ground, join.recipe, message.pieces, join.rows, message.stored_ground
@@ -271,7 +271,7 @@ class Registration:
     def _leave_pieces(self, session: Session) -> None:
         if session.common:
             self.pieces.leave(session.common, session.recipe)
-            session.common = ""  # a job that could not register comes by here again when it ends
+            session.common = ""  # a job that failed to register passes here again when it ends
 
 
 def _lent(message: Register) -> Lent:

@@ -1,6 +1,6 @@
-"""What the daemon reports about its jobs: figures, what one waits for, what two of them share.
+"""What the daemon reports about its jobs: figures, what a job waits for, what two jobs share.
 
-Functions only: they read what engine, pool and sessions know at this moment, and change nothing.
+Functions only: they read the state of engine, pool and sessions at this moment, and change nothing.
 """
 
 import json
@@ -37,7 +37,7 @@ from joader.workers.pool import Pool
 
 Rows = NDArray[np.integer[Any]]
 
-# Of a worker: a job that others prepare for needs less, and how much less says nothing.
+# The smallest fraction of a worker that is shown: less than this means little.
 _HARDLY = 0.05
 
 
@@ -49,7 +49,7 @@ def node(
     config: DaemonConfig,
     cluster: ClusterStatistics | None = None,
 ) -> NodeStatistics:
-    """Put together all that is counted; `past`: what jobs got that have left."""
+    """Collect all counters; `past` are those of jobs that have left."""
     known = [session for session in sessions if session.job in engine.jobs]
     here = [session for session in known if not session.elsewhere]
     jobs = tuple(job(session, here, engine, pool) for session in here)
@@ -78,7 +78,7 @@ def node(
 def _tiers(
     read: ReadStatistics, memory: CacheStatistics, cluster: ClusterStatistics | None
 ) -> tuple[TierStatistics, ...]:
-    """Return where samples came from: memory here, that of other nodes, storage."""
+    """Return where samples came from: local memory, memory of other nodes, storage."""
     here = TierStatistics(
         name="memory",
         samples=read.hits,
@@ -103,7 +103,7 @@ def _tiers(
 def job(
     session: Session, sessions: Iterable[Session], engine: EngineStatistics, pool: PoolStatistics
 ) -> JobStatistics:
-    """Put together what is counted of one of these jobs."""
+    """Collect the counters of one of these jobs."""
     number = session.job or 0
     crew = next((crew for crew in pool.crews if number in crew.jobs), None)
     return JobStatistics(
@@ -136,7 +136,7 @@ def job(
 
 
 def _company(session: Session, sessions: Iterable[Session]) -> tuple[int, ...]:
-    """Return who prepares the same rows in the same way; ranks of one job never do."""
+    """Return jobs that prepare the same rows in the same way; ranks of one job never do."""
     code = session.common or session.recipe
     return tuple(
         other.job or 0
@@ -176,16 +176,16 @@ def why(
     session: Session,
     elsewhere: Callable[[int], str] = lambda sample: "",
 ) -> Why:
-    """Say in words what a job's next batch waits for; `elsewhere`: if it is on another node."""
+    """Describe what a job's next batch waits for; `elsewhere` describes samples elsewhere."""
     job = session.job or 0
     ranks, all_here = engine.waits_for_ranks(job)
     if ranks:
         return Why(ranks, patience=all_here)
     waits = engine.waits_for(job)
     if waits is None:
-        return Why("nothing is missing for it, or there is no room in memory for what is")
+        return Why("nothing is missing, or there is no room in memory for what is missing")
     sample, row = waits
-    if session.common:  # the message is to name the row as the job's own dataset does
+    if session.common:  # the message names the row by its number in the job's own dataset
         _, row = pieces.locate(session.common, row, session.recipe) or ("", row)
     step = "the job's own part" if engine.is_own(sample) else "the dataset"
     text = f"row {row} (in {step}) {elsewhere(sample) or pool.whereabouts(sample)}"
@@ -193,22 +193,22 @@ def why(
 
 
 def explained(engine: Engine, pieces: Pieces, *sessions: Session) -> dict[str, Any]:
-    """Return what is known about two jobs, whether they read one recipe, and their common rows.
+    """Return what is known about two jobs: their names, recipes and common rows.
 
-    Rows of jobs with different recipes can be compared only if the dataset below is the same.
+    Rows of jobs with different recipes are comparable only if their datasets are the same.
     """
     jobs = [_facts(engine, session) for session in sessions]
     same = len({session.common or session.recipe for session in sessions}) == 1
     content = {job["content"] for job in jobs}
     one, other = (_rows(engine, None if same else pieces, session) for session in sessions)
-    # Equal content under two recipes: two ways to prepare the same rows.
+    # Equal content in two recipes: two ways to prepare the same rows.
     known = same or (len(content) == 1 and content != {""})
     common = int(np.intersect1d(one, other).size) if known else None
     return {"same_recipe": same, "rows_in_common": common, "jobs": jobs}
 
 
 def _rows(engine: Engine, pieces: Pieces | None, session: Session) -> Rows:
-    """Return a job's rows; with `pieces`, as its own dataset numbers them."""
+    """Return a job's rows; with `pieces`, by their numbers in its own dataset."""
     rows = engine.rows_of(session.job or 0).rows
     if pieces is None or not session.common:
         return rows
@@ -216,7 +216,7 @@ def _rows(engine: Engine, pieces: Pieces | None, session: Session) -> Rows:
 
 
 def _facts(engine: Engine, session: Session) -> dict[str, Any]:
-    # What a client says about itself is only passed on, so its parts may be missing or odd.
+    # A client's description of itself is not validated: parts may be missing or of any type.
     about: dict[str, Any] = {"dataset": "", "content": "", "place": "", "outline": "", "key": ""}
     about |= {
         "shared": [],
@@ -230,7 +230,7 @@ def _facts(engine: Engine, session: Session) -> dict[str, Any]:
     try:
         about |= json.loads(session.about or b"{}")
     except (ValueError, TypeError):
-        about["dataset"] = "a dataset that it says nothing about"
+        about["dataset"] = "a dataset that it does not describe"
     job, said = session.job or 0, session.register
     got = engine.statistics().jobs[job]
     return {

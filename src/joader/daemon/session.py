@@ -1,11 +1,12 @@
-"""One client as the daemon sees it: a connection, a process that is watched, at most one job.
+"""One client, as the daemon sees it: a connection, a watched process, at most one job.
 
-A session ends when its socket closes or its process dies (pidfd), whichever is first: a forked
-child of a job may keep the socket open long after the job is gone.
+A session ends as soon as its socket closes or its process dies (pidfd), because a forked child of a
+job may keep the socket open long after the job is gone.
 
-What a client may cost the daemon is bounded. A few of its messages are read per turn, and none
-while it does not read its answers; after the end nothing it said is looked at. What it sends counts
-against the allowance of all clients until it has been dealt with; what is kept, until the end.
+The cost of a client to the daemon is bounded. A few of its messages are handled per turn, and none
+while it does not read its answers; after the end of the session none are handled. Its messages
+count against the allowance of all clients until they are handled; data that is kept counts until
+the end.
 """
 
 import asyncio
@@ -26,26 +27,26 @@ from joader.messages.fields import NONE
 from joader.schedule.diagnosis import TimeUse
 from joader.wire import MOST_BYTES, Allowance, Mail, Stream
 
-# Messages of one client in one turn of the loop.
+# The most messages of one client that are handled in one turn of the loop.
 _TURN = 64
-# Batches that a client may have asked for and not got; ours ask for four at most.
+# The most batches that a client may have requested and not received; ours request four at most.
 MOST_OWED = 256
-# How long a client that is to be gone may take to read why.
+# How long a refused client may take to read the reason.
 _LINGER_S = 5.0
-# A client that says it has waited longer is not believed.
+# A client that reports a longer wait is not believed.
 _MOST_WAIT_S = 1e10
-# Of a dataset's name.
+# The longest dataset name that is kept.
 _MOST_LETTERS = 200
 
 
 class Relayed(Protocol):
-    """What stands between a rank and the engine: see rank_relay.py."""
+    """Stands between a job and the engine: see rank_relay.py and joint_job.py."""
 
     def end(self, *, alone: bool) -> None:
-        """Take note that the session has ended; not `alone`: the daemon ends."""
+        """Take note that the session has ended; if not `alone`, the daemon ends."""
 
     def asks_why(self) -> bool:
-        """Find out which ranks it waits for, if it does; the client is told."""
+        """Tell the client which ranks it waits for, if any."""
 
 
 class Session(asyncio.Protocol):
@@ -59,11 +60,11 @@ class Session(asyncio.Protocol):
         allowance: Allowance,
         watches: bool = False,
     ) -> None:
-        """Hand messages and the end of the session to these; `watches`: it only asks."""
+        """Pass messages and the end of the session to these callbacks; a watcher only asks."""
         self.pid, self.watches = pid, watches
         self.job: int | None = None
         self.name = self.recipe = self.table = self.team = ""
-        self.label = ""  # what it is called on every screen
+        self.label = ""  # its name on every screen
         self.began = 0.0  # when it registered, in seconds since 1970
         self.common = ""  # the recipe that it shares pieces in, if any
         self.about, self.fresh = b"", True
@@ -75,17 +76,17 @@ class Session(asyncio.Protocol):
         self.owed = 0  # batches it asked for and has not got
         self.delivered = 0
         self.rows = 0  # of a pass
-        self.wait_s = 0.0  # that it has waited for batches, as it says
+        self.wait_s = 0.0  # that it has waited for batches, by its own clock
         self.time = TimeUse()
         self.dataset = ""  # as it calls it
-        self.elsewhere = False  # it is another node, not a client
+        self.elsewhere = False  # it stands for another node, not a client
         self.remote = False  # a rank at the node that plans for it
         self.everywhere = ""  # its recipe on any machine, if its workers can prepare for others
         self.register: Register | None = None
         self.known_layouts: set[int] = set()
         self.relay: Relayed | None = None  # of a rank whose team may be planned elsewhere
         self.repeated: deque[int] = deque()  # what fills up the steps that are on their way to it
-        self.tell: Callable[[Event], None] = lambda event: None  # what it says, for the engine
+        self.tell: Callable[[Event], None] = lambda event: None  # takes its events
         self._on_message = on_message
         self._on_end = on_end
         self._allowance = allowance
@@ -108,11 +109,11 @@ class Session(asyncio.Protocol):
         except OSError as error:
             if error.errno in (errno.EMFILE, errno.ENFILE):
                 self.refuse(f"the daemon has no file descriptors left to watch you: {error}")
-            return  # else it is gone, or in another pid namespace: the end of its socket will tell
+            return  # otherwise it is gone, or in another pid namespace: the socket's end will tell
         asyncio.get_running_loop().add_reader(self._pidfd, self.end)
 
     def data_received(self, data: bytes) -> None:
-        """Take in what the client says."""
+        """Decode the client's messages; `_pass_on` handles them."""
         try:
             self._stream.put(data)
         except BadMessage as error:
@@ -124,16 +125,16 @@ class Session(asyncio.Protocol):
         self._full = True
 
     def resume_writing(self) -> None:
-        """Listen again."""
+        """Resume reading from the client."""
         self._full = False
         self._read_on()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """End with the connection."""
+        """End the session: the connection is closed."""
         self.end()
 
     def registered(self, message: Register) -> None:
-        """Take note of what its job says about itself."""
+        """Note what the job says about itself."""
         join = message.join
         self.name, self.recipe, self.began = message.settings.name, join.recipe, time.time()
         self.table, self.team = message.table, join.team
@@ -144,16 +145,16 @@ class Session(asyncio.Protocol):
         self.dataset = _dataset(message.about)
         self.elsewhere = join.elsewhere
         self.everywhere = message.everywhere if message.ticket else ""
-        rows = msgspec.structs.replace(join, rows=NONE)  # what was said of it, without what is long
+        rows = msgspec.structs.replace(join, rows=NONE)  # its description, without long texts
         self.register = msgspec.structs.replace(message, join=rows, about=b"", options=())
 
     @property
     def has_ended(self) -> bool:
-        """Whether its client is gone."""
+        """Whether the session has ended."""
         return self._ended
 
     def note_want(self, said: Want) -> None:
-        """Note how its job has spent its time, as it says; nonsense is not passed on."""
+        """Note how the job says it has spent its time; impossible values are ignored."""
         if self.wait_s <= said.waited_s < _MOST_WAIT_S:
             self.wait_s = said.waited_s
         self.time.note(said)
@@ -164,7 +165,7 @@ class Session(asyncio.Protocol):
         self._kept_bytes += count
 
     def send(self, *messages: msgspec.Struct) -> None:
-        """Send messages; to a client that is gone they are lost."""
+        """Send messages; they are lost if the client is gone."""
         if self._transport is not None and not self._transport.is_closing():
             self._mail.send(self._transport, messages)
 
@@ -177,12 +178,12 @@ class Session(asyncio.Protocol):
         self.send(replace(batch, number=self.number))
 
     def refuse(self, reason: str) -> None:
-        """Say why the client cannot be served, and end."""
+        """Send the client the reason for a refusal, and end."""
         self.send(Refuse(reason))
         self.end()
 
     def end(self) -> None:
-        """Close the connection and let go of all the job held, once."""
+        """Close the connection and release all that the job held; later calls do nothing."""
         if self._ended:
             return
         self._ended = True
@@ -191,7 +192,7 @@ class Session(asyncio.Protocol):
             loop.remove_reader(self._pidfd)
             os.close(self._pidfd)
         if self._transport is not None:
-            # It still gets what was sent, such as a refusal; one that does not read is cut off.
+            # It still gets what was sent, such as a refusal, unless it does not read for some time.
             self._mail.flush()
             self._transport.close()
             loop.call_later(_LINGER_S, self._transport.abort)
@@ -200,7 +201,7 @@ class Session(asyncio.Protocol):
         self._on_end(self)
 
     def _read_on(self) -> None:
-        """Pass on some of what the client said; the rest comes in the next turn, after others."""
+        """Handle some of the client's messages; the rest waits for the next turn."""
         try:
             for _ in range(_TURN):
                 if self._ended or self._full:
@@ -223,11 +224,11 @@ class Session(asyncio.Protocol):
 
 
 def _dataset(about: bytes) -> str:
-    """Return what a client calls its dataset, which may be missing or odd."""
+    """Return a client's name for its dataset, which may be missing or of any type."""
     try:
         said = json.loads(about or b"{}")["dataset"]
     except (ValueError, TypeError, KeyError, RecursionError):
         return ""
     if not isinstance(said, str):
         return ""
-    return said[:_MOST_LETTERS].encode(errors="replace").decode()  # half a character cannot travel
+    return said[:_MOST_LETTERS].encode(errors="replace").decode()  # it may hold surrogates

@@ -1,10 +1,11 @@
-"""The lock under which a daemon is started or ends: flock on a file beside its socket.
+"""The lock under which a daemon is started or ends: flock on a file next to its socket.
 
-It ends with its holder's process, so it never goes stale. Nobody waits for it forever: its holder
-may be stopped, and then the others load by themselves. The file names the holder, for the message.
+It ends with its holder's process, so it never goes stale. No process waits for it forever: its
+holder may be stopped, and then the others load data without a daemon. The file names the holder,
+for the message.
 
-A child that the holder forks gets a copy of the descriptor, and would keep the lock as long as
-it lives. So a child closes it, and the holder unlocks before it closes: that counts for all copies.
+A child that the holder forks gets a copy of the descriptor, which would keep the lock while the
+child lives. So a child closes it, and the holder unlocks before closing, which releases all copies.
 """
 
 import fcntl
@@ -17,20 +18,20 @@ from pathlib import Path
 
 from joader.errors import NoDaemon
 
-# Longer than a daemon may take to start (lifecycle.py), so that whoever waits for a start gets it.
+# Longer than a daemon may take to start (lifecycle.py), so that waiters see the start succeed.
 LOCK_S = 30.0
 _POLL_S = 0.02
 
-_held: set[int] = set()  # descriptors of this process
+_held: set[int] = set()  # open lock files of this process
 
 
 class LockHeld(NoDaemon):
-    """Say that somebody else holds the lock, and who."""
+    """Name the lock and its holder."""
 
 
 @contextmanager
 def start_lock(path: Path, timeout_s: float = LOCK_S) -> Iterator[None]:
-    """Hold the lock of a socket's daemon; LockHeld if another process holds it that long."""
+    """Hold the lock of a socket's daemon; raise LockHeld after waiting `timeout_s`."""
     descriptor = _opened(path)
     _held.add(descriptor)
     try:
@@ -40,7 +41,7 @@ def start_lock(path: Path, timeout_s: float = LOCK_S) -> Iterator[None]:
         finally:
             with suppress(OSError):
                 os.ftruncate(descriptor, 0)
-            # Not by close() alone: a child may have a copy, and would go on holding the lock.
+            # Not by close() alone: a child's copy of the descriptor would keep the lock.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
     finally:
         _held.discard(descriptor)
@@ -48,8 +49,8 @@ def start_lock(path: Path, timeout_s: float = LOCK_S) -> Iterator[None]:
 
 
 def no_place(path: Path, error: OSError) -> NoDaemon:
-    """Say that the socket's folder cannot be used."""
-    what, then = error.strerror or str(error), "see that you may write there, and that it has room"
+    """Name the folder that cannot be used, and the remedy."""
+    what, then = error.strerror or str(error), "check its permissions and free space"
     if not path.parent.is_dir():
         what, then = f"the folder {path.parent} does not exist", "create it"
     return NoDaemon(
@@ -68,8 +69,8 @@ def _opened(path: Path) -> int:
     if found.st_uid != os.getuid() or not stat.S_ISREG(found.st_mode):
         os.close(descriptor)
         raise NoDaemon(
-            f"{path}.lock is not a file of yours (it belongs to user {found.st_uid}), and whoever "
-            "made it can keep it locked; set JOADER_RUNTIME to a folder of your own"
+            f"{path}.lock is not your file (it belongs to user {found.st_uid}, who "
+            "can keep it locked); set JOADER_RUNTIME to a folder of your own"
         )
     return descriptor
 
@@ -83,17 +84,17 @@ def _take(descriptor: int, path: Path, timeout_s: float) -> None:
         except BlockingIOError as error:
             if time.monotonic() >= deadline:
                 raise LockHeld(
-                    f"{path}.lock, under which daemons are started and ended, is taken: "
+                    f"{path}.lock, which is held while a daemon is started or ended, is taken: "
                     f"{_holder(descriptor)}"
                 ) from error
             time.sleep(_POLL_S)
-    with suppress(OSError):  # a full disk; the name is for a message only
+    with suppress(OSError):  # a full disk; the text is only for a message
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, str(os.getpid()).encode(), 0)
 
 
 def _holder(descriptor: int) -> str:
-    """Say who holds the lock, as far as its file says."""
+    """Describe the holder of the lock, as far as its file names it."""
     text = os.pread(descriptor, 32, 0).decode("ascii", errors="replace")
     if not text.isdecimal():
         return "its holder is not known; `lslocks` shows it"

@@ -1,4 +1,4 @@
-"""What went between this node and the others, as it is told to them and to people."""
+"""Figures of the traffic between this node and the others, for announcements and for people."""
 
 from collections.abc import Callable, Mapping
 
@@ -14,7 +14,7 @@ _TOLD = (*_MOVED, "delivered", "used_bytes", "budget_bytes")
 def own_traffic(
     counts: Fetched, guests: Guests, memory: CacheStatistics, delivered: int
 ) -> dict[str, int]:
-    """Return what a node tells others of itself; `delivered`: samples, to its jobs."""
+    """Return this node's figures to announce; `delivered` counts samples to its jobs."""
     return {
         "delivered": delivered,
         "prepared": counts.prepared,
@@ -40,7 +40,7 @@ def statistics(
     linked: Callable[[str], bool],
     recipes: Callable[[str], int],
 ) -> ClusterStatistics:
-    """Return who is there, and what went between nodes; `told`: by others, of themselves."""
+    """Return all nodes and the traffic between them; `told` are announcements of others."""
     here = own_traffic(counts, guests, memory, delivered)
     peers = []
     for node in members.nodes:

@@ -1,6 +1,6 @@
-"""Where rows live now: at nodes that are there and can prepare them, by what this one has heard.
+"""The homes of rows: nodes that are there and can prepare them, as far as this one has heard.
 
-Nodes that have heard the same agree on every row without talking (schedule/nodes/placement.py).
+Nodes with the same information agree on every row without talking (schedule/nodes/placement.py).
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -16,10 +16,10 @@ from joader.schedule.nodes import placement
 
 
 class Location(NamedTuple):
-    """Where to ask for a row; `instead`: for as long as the first is not trusted."""
+    """Which node to ask for a row; `instead` is asked while the first is not trusted yet."""
 
     node: str
-    moves: bool = False  # it lives here, and is where it lived before
+    moves: bool = False  # its home is here now; the node is its former home
     instead: str = ""
 
 
@@ -35,10 +35,10 @@ class Where:
         leaving: Leaving,
         holdings: Holdings,
     ) -> None:
-        """Know of this node alone."""
+        """Start with this node alone."""
         self.members = Members(0, (node,))
         self.able: dict[str, frozenset[str]] = {}  # by other node: recipes that it can prepare
-        self.keep: dict[str, frozenset[str]] = {}  # those that it only has something left of
+        self.keep: dict[str, frozenset[str]] = {}  # those of which it only has samples left
         self._holdings = holdings
         self._name, self._clocks = node.name, clocks
         self._registration, self._leaving = registration, leaving
@@ -61,10 +61,10 @@ class Where:
         *,
         for_guest: bool,
     ) -> list[Location | None] | None:
-        """Return where to ask for each row, None for those to be prepared here; None: all are.
+        """Return which node to ask for each row, None for rows to prepare here; None for all rows.
 
-        What another node asks for (`for_guest`) is prepared here unless it is where it lived
-        before, whoever is its home: nodes that ask each other would wait for each other.
+        A row that another node asks for (`for_guest`) is prepared here unless its former home has
+        it, even if its home is elsewhere; otherwise nodes could wait for each other in a circle.
         """
         before = self._holdings.holders(recipe, rows)
         homes = before_salt = instead = [self._name] * len(rows)
@@ -99,7 +99,7 @@ class Where:
         return Location(home, instead="" if instead in (home, self._name) else instead)
 
     def now(self, recipe: str) -> Homes:
-        """Return all that homes of a recipe depend on, for others to know."""
+        """Return all that the homes of a recipe depend on, to announce to others."""
         able = self.others(recipe)
         if self._registration.host_of(recipe) is not None and not self._leaving.begun:
             able.add(self._name)

@@ -9,7 +9,7 @@ Reading order: `step` (what every step is, and the two layouts), `sample` (where
 (with `bilinear`, `resampling`), `center_crop`, `flip`, `jitter` (with `colors`), `to_tensor`. Also:
 `libraries` (which package does the work, and why), `pixels`, `tensors`.
 
-Not here: files and rows (storage), shared memory (memory), who seeds the generators (workers).
+Not here: files and rows (storage), shared memory (memory), seeds of the generators (workers).
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The bytes of an image file, from whatever a sample holds: bytes of any kind, or a path."""
+"""The bytes of an image file, from a sample's bytes of any kind, or from a path."""
 
 import os
 from dataclasses import dataclass

@@ -106,6 +106,6 @@ def _hue(xp: Any, planes: Any) -> tuple[Any, Any, Any]:
     low = xp.minimum(middle, lower)
     chroma = value - low
     middle -= lower
-    middle /= xp.clip(chroma, 1e-6, None)  # for gray this is 0, whatever it is divided by
+    middle /= xp.clip(chroma, 1e-6, None)  # 0 for gray, with any divisor
     middle += swapped * (start * 12 - 2) - start * 6
     return xp.abs(middle, out=middle), low, chroma

@@ -21,7 +21,7 @@ _MOST_PIXELS = 178_956_970
 
 @dataclass(frozen=True)
 class Resize(Step):
-    """Resize to a height and a width, whatever the proportions were."""
+    """Resize to a height and a width, without keeping the proportions."""
 
     height: int
     width: int = 0  # has to be given

@@ -111,5 +111,5 @@ def apply(
 
 
 def is_random(step: AnyStep) -> bool:
-    """Return whether a step may give another result each time, as an unknown function may."""
+    """Return whether a step may give another result each time; unknown functions count."""
     return bool(getattr(step, "random", True))

@@ -13,9 +13,8 @@ Invariants:
 
 Owner: the process that calls `Arena(...)`, the daemon; workers and clients `attach`. A page is
 charged to the memory cgroup of the process that touches it first: another reason for the owner to
-`touch` ahead of the workers.
-Misuse to avoid: handing `view` of a writable arena to user code.
-Not here: which bytes are free (cache/runs.py), how descriptors travel (daemon/, client/).
+`touch` pages ahead of the workers. Misuse to avoid: handing `view` of a writable arena to user
+code. Not here: which bytes are free (cache/runs.py), how descriptors travel (daemon/, client/).
 """
 
 import errno
@@ -137,7 +136,7 @@ class Arena:
 
     def read_only_descriptor(self) -> int:
         """Open a read-only descriptor for a client; the caller closes it."""
-        # Opened anew through /proc: a dup would share the owner's open file, which is writable.
+        # Reopened through /proc: a dup would share the owner's open file, which is writable.
         path = f"/proc/self/fd/{self._owned()}"
         try:
             return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -155,10 +154,10 @@ class Arena:
         background thread of the owner does most of it ahead of time, by `posix_fallocate`: 0.29 s
         per GiB. The kernel then clears a page when it is first written, which makes no difference
         to the writer (0.38 s per GiB in either case). Where that is not supported, pages are read:
-        a hole in shared memory gets its page when it is read, 0.8 s per GiB. Neither can harm those
-        who write at the same time. Tried and rejected: madvise(MADV_POPULATE_WRITE) keeps the GIL
-        (other threads woke 6 ms late at steps of 4 MiB). Ends early after `close`, or if the
-        kernel has no memory.
+        a hole in shared memory gets its page when it is read, 0.8 s per GiB. Neither can harm a
+        process that writes at the same time. Tried and rejected: madvise(MADV_POPULATE_WRITE) keeps
+        the GIL (other threads woke 6 ms late at steps of 4 MiB). Ends early after `close`, or if
+        the kernel has no memory.
         """
         if step_bytes < 1:
             raise BadArgument(f"step_bytes={step_bytes} is too small; give at least 1")
@@ -166,7 +165,8 @@ class Arena:
         with self._closing:
             if self._descriptor is None:
                 return self.touched_bytes
-            # One of its own: the number of a descriptor that `close` closes may be another file's.
+            # A descriptor of its own: the number of one that `close` closes may be reused for
+            # another file.
             descriptor = os.dup(self._descriptor)
         try:
             while self.touched_bytes < end and (view := self._view) is not None:

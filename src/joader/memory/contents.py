@@ -1,7 +1,7 @@
-"""What of a slot is the sample: its leaves, without the gaps between them.
+"""The bytes of a slot that belong to the sample: its leaves, without the gaps between them.
 
-Gaps, and the rest of the room that a text has, are never written: what lies there is of samples
-that had the slot before. So samples are compared by this, never by all bytes of their slots.
+Gaps, and the unused room after a text, are never written, so they hold bytes of earlier samples. So
+samples are compared by this, never by all bytes of their slots.
 """
 
 from collections.abc import Iterator

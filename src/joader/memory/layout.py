@@ -2,8 +2,8 @@
 
 A layout is a tree. *Leaves* have bytes in the slot, in the order of the tree, each at an offset
 that follows from the sizes before it; *branches* are containers and have none. Values that differ
-from row to row (pixels, a label, a short text) are in the slot; what is the same (types, shapes,
-keys) is in the layout. So the samples of one dataset mostly share one layout, which is sent once.
+from row to row (pixels, a label, a short text) are in the slot; types, shapes and keys, which do
+not, are in the layout. So the samples of one dataset mostly share one layout, which is sent once.
 
 Invariants: equal layouts have equal offsets; `from_bytes(to_bytes())` is equal; everything inside
 is plain text and numbers, so keys that Python calls equal (1, True, 1.0) are different here.
@@ -47,8 +47,8 @@ class Leaf:
     kind: str
     dtype: str = ""
     shape: tuple[int, ...] = ()
-    # How the value lay in memory before: its axes, the one with the largest steps first. Without,
-    # in C order, as all do in their slots, so that batches are gathered without a look at this.
+    # How the value lay in memory before: its axes, the one with the largest steps first; empty for
+    # C order. All lie in their slots in C order, so a gather can ignore this.
     order: tuple[int, ...] = ()
 
     @property

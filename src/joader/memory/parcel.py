@@ -9,8 +9,8 @@ axes in the order that they had in memory, others in C order.
 A parcel refers to memory of the preparing code, which may use that for its next sample: one that is
 written later is `kept` before that code runs again.
 
-Misuse to avoid: changing the sample between `pack` and `write` or `kept`.
-Not here: how it comes back (sample.py); who gives the slot (cache/runs.py).
+Misuse to avoid: changing the sample between `pack` and `write` or `kept`. Not here: how it comes
+back (sample.py); which slot it gets (cache/runs.py).
 """
 
 import dataclasses
@@ -54,7 +54,7 @@ class Parcel:
         self._sources = sources
 
     def kept(self) -> "Parcel":
-        """Return the same in memory of its own: nobody else changes what will be written."""
+        """Return a copy in memory of its own, which the preparing code cannot change."""
         return Parcel(self.layout, [_kept(source) for source in self._sources])
 
     def write(self, slot: NDArray[np.uint8]) -> None:
@@ -72,7 +72,7 @@ class Parcel:
                 place.view(source.shape).copy_(source)
             elif isinstance(source, np.ndarray):
                 place = np.ndarray(source.shape, source.dtype, slot, offset)
-                # A step that was given the slot as `out` has written there already.
+                # A step that got the slot as `out` has already written there.
                 if not _same(place, source):
                     np.copyto(place, source, casting="equiv")
             else:
@@ -83,7 +83,7 @@ class Parcel:
 
 
 def _kept(source: Any) -> Any:
-    """Return what a leaf is copied from, apart from whatever the preparing code still has."""
+    """Return a private copy of a leaf's source, which the preparing code may still hold."""
     if isinstance(source, np.ndarray):
         return np.array(source, order="C")
     if isinstance(source, bytes):
@@ -98,7 +98,7 @@ def _same(place: NDArray[Any], source: NDArray[Any]) -> bool:
 
 
 def pack(sample: object) -> Parcel:
-    """Take a sample apart."""
+    """Take a sample apart into its layout and the sources of its leaves, without copying."""
     sources: list[Any] = []
     kind = _plain_kind(sample)
     layout = _plain_layouts.get(kind)

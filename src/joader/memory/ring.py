@@ -49,7 +49,7 @@ class Ring:
         if block is None:
             block = np.empty(room, np.uint8)
         loan = _Loan(block, size_bytes)
-        # Not at exit: nobody will borrow again then.
+        # Not at exit: there will be no further `lend`.
         weakref.finalize(loan, self._idle.append, block).atexit = False
         return np.asarray(loan)
 

@@ -3,7 +3,7 @@
 A row starts at every 64 bytes of the arena (for small leaves: at every 8 or 16) and is as long as
 the leaf. Since slots and their leaves start at such multiples, the leaf of any slot is a row, and
 `torch.index_select(out=)` copies any of them as fast as memcpy, without the GIL. A loop over
-samples that releases the GIL each time is 18 to 100 times slower beside a busy Python thread.
+samples that releases the GIL each time is 18 to 100 times slower if another Python thread is busy.
 
 NumPy has no such call for overlapping rows: `np.take` would first copy them all, the arena many
 times over. It is used for single numbers and small leaves, as lines of 64 bytes. Others are copied
@@ -30,9 +30,10 @@ Allocate = Callable[[int], Any]
 # From this size on a loop over memoryviews is at least as fast as `np.take` of lines.
 LOOP_BYTES = 1024
 
-# Above so many elements torch copies with all its threads (its GRAIN_SIZE). If the cores are busy,
-# as they are when workers prepare, its threads wait for each other: 64 samples of 196 kB took 31 ms
-# with two threads on two busy cores, and 1 ms with one; 64 of 4 kB took 5 ms, and 0.03 as words.
+# Above this number of elements torch copies with all its threads (its GRAIN_SIZE). If the cores are
+# busy, as they are when workers prepare, its threads wait for each other: 64 samples of 196 kB took
+# 31 ms with two threads on two busy cores, and 1 ms with one; 64 of 4 kB took 5 ms, and 0.03 as
+# words.
 MOST_FOR_TORCH = 1 << 15
 
 # Python's numbers as NumPy's and torch's.

@@ -4,5 +4,5 @@ Reading order: `parts` (shared and own, as workers run them), `randomness` (seed
 (the name), `place` (where code runs), `watch` (whether workers should read it at all), `glance`
 (what a loop changes in a dataset during a pass).
 
-Not here: who does it (workers), how it is stored (memory).
+Not here: running it (workers), storing its results (memory).
 """

@@ -1,16 +1,16 @@
-"""What a training loop changes in its dataset during a pass, seen in a few microseconds.
+"""Notices within microseconds what a training loop changes in its dataset during a pass.
 
-A job that asked for no workers expects what torch gives it: rows read in the job, when their batch
-is asked for, of the dataset as the loop has left it (labels that the model has corrected, a
-temperature that falls with each step). Rows that were read ahead, or by another job, are of the
+A job that asked for no workers expects torch's behavior: rows are read in the job, when their batch
+is asked for, from the dataset as the loop has left it (labels that the model has corrected, a
+temperature that falls with each step). Rows that were read ahead, or by another job, come from the
 dataset as it was. So the job looks at it before each batch.
 
-Seen are the attributes of the dataset and of objects within, with the data among the attributes of
-its class and the globals that its `__getitem__` reads: which objects they are, how long containers
-are, the versions of tensors, the content of small containers and arrays, and, of larger ones that
-have an element per row, the elements of a batch's rows. The price is bounded, so the rest is not
-seen; docs/torch.md lists it.
-Not here: what changes between two passes (fingerprint/), what reading changes (watch.py).
+It sees the attributes of the dataset and of objects within, data among the attributes of its class,
+and the globals that its `__getitem__` reads: the identity of objects, the length of containers, the
+version of tensors, the content of small containers and arrays, and, in larger ones with an element
+per row, the elements of a batch's rows. The cost is bounded, so it does not see the rest;
+docs/torch.md lists that. Not here: changes between two passes (fingerprint/), changes by reading
+(watch.py).
 """
 
 import sys
@@ -32,36 +32,36 @@ from joader.storage import Storage
 MOST_VALUES = 256
 MOST_ELEMENTS = 64  # of a container
 MOST_BYTES = 1024  # of an array
-# A copy is kept of what has an element per row, which takes less than a millisecond.
+# Values with an element per row are copied, which takes less than a millisecond.
 MOST_ROWS = 1 << 16
 MOST_ROW_BYTES = 1 << 20
 
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
 _CONTAINERS = (list, tuple, dict, set, frozenset, deque)
-# What the code of a library reads is not changed by a training loop.
+# Data that a library's code reads is not changed by a training loop.
 _LIBRARIES = {"builtins", "torch", "numpy", "typing", "collections", "datasets", "joader"}
 
 
 class Glance:
-    """What a dataset was when a pass began, and whether it still is."""
+    """The state of a dataset when a pass began, for comparison."""
 
     def __init__(self, dataset: Any, rows: int = 0) -> None:
-        """Remember what the dataset is; `rows`: how many elements has what has one per row."""
+        """Remember the dataset's state; `rows` is the length of values with an element per row."""
         self._rows = rows
         self._places: list[_Place] = []
         self._tensors: list[tuple[str, Any, int]] = []
         self._arrays: list[tuple[str, NDArray[Any], bytes]] = []  # small ones
         self._long: list[tuple[str, Any, int]] = []  # containers whose elements are not looked at
-        self._by_row: list[tuple[str, Any, Any]] = []  # with what they were
+        self._by_row: list[tuple[str, Any, Any]] = []  # with their earlier values
         self._left = MOST_VALUES
         self._walk(dataset)
         self._remember()
 
     def change(self) -> str:
-        """Return what is not as it was; empty if nothing is."""
+        """Return the name of a value that has changed, or ""."""
         try:
             return self._change()
-        except Exception:  # another thread is changing it, or an object does not want to be asked
+        except Exception:  # another thread is changing it, or an object's code raises
             return "dataset"
 
     def _change(self) -> str:
@@ -69,7 +69,7 @@ class Glance:
             for place in self._places:
                 if what := place.change():
                     return what
-            self._remember()  # numbers that are equal to what they were
+            self._remember()  # numbers that are equal, but not identical, to earlier ones
         for name, tensor, version in self._tensors:
             if tensor._version != version:
                 return name
@@ -83,11 +83,11 @@ class Glance:
 
     @property
     def looks_at_rows(self) -> bool:
-        """Whether anything has an element per row."""
+        """Whether any value has an element per row."""
         return bool(self._by_row)
 
     def change_of(self, rows: NDArray[np.int64]) -> str:
-        """Return what of these rows is not as it was; empty if nothing is."""
+        """Return the name of a value whose elements for these rows have changed, or ""."""
         for name, container, before in self._by_row:
             if isinstance(container, np.ndarray):
                 if container[rows].tobytes() != before[rows].tobytes():
@@ -102,21 +102,21 @@ class Glance:
         self._ids = [id(value) for place in self._places for value in place.held]
 
     def _walk(self, dataset: Any) -> None:
-        """Find what to look at, what is nearest to the dataset first, up to the limit."""
+        """Find values to watch, those nearest to the dataset first, up to the limit."""
         seen: set[int] = set()
         found: deque[tuple[str, Any]] = deque([("dataset", dataset)])
         while found and self._left > 0:
             name, value = found.popleft()
             if id(value) not in seen and not _is_closed(value):
                 seen.add(id(value))
-                with suppress(Exception):  # objects may answer in any way when they are asked
+                with suppress(Exception):  # objects may run any code when inspected
                     found.extend(self._of(name, value))
 
     def _of(self, name: str, value: Any) -> Iterable[tuple[str, Any]]:
-        """Look at a value from now on; return what is in it."""
+        """Watch a value from now on; return the values in it."""
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
-            if not value.is_inference():  # which has no version
+            if not value.is_inference():  # NumPy's arrays have no version
                 self._tensors.append((name, value, value._version))
         elif isinstance(value, np.ndarray):
             if value.nbytes <= MOST_BYTES:
@@ -139,26 +139,26 @@ class Glance:
         return ()
 
     def _in(self, place: "_Place") -> list[tuple[str, Any]]:
-        """Look at a place from now on, unless there are too many; return its values by name."""
+        """Watch a place from now on, unless there are too many; return its values by name."""
         if len(place.held) > self._left:
             return []
-        self._left -= len(place.held) + 1  # a place by itself takes time, too
+        self._left -= len(place.held) + 1  # each place takes time, too
         self._places.append(place)
         return list(zip(place.names_of_all(), place.held, strict=True))
 
 
 class _Place:
-    """Where values stand: the attributes of an object, elements, names of a module."""
+    """A place that holds values: an object's attributes, elements, a module's names."""
 
     def __init__(
         self, name: str, values: Callable[[], Iterable[Any]], names: Iterable[str] = ()
     ) -> None:
         self.values = values
-        self.held = list(values())  # so that nothing else gets their identity
+        self.held = list(values())  # kept alive, so that no other object gets their id
         self._name, self._names = name, names
 
     def change(self) -> str:
-        """Return what is another; numbers and texts that are equal are the same."""
+        """Return the name of a replaced value, or ""; equal numbers and texts count as same."""
         now, before = list(self.values()), self.held
         self.held = now
         if len(now) != len(before):
@@ -169,7 +169,7 @@ class _Place:
         return ""
 
     def names_of_all(self) -> list[str]:
-        """Return what each value is called."""
+        """Return the name of each value."""
         names = [f"{self._name}.{name}" for name in self._names]
         return names or [self._name] * len(self.held)
 
@@ -178,7 +178,7 @@ _values = methodcaller("values")
 
 
 def _is_closed(value: Any) -> bool:
-    """Tell whether there is nothing in a value to look at."""
+    """Return whether a value contains nothing to watch."""
     return isinstance(value, (*_PLAIN, np.generic, Storage)) or _is_code(value)
 
 
@@ -187,7 +187,7 @@ def _is_code(value: Any) -> bool:
 
 
 def _places_of(name: str, value: Any) -> Iterator[_Place]:
-    """Yield where the attributes of an object stand, and the data that its code may read."""
+    """Yield the places of an object's attributes, and of data that its code may read."""
     if isinstance(value, type):
         return
     attributes = getattr(value, "__dict__", None)
@@ -205,7 +205,7 @@ def _places_of(name: str, value: Any) -> Iterator[_Place]:
 
 
 def _globals_of(function: Any) -> Iterator[_Place]:
-    """Yield where the data stands that a function may read of its globals and of modules there."""
+    """Yield the places of data that a function may read from its globals and modules there."""
     function = getattr(function, "__wrapped__", function)
     if isinstance(function, FunctionType):
         names, known = function.__code__.co_names, function.__globals__
@@ -217,7 +217,7 @@ def _globals_of(function: Any) -> Iterator[_Place]:
 
 
 def _data(name: str, known: Mapping[str, Any], names: Iterable[str]) -> Iterator[_Place]:
-    """Yield where those of these names stand that are data: neither code nor classes."""
+    """Yield the place of those of these names that are data: neither code nor classes."""
     mine = [
         each
         for each in names

@@ -1,9 +1,9 @@
-"""The two parts of a recipe, as workers run them: what jobs share, and what is one job's own.
+"""The two parts of a recipe, as workers run them: the part that jobs share, and a job's own part.
 
-*Shared*: a row of the dataset, then the steps of `prepare=`; deterministic except for what the
-dataset itself does. *Own*: the steps of `transform=`, for one job alone, random or not. Steps are
-functions of a sample or the built-in ones of `joader.images`; the latter draw from a generator that
-is seeded with the key of the job, pass and position.
+*Shared*: a row of the dataset, then the steps of `prepare=`; deterministic except for the dataset's
+own code. *Own*: the steps of `transform=`, for one job alone, random or not. Steps are functions of
+a sample or the built-in ones of `joader.images`; the latter draw from a generator that is seeded
+with the key of the job, pass and position.
 """
 
 import sys
@@ -25,12 +25,12 @@ from joader.storage import Storage
 
 @dataclass
 class SharedPart:
-    """A dataset and what is done to every row of it."""
+    """A dataset and the shared steps for every row of it."""
 
     dataset: Any
     steps: Steps
     worker_init_fn: Callable[[int], None] | None = None
-    with_torch: bool = False  # import torch before worker_init_fn, as the job has
+    with_torch: bool = False  # import torch before worker_init_fn, because the job has imported it
     worker: dict[str, int] = field(default_factory=dict)  # which one it is in, once it has started
 
     @cached_property
@@ -46,7 +46,7 @@ class SharedPart:
 
     @property
     def reads_apart(self) -> bool:
-        """Whether rows are read apart from what is done to them, so they can be kept as stored."""
+        """Whether rows are read apart from their preparation, so they can be kept as stored."""
         stored = isinstance(self.dataset, Storage) and self.dataset.deterministic
         return stored and self.worker_init_fn is None and bool(self.steps.steps)
 
@@ -56,7 +56,7 @@ class SharedPart:
         return isinstance(self.dataset, Storage) and self.dataset.slow
 
     def read(self, rows: Sequence[int]) -> list[Any]:
-        """Return many rows, not prepared yet."""
+        """Read many rows together, without preparing them."""
         return list(self.dataset.__getitems__(rows))
 
     def expect(self, row: int) -> None:
@@ -65,12 +65,12 @@ class SharedPart:
             self.dataset.expect(row)
 
     def read_at_once(self, reads: int) -> None:
-        """Have so many reads under way at a time, of rows that will be prepared soon."""
+        """Keep up to `at_once` reads under way, of rows that will be prepared soon."""
         if isinstance(self.dataset, Storage):
             self.dataset.read_at_once(reads)
 
     def start(self, worker: int, workers: int, seed: int) -> None:
-        """Get ready in a worker, as torch's loader does in its own."""
+        """Set up the worker as torch's loader does: worker info, seeds, `worker_init_fn`."""
         if self.with_torch:
             import_module("torch.utils.data")
         self.worker = {"id": worker, "num_workers": workers, "seed": seed}
@@ -98,7 +98,7 @@ class SharedPart:
         return self.made_of(self.row(row), slot, begins)
 
     def row(self, row: int) -> Any:
-        """Return a row, not prepared yet."""
+        """Read a row, without preparing it."""
         self._show_worker()
         return self.dataset[row]
 
@@ -141,7 +141,7 @@ class SharedPart:
 
 @dataclass(frozen=True)
 class OwnPart:
-    """What is done to a sample for one job alone."""
+    """The steps that a single job applies to its samples."""
 
     steps: Steps
 

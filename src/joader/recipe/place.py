@@ -1,4 +1,4 @@
-"""Where code runs: what the same code and state may still depend on without showing it.
+"""Where code runs: the environment that equal code and state may still depend on.
 
 Two jobs share samples only if they run in the same place: the same Python finds the same modules,
 and a path leads to the same file. A container has its own `/`, with its own device and inode; if

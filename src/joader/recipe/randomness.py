@@ -1,4 +1,4 @@
-"""Seeds the user's random numbers by job, pass and position, whichever worker prepares the row.
+"""Seeds the user's random numbers by job, pass and position, independent of the worker.
 
 Workers are forked from one process, so all of them inherit its generators, and any of them may
 prepare a row. So the global generators that user code draws from are seeded before each row.
@@ -31,7 +31,7 @@ def start_random_numbers(key: int) -> None:
 
 
 def random_state() -> tuple[object, ...]:
-    """Return where the global generators are: whoever has drawn from one of them has moved it."""
+    """Return the states of the global generators: they change if code draws from one of them."""
     of_numpy, of_torch = None, None
     if "numpy.random" in sys.modules:  # to load it takes 5 ms
         legacy = np.random.get_state(legacy=False)["state"]  # noqa: NPY002 - as above
@@ -43,7 +43,7 @@ def random_state() -> tuple[object, ...]:
 
 @contextmanager
 def kept_random_numbers() -> Iterator[None]:
-    """Leave the global generators, and torch's get_worker_info(), as they were before the block."""
+    """Restore the global generators, and torch's get_worker_info(), after the block."""
     python, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002 - as above
     torch_random = sys.modules.get("torch.random")
     torch_state = torch_random.default_generator.get_state() if torch_random else None

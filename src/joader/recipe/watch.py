@@ -1,12 +1,13 @@
-"""Whether a dataset is better read by the job itself, which nobody but a worker can find out.
+"""Whether a dataset is better read by the job itself, which only a worker can find out.
 
-Only where nobody asked for workers: torch's loader would read in the job. A dataset that *keeps
-state* changes when it is read, and such changes would be lost in a worker; the first row tells. One
-whose rows are *at hand*, in memory and as they are to be, is read in a few microseconds, and to
-bring a row from another process takes many times longer; some of the first few rows tell. Not if
-they draw random numbers: which they get would depend on when the job has begun to read.
+It runs only if the user did not ask for workers, so that torch's loader would read in the job. A
+dataset that *keeps state* changes when it is read, and such changes would be lost in a worker; the
+first row shows it. One whose rows are *at hand*, ready in memory, is read in microseconds, while
+fetching a row from another process takes many times longer; a few of the first rows show it. Rows
+that draw random numbers do not count, because their numbers would depend on when the job began to
+read.
 
-Raising one of these makes the row fail in its worker, and its job go on without workers.
+Raising one of these errors makes the row fail in its worker, and its job continue without workers.
 """
 
 import mmap
@@ -21,37 +22,37 @@ from joader.recipe.randomness import random_state
 
 T = TypeVar("T")
 
-# A row that is read in less is at hand. Reading an element of a tensor takes 2 µs, opening a file
-# 15, decoding the smallest image 50; having a row prepared by another process 50 to 100.
+# A row read in less time is at hand. Reading an element of a tensor takes 2 µs, opening a file 15,
+# decoding the smallest image 50; having a row prepared by another process 50 to 100.
 AT_HAND_S = 15e-6
-# … if no more than one takes longer than this: some rows may be quick, and others not.
+# … if at most one takes longer than this: some rows may be quick, and others slow.
 ALL_BUT_ONE_S = 50e-6
-# So many rows of a job that has read them itself, and took so long for each, were not at hand; but
-# for so many of them, which a busy machine may have held up.
+# For a job that reads by itself: after this many rows that took this long each, the rows were not
+# at hand. Some of them are not counted, because a busy machine may have delayed them.
 MANY, SLOW_S, HELD_UP = 256, 200e-6, 2
-# So many rows in a row tell: a busy machine may hold up some.
+# How many consecutive rows decide: a busy machine may delay some.
 ROWS = 9
-# Among so many of the first ones: those fill caches, and a forked worker copies pages at first.
+# Among this many first rows: these fill caches, and a forked worker first copies pages.
 FIRST = 3 * ROWS
 
 
 class BetterInTheJob(Exception):
-    """Say that a dataset should not be read in a worker."""
+    """Raised if a dataset should not be read in a worker."""
 
 
 class KeepsState(BetterInTheJob):
-    """Say that a dataset changes when it is read: such changes would be lost in a worker."""
+    """Raised if a dataset changes when it is read: a worker would lose such changes."""
 
 
 class AtHand(BetterInTheJob):
-    """Say that reading a row takes next to no time."""
+    """Raised if reading a row takes next to no time."""
 
 
 class Found:
-    """Where a forked worker says what it has found, for jobs that do not ask for the row."""
+    """A shared flag that a forked worker sets if rows are at hand, also for jobs that never ask."""
 
     def __init__(self) -> None:
-        """Make a place that processes forked from now on have in common."""
+        """Create the flag, shared with processes forked from now on."""
         self._shared = mmap.mmap(-1, 1)
 
     @property
@@ -60,12 +61,12 @@ class Found:
         return self._shared[0] != 0
 
     def say_at_hand(self) -> None:
-        """Say so, to all who have this place."""
+        """Set the flag for all processes that share it."""
         self._shared[0] = 1
 
 
 class Signs(NamedTuple):
-    """What to watch for: changes of the dataset, and the pace of so many rows."""
+    """What to watch for: changes of the dataset, and the pace of the first `pace` rows."""
 
     state: bool = False
     pace: int = 0
@@ -79,7 +80,7 @@ class Watch:
     """Watches the first rows that a worker reads of a dataset."""
 
     def __init__(self, dataset: Any, signs: Signs) -> None:
-        """Look for these signs."""
+        """Watch a dataset for these signs."""
         self._dataset = dataset
         self._before = _seen(dataset) if signs.state else {}
         self._found = signs.found
@@ -88,16 +89,16 @@ class Watch:
         self._took_s: deque[float] = deque(maxlen=signs.pace or 1)  # the latest rows
 
     def watch(self, read: Callable[[], T]) -> tuple[T, bool]:
-        """Have a row read; return it, and whether nothing is left to watch."""
+        """Read a row; return it, and whether nothing is left to watch."""
         before, begun = random_state(), _clock()
         row = read()
         took_s = _took_s(begun, _clock())
         return row, self.saw(took_s, drew=random_state() != before)
 
     def saw(self, took_s: float, drew: bool) -> bool:
-        """Note that a row was read in so many seconds; tell whether nothing is left to watch.
+        """Note a row's reading time; return whether nothing is left to watch.
 
-        `drew`: it has drawn random numbers.
+        `drew`: reading has drawn random numbers.
 
         An attribute that was None may be opened or filled at its first use: that is not state.
         """
@@ -114,23 +115,23 @@ class Watch:
             if usual_s < AT_HAND_S and max(most, default=0.0) < ALL_BUT_ONE_S:
                 if self._found is not None:
                     self._found.say_at_hand()
-                if self._pace >= ROWS:  # a smaller dataset is over: only its next loader gains
+                if self._pace >= ROWS:  # a smaller dataset has ended: only its next loader gains
                     raise AtHand(f"a row is read in {1e6 * usual_s:.1f} µs")
         return drew or not self._pace or self._watched >= FIRST
 
 
 class Pace:
-    """How long rows take that a job reads itself because they are at hand."""
+    """Checks that rows which a job reads itself, because they are at hand, stay quick."""
 
     def __init__(self) -> None:
-        """Begin with the first row."""
+        """Start before the first row."""
         self._took_s: list[float] = []
-        self._begun = False  # the first rows were looked at
+        self._begun = False  # whether the first rows were checked
 
     def is_slow(self, took_s: Sequence[float]) -> bool:
-        """Note how long rows took; tell whether they take long after all.
+        """Note how long rows took; return whether they are slow after all.
 
-        The first ones tell at once whether what was learned of another dataset holds for this one.
+        The first rows show at once whether experience with another dataset holds for this one.
         """
         self._took_s += took_s
         if not self._begun and len(self._took_s) >= ROWS:
@@ -156,8 +157,8 @@ def _clock() -> _Moment:
 
 
 def _took_s(begun: _Moment, ended: _Moment) -> float:
-    """Return how long a row took, without what a busy machine did meanwhile."""
-    if begun.waits == ended.waits:  # whoever waits for nothing was only held up
+    """Return how long a row took, without delays by a busy machine."""
+    if begun.waits == ended.waits:  # without a wait, the thread was only delayed
         return ended.computed_s - begun.computed_s
     return ended.at_s - begun.at_s
 

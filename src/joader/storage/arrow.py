@@ -60,7 +60,7 @@ class ArrowFiles(Chunked):
 
 
 class Batches:
-    """Record batches of one process, and what takes values out of their columns."""
+    """Record batches of one process, and the takers of values from their columns."""
 
     def __init__(self, load: Any, photos: frozenset[str] | None = None) -> None:
         """Call `load` for the batches; `photos`: columns to turn (None: as the schema says)."""

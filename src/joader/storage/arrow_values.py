@@ -24,7 +24,7 @@ _TEXTS = {"binary": "bytes", "large_binary": "bytes", "string": "str", "large_st
 
 
 class Taker(NamedTuple):
-    """What takes values out of an array: at many places, or at one."""
+    """The functions that take values out of an array: at many places, or at one."""
 
     many: Callable[[Rows], Values]
     one: Callable[[int], Any]

@@ -2,7 +2,7 @@
 
 The parts of a sample that is a tuple (or dict) can be named: `columns=["image", "label"]` are then
 its items in this order (or its keys). The dataset's code can do anything, so its types are unknown,
-and a row costs whatever the dataset takes for it.
+and a row takes as long as the dataset's code.
 """
 
 from collections.abc import Sequence

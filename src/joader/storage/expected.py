@@ -16,7 +16,7 @@ MOST = 64
 
 
 class Expected:
-    """Reads of announced rows."""
+    """The reads of announced rows, begun and waiting."""
 
     def __init__(self) -> None:
         """Begin nothing yet."""
@@ -29,7 +29,7 @@ class Expected:
         self._pool = ThreadPoolExecutor(MOST, "joader-expected")
 
     def limit(self, at_once: int) -> None:
-        """Have so many reads under way at a time, from now on."""
+        """Keep up to `at_once` reads under way from now on."""
         with self._lock:
             self._at_once = at_once
             self._begin_waiting()
@@ -48,9 +48,9 @@ class Expected:
             self._begin_waiting()
 
     def take(self, row: int) -> Future[Any] | None:
-        """Return the read of a row, if it has begun, and forget it: the next caller reads again.
+        """Return the read of an announced row, and forget it: the next caller reads again.
 
-        One that has not begun does now: somebody waits for it.
+        A read that has not begun does so now, because a caller waits for it.
         """
         with self._lock:
             answer = self._reads.get(row)

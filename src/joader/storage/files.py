@@ -1,6 +1,6 @@
 """A list of files, one per row: in a local folder, or in an object store.
 
-Columns: `image` (the file's content, whatever it is), `path`, and `label` if labels were given.
+Columns: `image` (the file's content, of any kind), `path`, and `label` if labels were given.
 """
 
 import copy

@@ -30,7 +30,7 @@ class InFlight:
     """A limit on how many reads are under way at a time."""
 
     def __init__(self, limit: int, *, at_once: bool = False) -> None:
-        """Allow this many; `at_once`: skip the one-by-one phase, as every read is slow."""
+        """Allow this many; `at_once`: skip the one-by-one phase, because every read is slow."""
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise BadArgument(f"in_flight is {limit!r}; it must be an integer of at least 1")
         self.limit = limit

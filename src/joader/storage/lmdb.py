@@ -4,11 +4,9 @@ Columns: `value` and `key`, both bytes. The keys are read once, when it is opene
 million); `keys` selects some, in the order given. It is opened for reading without locks, so that
 it can be on a read-only disk: nothing may write to it meanwhile.
 
-Keeps a process from forking while a thread is inside a library that a fork would break.
-
-A fork copies locks as they are, but not the threads that would release them. If a library has its
-own locks (LMDB), a child would wait forever for a thread that it does not have. So threads pass the
-gate when they call the library, and a fork waits until none is inside: one read, at most.
+LMDB has locks inside its library. A fork copies locks as they are, but not the threads that would
+release them, so a child could wait forever for a thread that it does not have. Therefore every call
+to the library passes a `ForkGate`, and a fork waits until no thread is inside: one read, at most.
 """
 
 import os
@@ -26,43 +24,10 @@ from joader.storage.per_process import PerProcess
 from joader.storage.places import paths_stamped
 from joader.storage.storage import Rows, Storage, Values
 
-
-class ForkGate:
-    """Count the threads inside; put `with gate:` around code that no fork may interrupt."""
-
-    def __init__(self) -> None:
-        """From now on delay forks while a thread is inside."""
-        self._inside = 0
-        self._change = threading.Condition(threading.Lock())
-        os.register_at_fork(
-            before=self._shut,
-            after_in_parent=self._change.release,
-            after_in_child=self._change.release,
-        )
-
-    def __enter__(self) -> None:
-        """Go in; wait if a fork is under way."""
-        with self._change:
-            self._inside += 1
-
-    def __exit__(self, *exception: object) -> None:
-        """Go out."""
-        with self._change:
-            self._inside -= 1
-            if not self._inside:
-                self._change.notify_all()
-
-    def _shut(self) -> None:
-        self._change.acquire()
-        while self._inside:
-            self._change.wait()
-
-
 # LMDB can open a path only once per process, so storages of one path share it. Kept with the
 # process that opened it: a child has to close what it inherited before it can open the path again.
 _open: "WeakValueDictionary[str, Any]" = WeakValueDictionary()
 _opened_by: dict[str, int] = {}
-_gate = ForkGate()  # LMDB's locks: a child could not close what it inherited
 
 
 class Lmdb(Storage):
@@ -155,3 +120,37 @@ def _opened(path: str) -> Any:
         raise BadData(f"{path} is not an LMDB environment, or is damaged: {error}") from error
     _open[place], _opened_by[place] = environment, os.getpid()
     return environment
+
+
+class ForkGate:
+    """Count the threads inside; put `with gate:` around code that no fork may interrupt."""
+
+    def __init__(self) -> None:
+        """From now on delay forks while a thread is inside."""
+        self._inside = 0
+        self._change = threading.Condition(threading.Lock())
+        os.register_at_fork(
+            before=self._shut,
+            after_in_parent=self._change.release,
+            after_in_child=self._change.release,
+        )
+
+    def __enter__(self) -> None:
+        """Go in; wait if a fork is under way."""
+        with self._change:
+            self._inside += 1
+
+    def __exit__(self, *exception: object) -> None:
+        """Go out."""
+        with self._change:
+            self._inside -= 1
+            if not self._inside:
+                self._change.notify_all()
+
+    def _shut(self) -> None:
+        self._change.acquire()
+        while self._inside:
+            self._change.wait()
+
+
+_gate = ForkGate()  # LMDB's locks: a child could not close what it inherited

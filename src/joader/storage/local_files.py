@@ -36,7 +36,7 @@ class LocalFiles:
 
     @property
     def where(self) -> str:
-        """The root as the system knows it, whatever links lead to it."""
+        """The root with all symbolic links resolved."""
         return os.path.realpath(self.root)
 
     def path(self, name: str) -> str:

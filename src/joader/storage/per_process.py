@@ -16,7 +16,7 @@ _inherited: list[Any] = []  # handles of a parent process: closing them here cou
 
 
 class PerProcess(Generic[T]):
-    """What `make()` returns, once in each process; `make` can be pickled."""
+    """The result of `make()`, made once in each process; `make` must be picklable."""
 
     _opening = threading.RLock()  # of all handles: opening is rare
 

@@ -8,9 +8,9 @@ obstore runs on threads that a fork does not copy: a child of a process that has
 forever. So such a child reads through a helper process (remote_reader.py). Processes that were
 started fresh (spawn), or forked before anything was read, are not affected.
 
-What is asked when a storage is opened or looked at (which objects, their sizes and tags) is asked
-by a helper from the start, so that obstore has not run in a process whose children are to read: a
-request through a helper costs a millisecond of a processor, one of their own a third of that.
+Requests made when a storage is opened or fingerprinted (lists, sizes, tags) go through a helper
+from the start, so that obstore has not run in a process whose children will read: a request through
+a helper costs a millisecond of CPU time, a direct one a third of that.
 """
 
 import os
@@ -38,7 +38,7 @@ class RemoteFiles:
     """Objects below a URL; names are relative to it."""
 
     slow = True
-    # A request costs some 20 ms whatever its size, about as long as a megabyte takes.
+    # A request costs some 20 ms regardless of its size, about as long as a megabyte takes.
     least_bytes, most_bytes = 1 << 18, 1 << 23
 
     def __init__(
@@ -114,7 +114,7 @@ class RemoteFiles:
     def _ask(self, method: str, *arguments: Any, before_forks: bool = False) -> Any:
         """Run a method here, or in a helper if obstore cannot run in this process.
 
-        `before_forks`: nor is it to run here for that, so that it can in what is forked later.
+        `before_forks`: use the helper anyway, so that obstore can still run in later forks.
         """
         if os.getpid() not in _used_by and (_used_by or before_forks):
             reader = _reader.get()

@@ -2,7 +2,7 @@
 
 obstore runs on threads that a fork does not copy, and it cannot be started twice in a process: in a
 child of a process that has read, every request would wait forever. So such a child starts a helper
-and passes its requests on. This costs a process (0.2 s, once) and a copy of what is read.
+and passes its requests on. This costs a process (0.2 s, once) and a copy of the data.
 
 Requests and answers are pickled, preceded by their length, and carry a number: many are under way
 at a time. The helper ends when its input does, that is, with the process it reads for.
@@ -57,7 +57,7 @@ class RemoteReader:
                 _send(self._process.stdin, self._last, body)
             except OSError:
                 self.ended = True
-            if self.ended:  # also if it could be sent: nobody listens for the answer
+            if self.ended:  # even if it could be sent, no answer will come
                 self._give_up()
         return answer.result()
 
@@ -90,9 +90,9 @@ def _end(process: "subprocess.Popen[bytes]", owner: int) -> None:
     if os.getpid() != owner:  # a child's copy: what is in its buffer must not be sent twice
         return
     assert process.stdin is not None
-    with suppress(OSError):  # it has died, and a request that it did not read is still to be sent
+    with suppress(OSError):  # it has died with an unread request in the pipe
         process.stdin.close()
-    process.kill()  # what was forked meanwhile may hold its input open
+    process.kill()  # processes forked in the meantime may hold its input open
     process.wait()
 
 
@@ -118,9 +118,9 @@ def _files(pickled: bytes) -> Any:
 
 
 def _that_travels(error: Exception) -> Exception:
-    """Return an error that can be raised elsewhere: one that cannot be made again is told.
+    """Return an error that can be pickled: as itself if possible, otherwise as its text.
 
-    Otherwise nobody would answer the request, or read any answer after it.
+    Otherwise this request, and all later ones, would never be answered.
     """
     try:
         pickle.loads(pickle.dumps(error))
@@ -130,10 +130,10 @@ def _that_travels(error: Exception) -> Exception:
 
 
 def serve() -> None:
-    """Be the helper."""
+    """Run the helper until its input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process it reads for
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # anything that is printed must not be taken for an answer
+    os.dup2(2, 1)  # printed text must not be mistaken for an answer
     lock = threading.Lock()
 
     def answer(number: int, body: bytes) -> None:

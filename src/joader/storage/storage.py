@@ -9,11 +9,10 @@ column, or a tuple of the values of several, in their order. So it can be passed
 
 Invariants, which one test suite checks for every kind: a storage is fixed when it is opened, and
 rows keep their numbers; it can be pickled, and reopens its handles in each process when they are
-first used, after a fork too, whatever the parent has read or is reading; threads may read at the
-same time; returned values belong to the caller and are never views of shared memory.
-`fingerprint()` looks at sizes and times of change and reads no content; it is the same in every
-process, and changes with the data.
-Not here: choosing the kind (opening.py), tables with names and versions (catalog).
+first used, even after a fork during a read of the parent; threads may read at the same time;
+returned values belong to the caller and are never views of shared memory. `fingerprint()` looks at
+sizes and times of change and reads no content; it is the same in every process, and changes with
+the data. Not here: choosing the kind (opening.py), tables with names and versions (catalog).
 """
 
 import copy
@@ -73,7 +72,7 @@ class Storage(ABC):
         return ""
 
     def reads_as(self) -> tuple[Any, ...]:
-        """Return, as plain values, what a sample is made of, whatever pieces the storage has."""
+        """Return, as plain values, what a sample is made of, apart from the storage's pieces."""
         return type(self).__name__, self.sample_columns
 
     def pieces(self) -> list[Piece] | None:
@@ -110,7 +109,7 @@ class Storage(ABC):
             self._expected.get().begin(row, self._sample)
 
     def read_at_once(self, reads: int) -> None:
-        """Have so many reads of announced rows under way at a time, in this process."""
+        """Keep up to `at_once` reads of announced rows under way in this process."""
         if self.slow:
             self._expected.get().limit(reads)
 

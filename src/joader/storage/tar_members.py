@@ -19,7 +19,7 @@ Member: TypeAlias = tuple[bytes, int, int]  # name, first byte, size
 
 _ZEROS = bytes(BLOCK)
 _FILES = b"0\x007"
-_NO_CONTENT = b"123456"  # links, devices, folders: whatever their size field says, nothing follows
+_NO_CONTENT = b"123456"  # links, devices, folders: nothing follows, regardless of their size field
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 
 

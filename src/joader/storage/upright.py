@@ -108,7 +108,7 @@ class _Form(NamedTuple):
     name_at: int
     size_at: int
     order: Literal["big", "little"]
-    around: int  # bytes of a chunk beside its content
+    around: int  # bytes of a chunk in addition to its content
     even: bool  # whether content is filled up to an even length
 
 

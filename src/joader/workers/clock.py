@@ -1,9 +1,9 @@
-"""How a worker has spent its time: computing, waiting, or wanting a processor that others had.
+"""How a worker has spent its time: computing, waiting, or runnable while others had the CPU.
 
-`time.process_time` counts what all threads of the process have computed, those of libraries
-included. The kernel says how long the working thread has stood in line for a processor
-(`/proc/thread-self/schedstat`); where it does not, that counts as waiting. What is left of the wall
-clock the row waited: for a disk, a network, a lock.
+`time.process_time` counts the CPU time of all threads of the process, including those of libraries.
+The kernel reports how long the working thread has queued for a CPU (`/proc/thread-self/schedstat`);
+on a kernel without it, that time counts as waiting. The rest of the wall clock is waiting: for a
+disk, a network, a lock.
 """
 
 import os
@@ -14,17 +14,17 @@ _PATH = "/proc/thread-self/schedstat"
 
 
 class Spent(NamedTuple):
-    """What a stretch of time consists of, in seconds."""
+    """How an interval was spent; time in the run queue is in neither field."""
 
     computed_s: float
     waited_s: float
 
 
 class Clock:
-    """Of one worker; read by the thread that works, but for what is computed."""
+    """Measures the working thread's queueing and waiting, and the CPU time of the whole process."""
 
     def __init__(self) -> None:
-        """Start now, in the thread that works: the file is of the thread that opens it."""
+        """Start in the working thread: schedstat belongs to the thread that opens it."""
         try:
             self._file = os.open(_PATH, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:  # a kernel without it
@@ -32,7 +32,7 @@ class Clock:
         self._computed_s, self._delayed_s = time.process_time(), self._delay()
 
     def spent(self, wall_s: float) -> Spent:
-        """Return how the time since this was asked last was spent, `wall_s` of it on rows."""
+        """Return how the time since the last call was spent; `wall_s` of it went into rows."""
         computed_s, delayed_s = time.process_time(), self._delay()
         computed = computed_s - self._computed_s
         delayed = delayed_s - self._delayed_s

@@ -1,10 +1,10 @@
-"""What user code raised, in words that travel: the step, the file, the whole traceback.
+"""What user code raised, as text that can be sent: the step, the file, the whole traceback.
 
 The first line is for the job: the exception's class by name, and its fields, pickled. A class may
-be unknown elsewhere, a field may not be picklable, even an exception's text may raise: so nothing
-here trusts it, each field travels or is left out by itself, and all has a bound. The job makes the
-exception again without its `__init__`, which may want anything. The daemon moves text, and never
-unpickles it.
+be unknown elsewhere, a field may not be picklable, even an exception's `__str__` may raise. So
+nothing here trusts the exception: each field is sent or left out by itself, and all sizes are
+bounded. The job rebuilds the exception without its `__init__`, whose arguments are unknown. The
+daemon passes the text on, and never unpickles it.
 """
 
 import os
@@ -20,22 +20,22 @@ from typing import Any, TypeVar
 
 E = TypeVar("E", bound=BaseException)
 
-# More is cut out of the middle: an exception may quote a whole file.
+# Longer texts lose their middle: an exception may quote a whole file.
 MOST_CHARACTERS = 20_000
 _MOST_FRAMES = 60
-MOST_PICKLED_BYTES = 1 << 16  # of an exception; a field that there is no room for is left out
+MOST_PICKLED_BYTES = 1 << 16  # per exception; fields beyond it are left out
 _MOST_DEPTH = 4  # of exceptions in fields of exceptions: causes, groups
 _RAISED = "raised "  # begins the first line
 _IS_MADE_BY_CODE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
 def complaint(error: BaseException, step: str, own_file: str, where: str = "worker process") -> str:
-    """Say in which step and on which file an error arose, with its traceback."""
+    """Return the complaint of an error: its step and file, its fields, its traceback."""
     try:
         told = _traceback(error, own_file)
         named = file_of(error)
-    except BaseException as second:  # a part of the exception is user code, too
-        told = f"{type(error).__name__} (it cannot be shown: {type(second).__name__})\n"
+    except BaseException as second:  # parts of the exception are user code, too
+        told = f"{type(error).__name__} (cannot be shown: {type(second).__name__})\n"
         named = ""
     file = f", on the file {named}" if named else ""
     kind = type(error)
@@ -46,17 +46,17 @@ def complaint(error: BaseException, step: str, own_file: str, where: str = "work
 
 
 def without_class(reason: str) -> str:
-    """Return a complaint, or any other reason, as people are to read it."""
+    """Return a complaint, or any other reason, without its machine-readable first line."""
     return reason.partition("\n")[2] if was_raised(reason) else reason
 
 
 def was_raised(reason: str) -> bool:
-    """Tell whether code raised, and neither ended its process nor took too long."""
+    """Return whether user code raised (and did not end its process or take too long)."""
     return reason.startswith(_RAISED)
 
 
 def class_of(reason: str) -> type[BaseException] | None:
-    """Return the class of what was raised, if this process knows it; nothing is imported."""
+    """Return the class that was raised, if this process has it; imports nothing."""
     if not was_raised(reason):
         return None
     named = reason.partition("\n")[0].removeprefix(_RAISED).partition(" ")[0]
@@ -68,7 +68,7 @@ def class_of(reason: str) -> type[BaseException] | None:
 
 
 def fields_of(reason: str) -> dict[str, Any]:
-    """Return the fields of what was raised, those that travelled; this runs the job's own code."""
+    """Return the fields that were sent; unpickling them runs the job's own code."""
     packed = reason.partition("\n")[0].removeprefix(_RAISED).partition(" ")[2]
     with suppress(Exception):
         return _unpacked(pickle.loads(b64decode(packed)))
@@ -76,8 +76,8 @@ def fields_of(reason: str) -> dict[str, Any]:
 
 
 def made(kind: type[E], args: tuple[Any, ...], fields: dict[str, Any]) -> E:
-    """Return an exception with these fields, without running its `__init__`; TypeError if not."""
-    solid: Any = kind  # the class that knows how its instances lie in memory
+    """Build an exception with these fields, without running `__init__`; may raise TypeError."""
+    solid: Any = kind  # the class that defines the memory layout of its instances
     while solid.__flags__ & _IS_MADE_BY_CODE:
         solid = solid.__base__
     first = args
@@ -85,13 +85,13 @@ def made(kind: type[E], args: tuple[Any, ...], fields: dict[str, Any]) -> E:
         first = "".join(map(str, args[:1])), fields["exceptions"]
     error: E = solid.__new__(kind, *first)
     for name, value in {**fields, "args": args}.items():
-        with suppress(Exception):  # such as a group's exceptions, which are there
+        with suppress(Exception):  # read-only, and set already, such as a group's exceptions
             BaseException.__setattr__(error, name, value)
     return error
 
 
 def bounded(text: str) -> str:
-    """Return a text with its middle left out where it is too long."""
+    """Return a text, without its middle if it is too long."""
     if len(text) <= MOST_CHARACTERS:
         return text
     half = MOST_CHARACTERS // 2
@@ -99,7 +99,7 @@ def bounded(text: str) -> str:
 
 
 def _traceback(error: BaseException, own_file: str) -> str:
-    """Return the traceback, of what caused it too, without the frames of our own loop."""
+    """Return the traceback, with those of its causes, without the frames of our own loop."""
     told = TracebackException.from_exception(error)
     chain: list[TracebackException | None] = [told]
     seen = set()
@@ -109,7 +109,7 @@ def _traceback(error: BaseException, own_file: str) -> str:
             continue
         seen.add(id(part))
         frames = [frame for frame in part.stack if frame.filename != own_file]
-        if len(frames) > _MOST_FRAMES:  # an endless recursion
+        if len(frames) > _MOST_FRAMES:  # from an endless recursion
             frames = frames[: _MOST_FRAMES // 2] + frames[-_MOST_FRAMES // 2 :]
         part.stack = StackSummary.from_list(frames)
         chain += [part.__cause__, part.__context__]
@@ -117,7 +117,7 @@ def _traceback(error: BaseException, own_file: str) -> str:
 
 
 def file_of(error: BaseException) -> str:
-    """Return the file an error is about, if it or what caused it says so."""
+    """Return the file that an error, or a cause of it, names."""
     seen: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in seen:
@@ -130,7 +130,7 @@ def file_of(error: BaseException) -> str:
 
 
 def _fields(error: BaseException) -> Iterator[tuple[str, Any]]:
-    """Yield what an exception holds: what Python keeps for its class, and its own attributes."""
+    """Yield the fields of an exception: those of its class in C, and its own attributes."""
     for kind in type(error).__mro__:
         for name, value in vars(kind).items():
             kept = isinstance(value, MemberDescriptorType | GetSetDescriptorType)
@@ -143,7 +143,7 @@ def _fields(error: BaseException) -> Iterator[tuple[str, Any]]:
 
 
 class _Bounded(BytesIO):
-    """A file that refuses more than there is room for, before it is all pickled."""
+    """A file that refuses to grow beyond a bound, so that pickling stops early."""
 
     def __init__(self, room: int) -> None:
         super().__init__()
@@ -152,12 +152,12 @@ class _Bounded(BytesIO):
     def write(self, data: Any) -> int:
         self._room -= len(data)
         if self._room < 0:
-            raise ValueError("too long to travel")
+            raise ValueError("too long to send")
         return super().write(data)
 
 
 class _Pickler(pickle.Pickler):
-    """Takes exceptions apart by themselves, wherever they are."""
+    """Pickles exceptions inside fields by their class and fields, to a bounded depth."""
 
     def __init__(self, file: _Bounded, depth: int) -> None:
         super().__init__(file, protocol=5)
@@ -167,7 +167,7 @@ class _Pickler(pickle.Pickler):
         if not isinstance(value, BaseException):
             return NotImplemented
         if self._depth == _MOST_DEPTH:
-            raise ValueError("too deep to travel")
+            raise ValueError("too deep to send")
         return _made_again, (type(value), _packed(value, self._depth + 1))
 
 
@@ -180,11 +180,11 @@ def _pickled(error: BaseException) -> str:
 
 
 def _packed(error: BaseException, depth: int) -> dict[str, bytes]:
-    """Return the fields of an exception that can travel, each pickled by itself."""
+    """Return the fields of an exception that can be sent, each pickled by itself."""
     packed: dict[str, bytes] = {}
     room = MOST_PICKLED_BYTES
     for name, value in _fields(error):
-        with suppress(Exception):  # any code of the value's class may run here
+        with suppress(Exception):  # runs code of the value's class
             file = _Bounded(room - len(name))
             _Pickler(file, depth).dump(value)
             packed[name] = file.getvalue()

@@ -1,12 +1,12 @@
-"""What a worker is at, on a page that it shares with the daemon.
+"""The page of shared memory on which a worker notes what it works on, for the daemon to read.
 
 A worker that hangs, is stopped or has died cannot be asked. So each of its threads notes here what
-it begins, and the daemon reads it: whose fault a death is, and what takes too long. Behind the page
-lies where the code was: the interpreter writes it there when the process crashes, and when it gets
-`SIGNAL`, even if native code holds the interpreter (faulthandler).
+it begins, and the daemon reads it to find which sample a death is blamed on, and what takes too
+long. A stack trace follows the page: faulthandler writes it there when the process crashes or gets
+`SIGNAL`, even while native code holds the interpreter.
 
-Invariant: a note is changed by one thread alone. The daemon may read one half changed, so it acts
-only on what it has seen twice. The memory has no name and goes with the two processes.
+Invariant: only one thread writes a given note. The daemon may read a half-written note, so it acts
+only on what it has seen twice. The memory has no name and is freed with the two processes.
 """
 
 import faulthandler
@@ -34,10 +34,10 @@ _OURS = (os.path.join("joader", "workers"), os.path.join("concurrent", "futures"
 
 
 class Desk:
-    """A worker's page: made by the daemon, attached by the worker."""
+    """One worker's page: created by the daemon, attached by the worker."""
 
     def __init__(self) -> None:
-        """Make an empty one."""
+        """Create a page without notes, as the daemon."""
         self.descriptor = os.memfd_create("joader-desk", os.MFD_CLOEXEC)
         os.ftruncate(self.descriptor, _PAGE_BYTES)
         self._map()
@@ -46,7 +46,7 @@ class Desk:
 
     @classmethod
     def attach(cls, descriptor: int) -> Self:
-        """Sit down at it, as the worker."""
+        """Map the page in the worker, and have stack traces written behind it."""
         desk = cls.__new__(cls)
         desk.descriptor = descriptor
         desk._map()
@@ -78,9 +78,9 @@ class Desk:
         _NOTE.pack_into(self._page, place, sample, mine.since, step)
 
     def step(self, step: bytes) -> None:
-        """Note that this thread goes on with another step of the same sample.
+        """Note that this thread has reached another step of the same sample.
 
-        A process that user code has forked, and that comes back from it, ends here.
+        A process that user code forked and that returns from user code ends here.
         """
         if os.getpid() != self._owner:
             os._exit(1)
@@ -89,18 +89,18 @@ class Desk:
         _NOTE.pack_into(self._page, mine.place, mine.sample, mine.since, step)
 
     def end(self) -> None:
-        """Note that this thread is at nothing."""
+        """Note that this thread works on nothing."""
         _NOTE.pack_into(self._page, self._mine.place, _NOBODY, 0.0, b"")
 
     def at(self) -> str:
-        """Return the step this thread is at."""
+        """Return the step that this thread works on."""
         step: bytes = self._mine.step
         return step.decode(errors="replace")
 
     # The daemon's side.
 
     def notes(self) -> list[Note]:
-        """Return what the worker is at."""
+        """Return what each thread of the worker works on."""
         found = []
         for place in range(_PAGE_BYTES // _NOTE.size):
             sample, since, step = _NOTE.unpack_from(self._page, place * _NOTE.size)
@@ -109,18 +109,18 @@ class Desk:
         return found
 
     def trace(self) -> str:
-        """Return where the code was when the process crashed or was signalled; empty: unknown."""
+        """Return the stack trace of a crash or of `SIGNAL`; empty if there is none."""
         data = os.pread(self.descriptor, _MOST_TRACE_BYTES, _PAGE_BYTES)
         return shortened(data.decode(errors="replace"))
 
     def close(self) -> None:
-        """Give it up, as the daemon."""
+        """Unmap the page, in the daemon."""
         os.close(self.descriptor)
         self._page.close()
 
 
 def shortened(dump: str) -> str:
-    """Return the frames of the user's code in what faulthandler wrote, as a traceback."""
+    """Return the frames of user code in a faulthandler dump, as a traceback."""
     threads = [part.splitlines() for part in re.split(r"\n(?=(?:Current t|T)hread )", f"\n{dump}")]
     crashed = "Fatal Python error" in dump
     for lines in threads:

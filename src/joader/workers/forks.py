@@ -1,4 +1,4 @@
-"""What a worker, and what user code forks in it, must not hear, keep or leave behind."""
+"""Isolates workers and the processes that user code forks in them: signals, descriptors, memory."""
 
 import faulthandler
 import os
@@ -9,22 +9,22 @@ from typing import Any, NoReturn
 from joader.wire import Channel
 from joader.workers.desk import SIGNAL
 
-# What is sent to all processes of a job, and is the job's business: workers do not hear of it.
+# Signals sent to all processes of a job, and handled by the job alone: workers ignore them.
 QUIET = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 def end_group() -> NoReturn:
-    """End at once, with all that user code has started: it may hang, and nobody waits for it."""
+    """Kill this process and all that user code has started: waiting for it could hang."""
     if os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(0)
 
 
 def mind_forks(channel: Channel[Any]) -> None:
-    """See to it that processes that user code forks have nothing of the worker's.
+    """Make processes that user code forks release all that belongs to the worker.
 
-    Signals wait around the fork: one that is for the new process must not end in the empty handler
-    that it has for a moment.
+    Signals are blocked around the fork: one sent to the new process must not be swallowed by the
+    empty handler that it inherits.
     """
     os.register_at_fork(
         before=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, QUIET),
@@ -34,9 +34,9 @@ def mind_forks(channel: Channel[Any]) -> None:
 
 
 def let_go(channel: Channel[Any]) -> None:
-    """Leave the daemon to the worker, in a process that user code has forked.
+    """Release the worker's channel, signals and memory, in a process that user code has forked.
 
-    What a worker must not hear of (nursery.py), such a process must: `terminate()` is a SIGTERM.
+    Signals that a worker ignores (nursery.py) work again here, because `terminate()` is a SIGTERM.
     """
     for number in QUIET:
         signal.signal(number, signal.SIG_DFL)
@@ -51,12 +51,12 @@ def let_go(channel: Channel[Any]) -> None:
 def let_go_of_memory() -> None:
     """Close descriptors of shared memory, in a process that was forked.
 
-    Python's mmap keeps one for each mapping, also where the mapping itself is not inherited. Who
-    has one keeps the memory, however long its daemon and its job are gone.
+    Python's mmap keeps a descriptor per mapping, even if the mapping itself is not inherited. A
+    process that holds one keeps the memory allocated after its daemon and its job are gone.
     """
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for descriptor in map(int, os.listdir("/proc/self/fd")):
         with suppress(OSError):
-            # Replaced, not closed: a mapping closes its descriptor once more.
+            # Replaced, not closed: the mapping closes the same descriptor number again.
             if os.readlink(f"/proc/self/fd/{descriptor}").startswith("/memfd:joader-"):
                 os.dup2(nothing, descriptor, inheritable=False)

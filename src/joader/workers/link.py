@@ -1,7 +1,7 @@
-"""A job's nursery as the daemon sees it: asked to bear workers, it says how they ended.
+"""The daemon's connection to a job's nursery, which starts workers and reports how they ended.
 
-Its process is watched by a pidfd: when its job has gone, or nobody wants it any more, what is left
-of it after a while is killed, also if it was stopped.
+It holds a pidfd of the nursery's process, so that a nursery that was stopped, and cannot see that
+its job is gone, can still be killed.
 """
 
 import asyncio
@@ -18,26 +18,26 @@ from joader.wire import Mail, Stream
 
 
 class Owner(Protocol):
-    """What a nursery's link needs of the pool."""
+    """What a nursery's link needs from the pool."""
 
     def attended(self, link: "NurseryLink") -> None:
-        """Take it in."""
+        """Take note that the nursery is connected."""
         ...
 
     def nursery_ends(self, link: "NurseryLink") -> None:
-        """Note that it ends its workers, and goes."""
+        """Take note that it ends its workers and leaves."""
         ...
 
     def nursery_gone(self, link: "NurseryLink") -> None:
-        """Note that it has gone."""
+        """Take note that the connection has ended."""
         ...
 
     def unborn(self, ticket: str, reason: str) -> None:
-        """Note that it cannot bear workers."""
+        """Take note that it cannot start a worker."""
         ...
 
     def ended_as(self, ticket: str, number: int, pid: int, code: int) -> None:
-        """Note how a worker has ended."""
+        """Take note of a worker's exit code."""
         ...
 
 
@@ -45,7 +45,7 @@ class NurseryLink(asyncio.Protocol):
     """The connection to a nursery, after the handshake."""
 
     def __init__(self, pool: Owner, ticket: str, pid: int) -> None:
-        """Speak for a pool with this process; 0: it is of another pid namespace."""
+        """Report to `pool`; `pid` is 0 if the process is in another pid namespace."""
         self.ticket, self.pid = ticket, pid
         self._pool = pool
         self._stream: Stream[Any] = Stream(FromNursery)
@@ -54,16 +54,16 @@ class NurseryLink(asyncio.Protocol):
         self._pidfd = -1
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Be there."""
+        """Watch the process, and tell the pool that it is connected."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        # Not before: who dies before it gets its welcome never has a connection to lose.
+        # Only now: a process that dies before its Welcome has no connection to lose.
         with suppress(OSError):
             self._pidfd = os.pidfd_open(self.pid)
         self._pool.attended(self)
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what it says."""
+        """Decode its messages and pass them to the pool."""
         try:
             for message in self._stream.feed(data):
                 if isinstance(message, Ended):
@@ -76,18 +76,18 @@ class NurseryLink(asyncio.Protocol):
             self.close()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Note that it has gone, or serves another daemon."""
+        """Tell the pool that the nursery has ended, or serves another daemon."""
         self._transport = None
         self._pool.nursery_gone(self)
         self._forget()
 
     def send(self, *messages: msgspec.Struct) -> None:
-        """Send messages; to a nursery that is gone they are lost."""
+        """Send messages; they are lost if the nursery is gone."""
         if self._transport is not None and not self._transport.is_closing():
             self._mail.send(self._transport, messages)
 
     def close(self) -> None:
-        """Hang up: its workers end, and it waits for another daemon."""
+        """Close the connection: its workers end, and it waits for another daemon."""
         if self._transport is not None:
             self._mail.flush()
             self._transport.close()

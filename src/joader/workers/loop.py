@@ -1,50 +1,37 @@
 """The loop of one worker process: take a row, run the user's code, write the sample to its slot.
 
-A worker is forked from its job's nursery (nursery.py), so it has all the job had: modules with
+A worker is forked from its job's nursery (nursery.py), so it has all that the job had: modules with
 their state, environment, `__main__`, open files. It has three descriptors of its own: its socket to
-the daemon, the arena, writable, and its desk, where it notes what it works on. It ends when the
-socket does, with all the processes it has started, so none is left behind.
+the daemon, the arena (writable), and its status page, where it notes what it works on. When the
+socket closes it ends with all processes it has started, so none is left behind.
 
-Rows are prepared in the main thread, as torch's workers do: signals, SQLite and other things that
-belong to a thread then work. Another thread listens, so that the process ends with its daemon
-whatever the user's code does, and hands back what it has not begun.
+Rows are prepared in the main thread, as in torch's workers, because signals, SQLite and other
+things are tied to a thread. A second thread listens: the process then ends with its daemon whatever
+the user's code does, and can hand back what it has not begun. Rows come and are reported by the
+chunk, one message each (outbox.py): with images of 32 x 32 a message costs as much as the image.
+Rows of a storage that come together are read together.
 
-Rows come by the chunk, which is one message, and are reported by the chunk (outbox.py): with images
-of 32 x 32 a message costs as much as the image. Rows of a storage that come together are read
-together.
+*Own parts* (`Finish`) of a sample that this worker is preparing run right after the sample is in
+its slot. Each works on its own copy, so an edit in place reaches neither the cache nor another job.
+If a row is prepared whole, only the result of the own part is written to a slot; what lies between
+the two parts is in `Scratch`, written as it would be to a slot, so that the own part gets the same.
 
-The job's own parts (`Finish`) of a sample that is still in this worker's hands are done in the same
-visit, right after the sample is in its slot; each works on a copy of its own, so that what one
-edits in place reaches neither the cache nor another. Of a row that is prepared whole, only what the
-own part gives is written to a slot.
+*Raw forms* are rows as they are stored. A dataset that reads rows apart from preparing them, as
+joader's storages do, need not read a row again to prepare it another way. A worker that has read a
+row keeps its raw form if asked to, reports its size with the row, and then, as with a sample that
+has no slot yet, is told where to write it or that no job wants it.
 
-A process that the user's code forks has none of this: no socket, no arena, and it ends where it
-would come back to this loop.
+*Comparing* (`Compare`) checks that this worker makes the same sample as another job's worker did.
+The row is prepared with the random numbers of that sample, so code that uses them gives the same.
+Values that differ between two preparations right here prove nothing and are not compared. An object
+without a layout is equal if its pickle is, or if `==` says so; otherwise it counts as different.
+
+A process that user code forks has none of this: no socket, no arena, and it ends where it would
+return to this loop.
 
 Owner of a slot from `Prepare` (or `Finish`, `Place`) to the answer: this worker, alone. Not here:
-which row is next (engine), births (nursery.py).
-
-Whether a row comes out here as another job's worker has made it.
-
-It is prepared with the random numbers of the sample that it is compared with, so that random code
-makes the same of it, too. What such code draws from elsewhere is different each time and tells
-nothing: values that differ between two preparations here are not compared. An object without a
-layout of its own is equal if its pickle is, or if `==` says so; else it counts as different.
-
-A worker's own memory for rows that are prepared whole, between their two parts.
-
-The shared part is written there as it would be to a slot, so that the job's own part gets what it
-would get from one: what it may edit in place, it does not share.
-
-Rows as they are stored: read, or taken from memory, and kept for others that prepare them.
-
-If a dataset reads rows apart from preparing them, as joader's own storages do, a row need not be
-read again for another way to prepare it: its *raw form* may lie in the arena. And a worker that has
-read a row can leave its raw form there. It does so as with a sample that has no slot yet: it keeps
-it, says how large it is together with the row's report, and is told where to write it, or that
-nobody wants it.
-
-Not here: which raw forms are worth their memory (cache/two_forms.py).
+which row is next (engine), how workers are started (nursery.py), which raw forms are worth their
+memory (cache/two_forms.py).
 """
 
 import os
@@ -92,146 +79,13 @@ from joader.workers.desk import LOADING, READING, WRITING, Desk
 from joader.workers.forks import end_group
 from joader.workers.outbox import HELD_S, REPORT_S, Outbox, Reply
 
-
-class RawForms:
-    """The rows that one worker reads."""
-
-    def __init__(self, arena: Arena, shared: SharedPart, outbox: Outbox) -> None:
-        """Read for this recipe; say how long that took with the reports of rows."""
-        self._arena, self._shared, self._outbox = arena, shared, outbox
-        self._kept: dict[int, tuple[int, Parcel]] = {}  # by sample, with their own numbers
-
-    def value(self, order: Row, read_before: Mapping[int, Any]) -> Any:
-        """Return a row as it is stored, and keep it if that was asked for."""
-        if order.raw_offset >= 0:
-            layout = Layout.from_bytes(order.raw_layout)
-            slot = self._arena.slot(order.raw_offset, layout.size_bytes)
-            return read(layout, slot, allow_pickle=True, lent=self._shared.steps.built_in)
-        if order.sample in read_before:
-            value = read_before[order.sample]
-        else:
-            begun = time.monotonic()
-            value = self._shared.row(order.row)
-            self._outbox.read(time.monotonic() - begun, 1)
-        if order.keeps_raw:
-            # A step of the user's may change in place what it gets, a dataset what it has given.
-            self._kept[order.sample] = order.raw, pack(value).kept()
-        return value
-
-    def report(self, sample: int, unplaced: dict[int, Parcel]) -> tuple[int, ...]:
-        """Have the raw form of a sample, if it was kept, wait for its slot; return its size."""
-        if sample not in self._kept:
-            return ()
-        raw, parcel = self._kept.pop(sample)
-        unplaced[raw] = parcel
-        return (max(1, parcel.layout.size_bytes),)
-
-    def forget(self, sample: int) -> None:
-        """Let go of what was kept of a sample that will not be reported."""
-        self._kept.pop(sample, None)
-
-
-_LINE_BYTES = 64  # a sample starts at a multiple of this, as in a slot
-
-
-class Scratch:
-    """Room for one sample, as large as the largest so far."""
-
-    def __init__(self) -> None:
-        """Start without any."""
-        self._room: NDArray[np.uint8] | None = None
-
-    @property
-    def room(self) -> NDArray[np.uint8] | None:
-        """Where the next sample may be made."""
-        return self._room
-
-    def put(self, sample: Parcel) -> NDArray[np.uint8]:
-        """Write a sample, which may lie here already, and return where it is."""
-        size = max(1, sample.layout.size_bytes)
-        if self._room is None or self._room.size < size:
-            memory = np.empty(size + _LINE_BYTES, np.uint8)
-            start = -memory.ctypes.data % _LINE_BYTES
-            self._room = memory[start : start + size]
-        sample.write(self._room)
-        return self._room
-
-
-_OBJECT = "object"
-_TREE = -1  # stands for the types and shapes of all values
-
-
-class _Values(NamedTuple):
-    """A sample taken apart."""
-
-    tree: Node
-    kinds: list[str]
-    contents: list[NDArray[np.uint8]]
-
-    @classmethod
-    def of(cls, layout: Layout, slot: NDArray[np.uint8]) -> "_Values":
-        """Look at what lies in a slot."""
-        kinds = [leaf.kind for leaf in leaves(layout.root)]
-        return cls(_without_sizes_of_objects(layout.root), kinds, list(contents(layout, slot)))
-
-    def differ_from(self, other: "_Values") -> set[int]:
-        """Return the places of values that differ."""
-        if self.tree != other.tree:
-            return {_TREE}
-        pairs = zip(self.kinds, self.contents, other.contents, strict=True)
-        return {place for place, pair in enumerate(pairs) if not _equal(*pair)}
-
-    def objects(self) -> set[int]:
-        """Return the places of objects without a layout."""
-        return {place for place, kind in enumerate(self.kinds) if kind == _OBJECT}
-
-
-def compared(
-    order: Compare, shared: SharedPart, step: Callable[[int], None] | None, arena: Arena
-) -> Compared:
-    """Prepare a row once more, and compare it with what lies in its slot."""
-
-    def made() -> _Values:
-        if not shared.deterministic:
-            start_random_numbers(key_of(order.key, order.position, order.times))
-        parcel = pack(shared.prepare(order.row, None, step))
-        slot = np.zeros(max(1, parcel.layout.size_bytes), np.uint8)
-        parcel.write(slot)
-        return _Values.of(parcel.layout, slot)
-
-    layout = Layout.from_bytes(order.layout)
-    mine, theirs = made(), _Values.of(layout, arena.slot(order.offset, layout.size_bytes))
-    different = mine.differ_from(theirs)
-    if different and order.fresh:
-        different -= mine.differ_from(made()) - mine.objects()
-    return Compared(order.job, order.sample, not different)
-
-
-def _without_sizes_of_objects(node: Node) -> Node:
-    """Return a tree in which objects that are pickled otherwise look alike."""
-    if isinstance(node, Branch):
-        children = tuple(map(_without_sizes_of_objects, node.children))
-        return Branch(node.kind, node.names, children)
-    return Leaf(_OBJECT) if node.kind == _OBJECT else node
-
-
-def _equal(kind: str, one: NDArray[np.uint8], other: NDArray[np.uint8]) -> bool:
-    if np.array_equal(one, other) or kind != _OBJECT:
-        return np.array_equal(one, other)
-    try:
-        found = [objects.load(data.tobytes(), allow_pickle=True) for data in (one, other)]
-        return bool(found[0] == found[1])
-    except Exception:  # any code of their classes may run here
-        return False
-
-
-# Prepared samples remembered for own parts that were sent before the pool knew them prepared: more
-# than a worker can have answered meanwhile.
+# How many prepared samples are remembered, for own parts that the pool sent before it learned that
+# their source was ready: more than a worker can finish in that time.
 RECENT = 4 * MOST_CHUNK
 
 
 class Slot(NamedTuple):
-    """Where to write what had no room."""
+    """The slot for a sample that did not fit its first one."""
 
     sample: int
     offset: int
@@ -243,7 +97,7 @@ NOTHING: Mapping[int, Any] = {}
 
 
 class Worker:
-    """One job's code, and the slots it writes to."""
+    """Runs one job's code on rows, and writes the samples to their slots."""
 
     def __init__(
         self,
@@ -253,11 +107,11 @@ class Worker:
         shared: SharedPart,
         own: OwnPart,
     ) -> None:
-        """Serve the daemon behind a channel with a recipe's parts."""
+        """Serve the daemon behind `channel` with both parts of a recipe."""
         self._channel, self._arena, self._desk = channel, arena, desk
         self._shared, self._own = shared, own
         self._process = os.getpid()
-        self._ready_to_work: Callable[[], None] | None = None  # what is to be done before all else
+        self._ready_to_work: Callable[[], None] | None = None  # runs before the first row
         self._watch: Watch | None = None  # of the first rows
         self._shared_step, self._own_step = self._begins(shared), self._begins(own)
         self._chunks: SimpleQueue[Sequence[Order]] = SimpleQueue()  # from the thread that listens
@@ -273,9 +127,9 @@ class Worker:
         self._scratch = Scratch()
 
     def start_as(self, number: int, workers: int, signs: Signs) -> None:
-        """Get ready before the first row, as torch's worker of this number of so many.
+        """Get ready before the first row, as torch's worker `number` of `workers`.
 
-        Rows are read elsewhere if the dataset shows any of these signs.
+        If `signs` has any, the first rows are watched: a dataset that shows one is read elsewhere.
         """
 
         def start() -> None:
@@ -286,14 +140,14 @@ class Worker:
         self._ready_to_work = start
 
     def serve(self) -> NoReturn:
-        """Do what the daemon says until it is gone."""
+        """Carry out the daemon's orders until it is gone."""
         self._outbox.start_clock()
         threading.Thread(target=self._listen, name="joader", daemon=True).start()
         while True:
             self.work()
 
     def work(self) -> None:
-        """Wait for a chunk, and do it."""
+        """Wait for a chunk, and carry it out."""
         chunk = self._chunks.get()
         read = self._read_together(chunk)
         for order in chunk:
@@ -301,7 +155,7 @@ class Worker:
                 try:
                     self._waiting.remove(order.sample)
                 except KeyError:
-                    continue  # handed back meanwhile
+                    continue  # was handed back in the meantime
             self._do(order, read)
             if self._outbox.flush(after_s=REPORT_S):
                 _flush_streams()
@@ -314,8 +168,8 @@ class Worker:
     def _listen(self) -> None:
         while True:
             try:
-                # While there is work, what has waited for long is sent from here: the row after it
-                # may take for ever.
+                # While there is work, overdue reports are sent from here: the current row may never
+                # end.
                 while self._came > self._done and not self._channel.comes(HELD_S):
                     self._outbox.flush(after_s=HELD_S)
                 self.listen_to(self._channel.receive())
@@ -367,7 +221,7 @@ class Worker:
         self._chunks.put(chunk)
 
     def _hand_back(self) -> None:
-        """Give back what was not begun: what is taken out of the set here, not in its turn."""
+        """Give back what was not begun; `work` skips what is missing from the set."""
         back = []
         with self._lock:
             for sample in list(self._waiting):
@@ -379,7 +233,7 @@ class Worker:
     # The thread that works.
 
     def _do(self, first: Order, read: Mapping[int, Any]) -> None:
-        """Do an order, and all own parts that waited for it."""
+        """Carry out an order, and all own parts that waited for it."""
         orders = deque([first])
         while orders:
             order = orders.popleft()
@@ -391,7 +245,7 @@ class Worker:
             orders += followers
 
     def _read_together(self, chunk: Sequence[Order]) -> Mapping[int, Any]:
-        """Read the rows of a chunk, by sample; none where one of them cannot be read."""
+        """Read the rows of a chunk together, by sample; nothing if any row cannot be read."""
         if len(chunk) < 2 or not self._shared.reads_many:
             return NOTHING
         orders = [order for order in chunk if isinstance(order, Row) and order.raw_offset < 0]
@@ -403,7 +257,7 @@ class Worker:
             self._get_ready()
             rows = self._shared.read([order.row for order in orders])
             return {order.sample: row for order, row in zip(orders, rows, strict=True)}
-        except Exception:  # each is read by itself then, and says what is wrong with it
+        except Exception:  # each row is then read alone, and reports its own error
             return NOTHING
         finally:
             self._desk.end()
@@ -411,7 +265,7 @@ class Worker:
             self._outbox.read(time.monotonic() - begun, len(orders))
 
     def _reply(self, message: Order, read: Mapping[int, Any] = NOTHING) -> Reply:
-        """Prepare, finish, or place what was too big; `read` are rows that were read before."""
+        """Prepare, finish, compare or place one sample; `read` are rows read together before."""
         self._desk.begin(message.sample, READING)
         try:
             match message:
@@ -431,11 +285,11 @@ class Worker:
             return Failed(message.sample, complaint(error, self._desk.at(), __file__))
         finally:
             if os.getpid() != self._process:
-                os._exit(1)  # forked by user code, and come back from it
+                os._exit(1)  # a process forked by user code that returned from it
             self._desk.end()
 
     def _note(self, order: Order, reply: Reply) -> list[Own]:
-        """Note where a sample lies now, and return the own parts that waited for it."""
+        """Note a sample's slot, and return the own parts that waited for it."""
         if isinstance(reply, Sized | Compared) or isinstance(order, Own | Compare):
             return []
         followers = self._followers.pop(order.sample, [])
@@ -453,7 +307,7 @@ class Worker:
             self._followers[order.source].append(order)
         elif order.source in self._recent:
             return _after(order, *self._recent[order.source])
-        return None  # its source could not be prepared, which was said
+        return None  # its source failed, which was reported
 
     def _get_ready(self) -> None:
         if self._ready_to_work is not None:
@@ -501,7 +355,7 @@ class Worker:
         return self._placed(order.sample, finished, order.offset, order.size_bytes)
 
     def _finished(self, order: Own | Row, layout: Layout, slot: Any) -> Parcel:
-        """Do the job's own part on what lies in a slot."""
+        """Run the job's own part on the sample in a slot."""
         own = self._own
         sample = read(layout, slot, allow_pickle=True, lent=own.built_in)
         key = key_of(order.key, order.position, order.times & TIMES)
@@ -513,8 +367,8 @@ class Worker:
         self._desk.step(WRITING)
         size = parcel.layout.size_bytes
         if offset < 0 or size > room:
-            # It may lie in an array that the user's code fills again for its next row, in a slot
-            # that will be another's, or in the scratch.
+            # A copy: the value may lie in an array that user code reuses for its next row, in a
+            # slot that will be reused, or in the scratch memory.
             self._unplaced[sample] = parcel.kept()
             return Sized((sample,), (max(1, size),))
         return self._write(sample, parcel, offset)
@@ -533,17 +387,151 @@ class Worker:
         )
 
     def _begins(self, part: SharedPart | OwnPart) -> Callable[[int], None] | None:
-        """Return who is to be told of each step of a part, if it has any."""
+        """Return the callback that notes each step of a part; None if it has no steps."""
         note, steps = self._desk.step, step_names(part)
         return (lambda number: note(steps[number])) if steps else None
 
 
 def _flush_streams() -> None:
-    for stream in (sys.stdout, sys.stderr):  # what user code has printed; it may be anything
+    for stream in (sys.stdout, sys.stderr):  # user code may have replaced them with anything
         with suppress(Exception):
             stream.flush()
 
 
 def _after(order: Own, source_offset: int, source: Prepared) -> Own:
-    """Return the order with where its source lies now."""
+    """Return the order with the present slot of its source."""
     return replace(order, source_offset=source_offset, layout=source.layouts[0])
+
+
+class RawForms:
+    """Reads rows as they are stored, and keeps raw forms until they get a slot."""
+
+    def __init__(self, arena: Arena, shared: SharedPart, outbox: Outbox) -> None:
+        """Read rows through `shared`; reading times go to `outbox`."""
+        self._arena, self._shared, self._outbox = arena, shared, outbox
+        self._kept: dict[int, tuple[int, Parcel]] = {}  # by sample, with their own numbers
+
+    def value(self, order: Row, read_before: Mapping[int, Any]) -> Any:
+        """Return a row as it is stored; keep its raw form if the order asks for it."""
+        if order.raw_offset >= 0:
+            layout = Layout.from_bytes(order.raw_layout)
+            slot = self._arena.slot(order.raw_offset, layout.size_bytes)
+            return read(layout, slot, allow_pickle=True, lent=self._shared.steps.built_in)
+        if order.sample in read_before:
+            value = read_before[order.sample]
+        else:
+            begun = time.monotonic()
+            value = self._shared.row(order.row)
+            self._outbox.read(time.monotonic() - begun, 1)
+        if order.keeps_raw:
+            # A copy: a user's step may change its input in place, and a dataset what it returned.
+            self._kept[order.sample] = order.raw, pack(value).kept()
+        return value
+
+    def report(self, sample: int, unplaced: dict[int, Parcel]) -> tuple[int, ...]:
+        """Move a sample's raw form, if kept, to those waiting for a slot; return its size."""
+        if sample not in self._kept:
+            return ()
+        raw, parcel = self._kept.pop(sample)
+        unplaced[raw] = parcel
+        return (max(1, parcel.layout.size_bytes),)
+
+    def forget(self, sample: int) -> None:
+        """Drop the raw form of a sample that will not be reported."""
+        self._kept.pop(sample, None)
+
+
+_LINE_BYTES = 64  # a sample starts at a multiple of this, as in a slot
+
+
+class Scratch:
+    """Private memory for one sample, as large as the largest so far."""
+
+    def __init__(self) -> None:
+        """Start without memory; the first sample allocates it."""
+        self._room: NDArray[np.uint8] | None = None
+
+    @property
+    def room(self) -> NDArray[np.uint8] | None:
+        """The memory in which the next sample may be built; None before the first."""
+        return self._room
+
+    def put(self, sample: Parcel) -> NDArray[np.uint8]:
+        """Write a sample here, unless it was built here, and return its bytes."""
+        size = max(1, sample.layout.size_bytes)
+        if self._room is None or self._room.size < size:
+            memory = np.empty(size + _LINE_BYTES, np.uint8)
+            start = -memory.ctypes.data % _LINE_BYTES
+            self._room = memory[start : start + size]
+        sample.write(self._room)
+        return self._room
+
+
+_OBJECT = "object"
+
+
+_TREE = -1  # stands for the types and shapes of all values
+
+
+class _Values(NamedTuple):
+    """A sample as its tree of types and shapes, and the bytes of each value."""
+
+    tree: Node
+    kinds: list[str]
+    contents: list[NDArray[np.uint8]]
+
+    @classmethod
+    def of(cls, layout: Layout, slot: NDArray[np.uint8]) -> "_Values":
+        """Take apart the sample in `slot`."""
+        kinds = [leaf.kind for leaf in leaves(layout.root)]
+        return cls(_without_sizes_of_objects(layout.root), kinds, list(contents(layout, slot)))
+
+    def differ_from(self, other: "_Values") -> set[int]:
+        """Return the indices of values that differ."""
+        if self.tree != other.tree:
+            return {_TREE}
+        pairs = zip(self.kinds, self.contents, other.contents, strict=True)
+        return {place for place, pair in enumerate(pairs) if not _equal(*pair)}
+
+    def objects(self) -> set[int]:
+        """Return the indices of objects without a layout."""
+        return {place for place, kind in enumerate(self.kinds) if kind == _OBJECT}
+
+
+def compared(
+    order: Compare, shared: SharedPart, step: Callable[[int], None] | None, arena: Arena
+) -> Compared:
+    """Prepare a row once more, and compare it with what lies in its slot."""
+
+    def made() -> _Values:
+        if not shared.deterministic:
+            start_random_numbers(key_of(order.key, order.position, order.times))
+        parcel = pack(shared.prepare(order.row, None, step))
+        slot = np.zeros(max(1, parcel.layout.size_bytes), np.uint8)
+        parcel.write(slot)
+        return _Values.of(parcel.layout, slot)
+
+    layout = Layout.from_bytes(order.layout)
+    mine, theirs = made(), _Values.of(layout, arena.slot(order.offset, layout.size_bytes))
+    different = mine.differ_from(theirs)
+    if different and order.fresh:
+        different -= mine.differ_from(made()) - mine.objects()
+    return Compared(order.job, order.sample, not different)
+
+
+def _without_sizes_of_objects(node: Node) -> Node:
+    """Return a tree in which pickled objects of different sizes are equal."""
+    if isinstance(node, Branch):
+        children = tuple(map(_without_sizes_of_objects, node.children))
+        return Branch(node.kind, node.names, children)
+    return Leaf(_OBJECT) if node.kind == _OBJECT else node
+
+
+def _equal(kind: str, one: NDArray[np.uint8], other: NDArray[np.uint8]) -> bool:
+    if np.array_equal(one, other) or kind != _OBJECT:
+        return np.array_equal(one, other)
+    try:
+        found = [objects.load(data.tobytes(), allow_pickle=True) for data in (one, other)]
+        return bool(found[0] == found[1])
+    except Exception:  # `==` and unpickling run user code
+        return False

@@ -1,9 +1,9 @@
 """A job's nursery: the one child of a loader, from which its workers are forked when needed.
 
-It is born as torch's loader would bear its workers in that script, by Python's `multiprocessing`,
-so that `__main__`, `argv`, import path and pickling errors are what torch users know. It holds the
-state of the dataset as it was at `iter()`, and does nothing but fork and wait: no thread, no user
-code. Each trap that it avoids was seen in a prototype:
+It is started by Python's `multiprocessing`, as torch's loader would start its workers in that
+script, so that `__main__`, `argv`, import path and pickling errors are what torch users know. It
+holds the state of the dataset as it was at `iter()`, and does nothing but fork and wait: no thread,
+no user code. Each trap that it avoids was seen in a prototype:
 
 - Its end is by its own hand (`os._exit`), never by returning: atexit functions, unflushed files and
   destructors are the job's. `gc.freeze` first of all, so that garbage of the job is not collected
@@ -17,8 +17,8 @@ code. Each trap that it avoids was seen in a prototype:
 - Descriptors of GPUs and of the job's connections are closed: else the memory of a killed job's GPU
   would stay with its children.
 
-It outlives the daemon: its workers end then, and the job tells it which daemon to serve next.
-Not here: how the job starts it (client/reading/births.py), the loop of a worker (loop.py).
+It outlives the daemon: its workers then end, and the job names the next daemon to serve. Not here:
+how the job starts it (client/reading/births.py), the loop of a worker (loop.py).
 """
 
 import ctypes
@@ -60,29 +60,29 @@ from joader.workers.loop import Worker
 
 _PR_SET_PDEATHSIG = 1
 _HANDSHAKE_S = 30.0
-# How long workers that were killed may take to be gone.
+# How long killed workers may take to end.
 _REAP_S = 2.0
-# A daemon that did not let it in is asked again after so long: it may have been stopped.
+# Seconds before asking again a daemon that did not let it in: it may have been stopped.
 _AGAIN_S = 1.0
 
 
 @dataclass
 class Childhood:
-    """What a nursery is born with; under spawn and forkserver it travels as a pickle."""
+    """What a nursery is started with; under spawn and forkserver it travels as a pickle."""
 
     control: socket.socket  # to the job
     job_pid: int
     shared: SharedPart
     own: OwnPart
-    workers: int  # how many there are at most, as get_worker_info() tells them
+    workers: int  # the most workers there may be, as get_worker_info() returns it
     forked: bool  # it has the job's memory, and its name for the recipe
-    close: tuple[int, ...] = ()  # descriptors of the job that are no business of a child
-    signs: Signs = NO_SIGNS  # of datasets that workers are not to read
-    named: Any = None  # what the recipe is known by, where it is to be named here
+    close: tuple[int, ...] = ()  # descriptors of the job that the nursery must close
+    signs: Signs = NO_SIGNS  # of datasets that workers must not read
+    named: Any = None  # what the recipe is identified by, if it is fingerprinted here
 
 
 def be_nursery(childhood: Childhood) -> NoReturn:
-    """Be the nursery until its job is gone; the target of a process."""
+    """Run the nursery until its job is gone; the target of a process."""
     code = 1
     try:
         gc.freeze()
@@ -112,9 +112,9 @@ def _be_quiet() -> None:
 
 
 def _leave_to_the_job(descriptors: tuple[int, ...]) -> None:
-    """Close what is the job's: given descriptors, all of GPUs, and all connections to the daemon.
+    """Close the job's descriptors: those given, all of GPUs, and all connections to the daemon.
 
-    Also those that another thread of the job was just opening.
+    This includes those that another thread of the job was just opening.
     """
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     mine = set(descriptors)
@@ -127,7 +127,7 @@ def _leave_to_the_job(descriptors: tuple[int, ...]) -> None:
                     mine.add(int(name))
     for descriptor in mine:
         with suppress(OSError):
-            # Replaced, not closed: whoever has the number would close another's file later.
+            # Replaced, not closed: the object that holds the number would later close another file.
             os.dup2(nothing, descriptor, inheritable=False)
     os.close(nothing)
 
@@ -141,7 +141,7 @@ class Nursery:
     """The loop of the nursery: waits for job, daemon and workers, all in one `poll`."""
 
     def __init__(self, childhood: Childhood) -> None:
-        """Watch the job."""
+        """Open a pidfd of the job; no daemon is served yet."""
         self._childhood = childhood
         self._control: Channel[Any] = Channel(childhood.control, ToChild)
         try:
@@ -151,14 +151,14 @@ class Nursery:
         self._daemon: Channel[Any] | None = None
         self._at = Attend("", "")  # which daemon it serves
         self._warm = False  # what built-in steps need is loaded
-        self._turned_away = False  # it is to ask again
+        self._turned_away = False  # when to ask the daemon again
         self._workers: dict[int, tuple[int, int]] = {}  # by pidfd: number and process
         self._poll = select.poll()
         for descriptor in (self._job, self._control.socket.fileno()):
             self._poll.register(descriptor, select.POLLIN)
 
     def serve(self) -> None:
-        """Serve one daemon after another until the job is gone, or wants nothing more."""
+        """Serve one daemon after another until the job is gone or has finished."""
         self._control.send(self._born())
         while True:
             again_ms = _AGAIN_S * 1000 if self._turned_away else None
@@ -176,10 +176,10 @@ class Nursery:
         self._leave_daemon()
 
     def _born(self) -> Born:
-        """Say what the recipe is, if it was loaded anew here."""
+        """Send the recipe's fingerprint to the job, if the recipe was unpickled here."""
         if self._childhood.forked or self._childhood.named is None:
             return Born()
-        # Not before: fingerprints are of no use to a nursery that was forked.
+        # Imported late: a forked nursery never computes fingerprints.
         from joader.recipe.fingerprint import look
         from joader.recipe.place import place
 
@@ -202,7 +202,7 @@ class Nursery:
         return True
 
     def _serves(self, at: Attend) -> bool:
-        """Tell whether it serves this daemon; if that has just hung up, it does not any more."""
+        """Return whether it serves this daemon; first notice if the daemon has just hung up."""
         if self._daemon is not None and at == self._at:
             self._listen_to_daemon(self._daemon)
         return self._daemon is not None and at == self._at
@@ -210,9 +210,9 @@ class Nursery:
     # The daemon.
 
     def _attend(self, at: Attend) -> None:
-        """Go to a daemon; if it lets nobody in, it is asked again until the job says otherwise.
+        """Connect to a daemon; if refused, ask again until the job names another.
 
-        The job would not know: it waits for the daemon, which waits for us.
+        The job would not notice: it waits for the daemon, which waits for this nursery.
         """
         self._at = at
         self._turned_away = False
@@ -245,8 +245,8 @@ class Nursery:
                             _kill(pid)
 
     def _leave_daemon(self) -> None:
-        """End all workers, as their memory is gone, and hang up."""
-        self._tell(Stop())  # before they are missed
+        """Kill all workers, because their memory is gone, and close the connection."""
+        self._tell(Stop())  # before the daemon sees them end
         for _, pid in self._workers.values():
             _kill(pid)
         deadline = select.poll()
@@ -292,7 +292,7 @@ class Nursery:
         self._poll.unregister(descriptor)
         os.close(descriptor)
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)  # what it has started; until it is reaped, it is its own
+            os.killpg(pid, signal.SIGKILL)  # its group; not reaped, so not reused
         _, status = os.waitpid(pid, 0)
         self._tell(Ended(number, pid, os.waitstatus_to_exitcode(status)))
 
@@ -326,7 +326,7 @@ class Nursery:
 
 
 def _all_of(channel: Channel[Any]) -> list[Any]:
-    """Take all messages that have come; what comes meanwhile is for the next turn."""
+    """Take all messages that have come; later ones wait for the next turn."""
     ready = channel.look_ahead()
     messages = list(ready)
     ready.clear()
@@ -334,7 +334,7 @@ def _all_of(channel: Channel[Any]) -> list[Any]:
 
 
 def _kill(pid: int) -> None:
-    """Kill a child that was not waited for yet, and all it has started."""
+    """Kill a child that was not reaped yet, and all it has started."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     with suppress(ProcessLookupError):

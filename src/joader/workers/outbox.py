@@ -1,13 +1,13 @@
-"""What a worker has to report, on its way out.
+"""The reports of one worker, collected so that one write carries many.
 
-Reports wait for each other: those of a chunk go out in one write, when it is done or REPORT_S after
-the first of them was begun; so rows that take longer wait for nothing. The thread that works adds
-to them and sends them. Where the next row takes unexpectedly long, the thread that listens sends
-what has waited for HELD_S.
+The reports of a chunk go out in one write, when the chunk is done or REPORT_S after its first row
+was begun; rows that take longer are reported at once. The working thread adds reports and sends
+them. If the next row takes unexpectedly long, the listening thread sends what has waited for
+HELD_S.
 
 Prepared samples travel in one message for rows and one for own parts, each with the seconds that
-they took, computed and waited: the daemon charges them to different claimants. What needs a slot
-travels in one message, too.
+they took, computed and waited, because the daemon charges them to different claimants. Samples that
+need a slot travel in one message, too.
 """
 
 import threading
@@ -19,38 +19,38 @@ from joader.messages import Compared, Failed, NotBegun, Prepared, Sized
 from joader.wire import Channel
 from joader.workers.clock import Clock, Spent
 
-# How long the rows may take that are reported together.
+# Rows that take longer than this together are reported at once.
 REPORT_S = 0.02
-# After so long the listening thread sends them.
+# After this time the listening thread sends waiting reports.
 HELD_S = 2 * REPORT_S
 
 Reply = Prepared | Sized | Failed | Compared
 
 
 class Outbox:
-    """The reports of one worker that are not sent yet."""
+    """The reports of one worker that are not sent yet; `_lock` guards all of them."""
 
     def __init__(self, channel: Channel[object]) -> None:
-        """Send through this channel; nobody else does."""
+        """Send through `channel`; no other code writes to it."""
         self._channel = channel
         self._lock = threading.Lock()
         self._rows: list[Prepared] = []
         self._own: list[Prepared] = []
         self._sized: list[Sized] = []
         self._others: list[Reply] = []
-        # Time that is not told yet: what failed or was only sized is charged with the next.
+        # Time not reported yet: that of failed or merely sized rows goes with the next report.
         self._rows_s = self._own_s = 0.0
-        self._read_s, self._reads = 0.0, 0  # of it, what rows took to read, and how many
-        self._along_s = 0.0  # of it, what own parts took of rows that were prepared whole
+        self._read_s, self._reads = 0.0, 0  # the part spent on reading rows, and how many rows
+        self._along_s = 0.0  # the part spent on own parts of rows prepared whole
         self._since = 0.0  # when the first of them was begun
         self._clock: Clock | None = None
 
     def start_clock(self) -> None:
-        """Tell from now on how time was spent; called by the thread that works."""
+        """Report from now on how time was spent; called by the working thread."""
         self._clock = Clock()
 
     def add(self, reply: Reply, own: bool, seconds: float) -> None:
-        """Take a report, of an own part or a row, that took so long."""
+        """Add the report of an own part or a row that took `seconds`."""
         with self._lock:
             if not self._holds:
                 self._since = time.monotonic() - seconds
@@ -68,18 +68,18 @@ class Outbox:
                 self._rows.append(reply)
 
     def spent(self, seconds: float) -> None:
-        """Count time that was spent on several rows, before the first of them is reported."""
+        """Count time spent on several rows before the first of them is reported."""
         with self._lock:
             self._rows_s += seconds
 
     def read(self, seconds: float, rows: int) -> None:
-        """Say with the next reports that so much of their time went into reading these rows."""
+        """Count `seconds` of the next reports as spent on reading this many rows."""
         with self._lock:
             self._read_s += seconds
             self._reads += rows
 
     def own_part(self, seconds: float) -> None:
-        """Say with the next reports of rows that so much of their time went into an own part."""
+        """Count `seconds` of the next reports of rows as spent on an own part."""
         with self._lock:
             self._along_s += seconds
 
@@ -88,11 +88,11 @@ class Outbox:
         return bool(self._rows or self._own or self._sized or self._others)
 
     def flush(self, after_s: float = 0.0) -> bool:
-        """Send what there is, if the first was begun so long ago; tell if anything was sent."""
+        """Send all reports if the first row was begun `after_s` ago; return whether it did."""
         with self._lock:
             if not self._holds or time.monotonic() - self._since < after_s:
                 return False
-            # Rows first: what is made of one is told after it.
+            # Rows first: the report of an own part must follow that of its source.
             messages: list[Reply] = []
             wall_s = max(self._rows_s + self._own_s, 1e-9)
             spent = self._clock.spent(wall_s) if self._clock and (self._rows or self._own) else None
@@ -118,14 +118,14 @@ class Outbox:
             return True
 
     def give_back(self, samples: tuple[int, ...]) -> None:
-        """Say that these were not begun, after all that was reported before."""
+        """Report samples that were not begun, after all earlier reports."""
         self.flush()
         with self._lock:
             self._channel.send(NotBegun(samples))
 
 
 def _joined(replies: list[Prepared], seconds: float, spent: Spent | None, part: float) -> Prepared:
-    """Return reports of one sample each as one message; `part` of what was spent was for them."""
+    """Merge reports of one sample each; `part` is their fraction of `spent`."""
     samples = tuple([reply.samples[0] for reply in replies])
     sizes = tuple([reply.sizes[0] for reply in replies])
     layouts = tuple([reply.layouts[0] for reply in replies])

@@ -1,8 +1,9 @@
-"""The pool: all workers that jobs have brought. What `schedule/` decides about them is done here.
+"""The pool of all workers that jobs have brought: it carries out what `schedule/` decides.
 
-No code is here at all: workers are born from the jobs that have it. Everything runs on the daemon's
-event loop; the clock that decisions are made by is read here. Not here: who gets what and who is to
-blame (schedule/dispatch.py), one process (hand.py), one nursery (link.py).
+The daemon holds no user code: workers are forked from the jobs that have it. Everything runs on the
+daemon's event loop; the clock is read here and passed to the decisions. Not here: how work is
+divided and which sample is blamed for a death (schedule/dispatch.py), one process (hand.py), one
+nursery (link.py).
 """
 
 import asyncio
@@ -33,7 +34,7 @@ from joader.workers.hand import Hand
 from joader.workers.link import NurseryLink
 
 _END_S = 1.0
-# How often workers are looked at: for what takes too long, and for what they keep in memory.
+# How often workers are checked for rows that take too long and for memory growth.
 WATCH_S = 0.5
 
 log = logging.getLogger("joader.daemon")
@@ -50,16 +51,16 @@ class Pool:
         read: Callable[[], Mapping[int, ReadStatistics]] = dict,
         most_cores: int = 0,
     ) -> None:
-        """Start without any; `cores` is how many processes the machine can keep busy.
+        """Start without workers; `cores` is how many processes the machine can keep busy.
 
         A worker that grows by more than `worker_growth_bytes` is replaced; 0: see `usual_growth`.
-        `read` says what jobs have got so far; `most_cores` what the machine has for jobs that run
-        elsewhere on it, 0 if `cores` is all that may be used.
+        `read` returns what jobs have received so far; `most_cores` is how many cores the machine
+        has for jobs that run elsewhere on it, 0 if `cores` is all that may be used.
         """
         self._read = read
         self.dispatch = Dispatch(cores, worker_growth_bytes or usual_growth(cores), most_cores)
         self._on_event = on_event
-        self._hands: dict[int, Hand] = {}  # by what dispatch calls them
+        self._hands: dict[int, Hand] = {}  # by their number in `dispatch`
         self._links: dict[str, NurseryLink] = {}  # by ticket
         self._job_pid: dict[str, int] = {}  # by ticket
         self._acting = False
@@ -68,7 +69,7 @@ class Pool:
         self._refill: asyncio.TimerHandle | None = None
 
     def statistics(self) -> PoolStatistics:
-        """Return which processes are here, and what each crew has to do."""
+        """Return which processes there are, and how much work each crew has."""
         return PoolStatistics(
             processes=tuple(hand.pid for hand in self._hands.values()),
             crews=self.dispatch.statistics(),
@@ -80,11 +81,11 @@ class Pool:
     # Who gets how much.
 
     def wanted(self, job: int, count: int, step_s: float, wait_s: float) -> None:
-        """Note that a job asks for a batch, and how long it took and waited for its last."""
+        """Note that a job asks for a batch, how long its last step took, and how long it waited."""
         self.dispatch.wanted(job, count, step_s, wait_s, time.monotonic())
 
     def change(self, policy: str = "", cpu: float = 0.0, job: int = 0, weight: float = 0.0) -> None:
-        """Divide the workers' time otherwise; BadArgument if that cannot be."""
+        """Change the policy, CPU ceiling or a job's weight; raise BadArgument if invalid."""
         now = time.monotonic()
         if policy:
             self.dispatch.set_policy(policy, now)
@@ -97,30 +98,30 @@ class Pool:
     # Jobs come and go.
 
     def join(self, job: int, pid: int, lent: Lent) -> None:
-        """Take in what a job's process brings."""
+        """Take in the workers that a job's process lends."""
         self.dispatch.join(job, lent)
         self._job_pid[lent.ticket] = pid
         if self._watching is None:
             self._watch()
 
     def leave(self, job: int) -> None:
-        """Let a job go; its workers get a moment for what others wait for."""
+        """Remove a job; its workers get a moment to finish what others wait for."""
         self.dispatch.leave(job, time.monotonic())
         self._act()
 
     def renew(self, job: int) -> None:
-        """Let a job's workers end when they have done what they have; others are born."""
+        """Replace a job's workers as soon as each has finished its work."""
         self.dispatch.renew(job)
         self._act()
 
     # Work in.
 
     def prepare(self, message: Prepare, code: str) -> None:
-        """Have rows prepared; `feed` hands them out."""
+        """Queue rows to prepare; `feed` hands them out."""
         self.dispatch.prepare(message, code)
 
     def finish(self, message: Finish) -> None:
-        """Have a job's own parts done."""
+        """Queue a job's own parts; `feed` hands them out."""
         self.dispatch.finish(message, time.monotonic())
 
     def compare(self, message: Compare) -> None:
@@ -128,11 +129,11 @@ class Pool:
         self.dispatch.compare(message)
 
     def place(self, message: Place) -> None:
-        """Say where samples go that did not fit."""
+        """Pass on the new slots of samples that did not fit their first."""
         self.dispatch.place(message)
 
     def drop(self, samples: Sequence[int]) -> None:
-        """Forget samples that nobody wants any more."""
+        """Forget samples that no job wants any more."""
         self.dispatch.drop(samples)
 
     def brought(self, sample: int, offset: int, layout: bytes) -> None:
@@ -140,32 +141,32 @@ class Pool:
         self.dispatch.brought(sample, offset, layout)
 
     def feed(self) -> None:
-        """Hand out what has come, and what there is room for now."""
+        """Hand out queued work as far as workers have room for it now."""
         self._feeds_soon = False
         self.dispatch.feed(time.monotonic())
         self._act()
         self._feed_when_allowed()
 
     def _feed_when_allowed(self) -> None:
-        """Come back when a quota lets more be handed out, if one is used up."""
+        """If a quota is used up, feed again once it allows more."""
         in_s = self.dispatch.feeds_in_s
         if in_s and self._refill is None:
             self._refill = asyncio.get_running_loop().call_later(in_s, self._feed_again)
 
     def _feed_again(self) -> None:
-        """Hand out more, now that somebody's quota lets it."""
+        """Hand out more, now that a quota allows it."""
         self._refill = None
         self.feed()
 
     # Processes come and go.
 
     def attend(self, ticket: str, pid: int) -> NurseryLink:
-        """Return the link for a nursery that has come."""
-        self.dispatch.staff.crew(ticket)  # BadMessage if its job is not here any more
+        """Return the protocol for a nursery that connects."""
+        self.dispatch.staff.crew(ticket)  # raises BadMessage if its job is gone
         return NurseryLink(self, ticket, pid)
 
     def attended(self, link: NurseryLink) -> None:
-        """Take a nursery in, in place of one that is gone."""
+        """Register a nursery; it replaces an earlier one of the same job."""
         if not self.dispatch.knows(link.ticket):
             link.close()
             return
@@ -177,7 +178,7 @@ class Pool:
         self.feed()
 
     def nursery_ends(self, link: NurseryLink) -> None:
-        """Note that a nursery ends its workers: what they had in hand is nobody's fault."""
+        """Note that a nursery ends its workers: no row is blamed for it."""
         if self._links.get(link.ticket) is link and self.dispatch.knows(link.ticket):
             self.dispatch.attend(link.ticket, here=False)
 
@@ -188,13 +189,13 @@ class Pool:
             del self._links[link.ticket]
 
     def unborn(self, ticket: str, reason: str) -> None:
-        """Note that a nursery cannot bear workers."""
+        """Note that a nursery cannot start a worker."""
         if self.dispatch.knows(ticket):
             self.dispatch.unborn(ticket, reason, time.monotonic())
             self._act()
 
     def ended_as(self, ticket: str, number: int, pid: int, code: int) -> None:
-        """Note how a worker's process has ended, as its nursery says."""
+        """Take a worker's exit code, as its nursery reports it."""
         for hand in self._hands.values():
             if (hand.ticket, hand.number) == (ticket, number) and hand.pid in (pid, 0):
                 hand.ended(code)
@@ -204,16 +205,16 @@ class Pool:
             self._act()
 
     def expects(self, ticket: str, number: int) -> bool:
-        """Tell whether a worker of this ticket and number is to be born."""
+        """Return whether a worker of this ticket and number was asked for."""
         return self.dispatch.expects(ticket, number)
 
     def arrive(self, ticket: str, number: int, pid: int, desk: Desk) -> Hand:
-        """Return the hand for a worker that has come."""
+        """Return the handle for a worker that connects."""
         self.dispatch.staff.crew(ticket)
         return Hand(self, ticket, number, pid, desk)
 
     def arrived(self, hand: Hand) -> None:
-        """Take a worker in that is connected."""
+        """Register a worker once it is connected, and give it work."""
         if not self.dispatch.knows(hand.ticket):
             hand.kill()
             return
@@ -223,14 +224,14 @@ class Pool:
         self.feed()
 
     def reported(self, hand: Hand, messages: Sequence[FromWorker]) -> None:
-        """Take in what a worker has said; BadMessage if it cannot be."""
+        """Take in a worker's reports; raise BadMessage if they make no sense."""
         try:
             self.dispatch.reported(hand.id, messages, time.monotonic())
         finally:
             self._act()
             if not self._feeds_soon:
-                # After all reports of this turn, and what the engine makes of them: each worker
-                # then gets one message.
+                # After all reports of this turn and the engine's reaction to them, so that each
+                # worker gets one message.
                 self._feeds_soon = True
                 asyncio.get_running_loop().call_soon(self._feed_if_due)
 
@@ -256,7 +257,7 @@ class Pool:
             self._links[hand.ticket].send(Slay(hand.number))
 
     async def close(self) -> None:
-        """Have all workers end: ask, then kill. Nurseries are their jobs', and stay."""
+        """End all workers: ask, then kill. Nurseries belong to their jobs, and stay."""
         for timer in (self._watching, self._refill):
             if timer is not None:
                 timer.cancel()
@@ -274,7 +275,7 @@ class Pool:
     # Questions.
 
     def has_workers(self, job: int) -> bool:
-        """Tell whether workers are here that can prepare what a job waits for."""
+        """Return whether any worker can prepare what a job waits for."""
         return self.dispatch.has_workers(job)
 
     def whereabouts(self, sample: int) -> str:
@@ -294,7 +295,7 @@ class Pool:
 
     def _act(self) -> None:
         if self._acting:
-            return  # whoever called us goes on with it
+            return  # the outer call carries on
         self._acting = True
         try:
             while decided := self.dispatch.decided():
@@ -330,7 +331,7 @@ class Pool:
             (link.kill if _is_gone(pid) else link.close)()
 
     def _watch(self) -> None:
-        """Look at all workers, now and again and again."""
+        """Check all workers for hangs and memory growth; reschedules itself."""
         self._watching = asyncio.get_running_loop().call_later(WATCH_S, self._watch)
         now = time.monotonic()
         seen = {
@@ -347,18 +348,18 @@ class Pool:
 
 
 def usual_growth(workers: int) -> int:
-    """Return how much a worker may grow after its first rows: its share of half the memory."""
+    """Return how much a worker may grow after its first rows: an equal share of half the memory."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return memory // 2 // workers
 
 
 def _is_gone(pid: int) -> bool:
-    """Tell whether a process has ended, also if nobody has reaped it yet."""
+    """Return whether a process has ended, even if it is not reaped yet."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
         return True
-    except OSError:  # of another pid namespace
+    except OSError:  # in another pid namespace
         return False
     try:
         return readable(descriptor)

@@ -1,7 +1,7 @@
 """Objects that are mostly bytes: arrays and tensors by content, mapped and open files by stamp.
 
-Elements are taken in C order whatever their strides. Fields of a structured array are taken one by
-one, since the gaps between them hold arbitrary bytes.
+Elements are taken in C order regardless of their strides. Fields of a structured array are taken
+one by one, since the gaps between them hold arbitrary bytes.
 """
 
 import mmap

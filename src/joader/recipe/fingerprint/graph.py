@@ -1,4 +1,4 @@
-"""Digests of the nodes of a graph that may have cycles, whatever the order it was built in.
+"""Digests of the nodes of a graph that may have cycles, independent of the order it was built in.
 
 A node is its label and its children. Outside a ring (a strongly connected component) its digest is
 that of its label and its children's digests. The members of a ring are refined together: in each

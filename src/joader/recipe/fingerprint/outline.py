@@ -1,4 +1,4 @@
-"""What is known of an object's graph, as one digest or as lines that can be compared.
+"""An object's graph as one digest, or as lines that can be compared.
 
 An outline is small plain data, so a daemon can keep it and say why two jobs do not share although
 each of them knows only its own dataset. `look` works for every object; the others raise if

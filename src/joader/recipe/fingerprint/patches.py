@@ -19,7 +19,7 @@ from joader.recipe.fingerprint.origin import library_of
 from joader.recipe.fingerprint.reads import Use
 
 _WRAPPERS = (functools.partial, functools.partialmethod, functools._lru_cache_wrapper)
-# Types of compiled functions lie in a module of Cython's, whoever wrote the function.
+# Types of compiled functions lie in a module of Cython's, even for a user's function.
 _CYTHON = "_cython_"
 # Types that know where they are from. Others are not asked, which might load a lazy object.
 _NAMED = (FunctionType, BuiltinFunctionType, type, np.ufunc, type(np.sum))

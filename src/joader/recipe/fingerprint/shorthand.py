@@ -1,6 +1,6 @@
 """An outline as short text that a checkpoint keeps, to say later what has changed.
 
-Digests are shortened: they only have to differ. Words are left out, as they show the values of
+Digests are shortened: they only have to differ. Words are left out, because they show the values of
 attributes, which may be secret. Only the lines nearest to the object are kept, up to a size limit.
 """
 

@@ -1,9 +1,9 @@
 """The source files of a user's module and of all user modules it imports, as one digest.
 
-For modules of which it is unknown which names are used: they are imported inside a function, or
-kept as a value. Files are read, never run: an import may be slow, and whether it has happened must
-not change the digest. But if it has happened, constants that differ from the file have been set
-since (`config.SIZE = 224`), and count.
+It serves modules whose used names are unknown, because they are imported inside a function or kept
+as a value. Files are read, never run: an import may be slow, and whether it has happened must not
+change the digest. But if it has happened, constants that differ from the file have been set since
+(`config.SIZE = 224`), and count.
 """
 
 import ast
@@ -19,7 +19,7 @@ from joader.recipe.fingerprint.graph import DIGEST_BYTES, digest_of, label
 from joader.recipe.fingerprint.origin import file_of, library_of
 from joader.recipe.fingerprint.reads import Use, reads
 
-# Usually a cache: what is put there later is not a setting.
+# Usually a cache: later entries are not settings.
 _EMPTY = frozenset({"{}", "[]"})
 
 
