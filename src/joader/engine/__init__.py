@@ -6,7 +6,7 @@ are complete). A job: `admission` (what is refused, compared, admitted), `reader
 `plan`, `limits` (what it is guaranteed); `team` and `teams` (ranks of one job), `courses` (their
 steps, on their way to other nodes). Samples: `stock`, `room`, `sizes`, `last_resort` (no room at
 all), `raw_forms` (rows as they are stored), `forecast` (for eviction). A recipe: `recipes`,
-`orders` (its samplers), `recipe_rows` and `pieces` (how rows are numbered). Of other nodes:
+`samplers` (one per order), `recipe_rows` and `pieces` (how rows are numbered). Of other nodes:
 `inheritance`, `couplings` (joint draws).
 """
 
