@@ -23,8 +23,8 @@ import numpy as np
 from harness import machine, report
 
 from joader.engine.courses import Courses
-from joader.engine.orders import Orders, sampler_of
 from joader.engine.plan import Followed
+from joader.engine.samplers import Samplers, sampler_of
 from joader.messages import Begin
 from joader.messages.ranks import Grant, Steps
 from joader.sampling.job_rows import JobRows
@@ -84,7 +84,7 @@ def played(local: int, steps: int, locality: bool) -> dict[str, object]:
 def step_bytes(ranks: int, local: int) -> dict[str, object]:
     """Return how large the words are that tell a node of a step."""
     rows = JobRows(np.arange(1_281_167), 1_281_167)
-    plan = Followed(1, rows, Orders(sampler_of, 1, stream=2**55 + 1), "job", None)
+    plan = Followed(1, rows, Samplers(sampler_of, 1, stream=2**55 + 1), "job", None)
     plan.begin(Begin(1), life=1)
     courses, sizes = Courses(rows), []
     for number in range(rows.rows.size // (ranks * local)):

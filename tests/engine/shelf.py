@@ -4,11 +4,11 @@ import numpy as np
 
 from joader.cache import Cache
 from joader.engine.limits import Limits
-from joader.engine.orders import Orders
 from joader.engine.plan import Drawn
 from joader.engine.reader import Reader, Terms
 from joader.engine.recipes import Recipe
 from joader.engine.room import Room
+from joader.engine.samplers import Samplers
 from joader.engine.stock import Preparation, Stock
 from joader.messages import Begin, Instruction
 from joader.sampling import SequentialSampler
@@ -24,7 +24,7 @@ class Shelf:
     """
 
     def __init__(self, slots: int, rows: int = 100) -> None:
-        self.recipe = Recipe("code", rows, 0, Orders(lambda order, seed: SequentialSampler(), 0))
+        self.recipe = Recipe("code", rows, 0, Samplers(lambda order, seed: SequentialSampler(), 0))
         self.recipe.sizes.note(SLOT_BYTES)
         self.readers: dict[int, Reader] = {}
         self.out: list[Instruction] = []
@@ -34,7 +34,7 @@ class Shelf:
     def reader(self, job: int, batch_size: int = 1, terms: Terms | None = None) -> Reader:
         """Let a job come and plan all its rows, in order."""
         rows = JobRows(np.arange(self.recipe.row_limit), self.recipe.row_limit)
-        plan = Drawn(job, rows, self.recipe.orders.sampler("joint"), None)
+        plan = Drawn(job, rows, self.recipe.samplers.sampler("joint"), None)
         reader = Reader(job, self.recipe, rows, batch_size, Limits(), plan, terms or Terms())
         plan.begin(Begin(job, key=9), life=0)
         self.stock.cache.begin(job, np.arange(self.recipe.row_limit))

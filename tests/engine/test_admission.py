@@ -8,10 +8,10 @@ import pytest
 from joader.cache import Cache
 from joader.engine.admission import LARGE_BATCH, MOST_RANKS, MOST_TOLD, check_join, check_want
 from joader.engine.limits import Limits
-from joader.engine.orders import Orders
 from joader.engine.plan import Told
 from joader.engine.reader import Reader, Terms
 from joader.engine.recipes import MOST_ROWS, Recipe
+from joader.engine.samplers import Samplers
 from joader.errors import BadArgument
 from joader.messages import Join, Want
 from joader.sampling import SequentialSampler
@@ -48,7 +48,7 @@ def test_a_batch_larger_than_the_dataset_is_no_larger_than_that() -> None:
 
 def reader() -> Reader:
     rows = JobRows(np.arange(8), 8)
-    recipe = Recipe("code", 8, 0, Orders(lambda order, seed: SequentialSampler(), 0))
+    recipe = Recipe("code", 8, 0, Samplers(lambda order, seed: SequentialSampler(), 0))
     made = Reader(1, recipe, rows, 4, Limits(), Told(1, rows), Terms())
     made.in_pass = True
     return made

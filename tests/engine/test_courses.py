@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from joader.engine.courses import Courses
-from joader.engine.orders import Orders, sampler_of
 from joader.engine.plan import Followed
+from joader.engine.samplers import Samplers, sampler_of
 from joader.errors import BadArgument
 from joader.messages import Begin
 from joader.messages.ranks import Piece, Steps
@@ -15,7 +15,7 @@ from joader.sampling.job_rows import JobRows
 from joader.wire import frame
 
 
-def followed(rows: JobRows, orders: Orders, whom: str = "me") -> Followed:
+def followed(rows: JobRows, orders: Samplers, whom: str = "me") -> Followed:
     plan = Followed(1, rows, orders, whom, None)
     plan.begin(Begin(1), life=1)
     return plan
@@ -25,8 +25,8 @@ def drawn(plan: Followed, count: int) -> np.ndarray:  # type: ignore[type-arg]
     return plan.drew(plan.sampler.draw({plan.name: count})[plan.name]).places
 
 
-def orders() -> Orders:
-    return Orders(sampler_of, 5, stream=12345678901)
+def orders() -> Samplers:
+    return Samplers(sampler_of, 5, stream=12345678901)
 
 
 def test_a_course_is_the_order_of_its_generation() -> None:

@@ -4,10 +4,10 @@ import numpy as np
 
 from joader.engine.forecast import Forecast
 from joader.engine.limits import Limits
-from joader.engine.orders import Orders, sampler_of
 from joader.engine.plan import Drawn, plan_of
 from joader.engine.reader import Reader, Terms
 from joader.engine.recipes import Recipe
+from joader.engine.samplers import Samplers, sampler_of
 from joader.messages import Begin, Join
 from joader.sampling.job_rows import JobRows
 
@@ -21,7 +21,7 @@ def reader(
     mine = np.arange(recipe.row_limit) if rows is None else rows
     join = Join(job, recipe.name, mine, recipe.row_limit, 4, order=order, seed=job)
     numbered = JobRows(mine, recipe.row_limit)
-    plan = plan_of(join, job, numbered, recipe.orders, f"process {job}")
+    plan = plan_of(join, job, numbered, recipe.samplers, f"process {job}")
     made = Reader(job, recipe, numbered, 4, Limits(), plan, Terms(fresh=fresh))
     made.pace.per_s = PER_S
     plan.begin(Begin(job), 0)
@@ -29,7 +29,7 @@ def reader(
 
 
 def recipe(base: int = BASE, rows: int = ROWS) -> Recipe:
-    return Recipe("photos", rows, base, Orders(sampler_of, 1))
+    return Recipe("photos", rows, base, Samplers(sampler_of, 1))
 
 
 def draw(one: Reader, count: int) -> list[int]:
@@ -114,8 +114,8 @@ def test_one_row_is_told_as_among_many() -> None:
     dice = np.random.default_rng(3)
     for _ in range(20):
         forecast, mine, other = Forecast(), recipe(), recipe(base=0, rows=50)
-        mine.orders.sampler("shared")
-        mine.orders.set_reach(int(dice.integers(4, 20)))
+        mine.samplers.sampler("shared")
+        mine.samplers.set_reach(int(dice.integers(4, 20)))
         sets = [np.arange(ROWS), np.arange(ROWS), np.arange(5, ROWS), np.repeat(np.arange(30), 2)]
         readers = [
             reader(mine, job, "shared", rows=sets[dice.integers(4)], fresh=bool(dice.integers(2)))

@@ -7,11 +7,11 @@ import numpy as np
 
 from joader.cache import Cache
 from joader.engine.limits import Limits
-from joader.engine.orders import Orders, sampler_of
 from joader.engine.plan import Drawn, Followed
 from joader.engine.planner import FULL, LONGEST, MOST, STEP, Planner
 from joader.engine.reader import Reader, Terms
 from joader.engine.recipes import Recipe
+from joader.engine.samplers import Samplers, sampler_of
 from joader.messages import Begin
 from joader.sampling import DependentSampler
 from joader.sampling.job_rows import JobRows
@@ -52,7 +52,7 @@ class Noting(Cache):
 
 def reader(job: int, recipe: Recipe, pace: float, rows: int = ROWS) -> Reader:
     its = JobRows(np.arange(rows), ROWS)
-    plan = Drawn(job, its, recipe.orders.sampler("joint"), None)
+    plan = Drawn(job, its, recipe.samplers.sampler("joint"), None)
     made = Reader(job, recipe, its, 8, Limits(), plan, Terms())
     made.pace.known, made.pace.per_s = True, pace
     made.in_pass = True
@@ -61,7 +61,7 @@ def reader(job: int, recipe: Recipe, pace: float, rows: int = ROWS) -> Reader:
 
 
 def recipe() -> Recipe:
-    return Recipe("photos", ROWS, 0, Orders(lambda order, seed: Counting(), 0))
+    return Recipe("photos", ROWS, 0, Samplers(lambda order, seed: Counting(), 0))
 
 
 def planned(*readers: Reader) -> set[int]:
@@ -77,8 +77,8 @@ def test_equal_jobs_draw_all_rounds_together_though_one_is_a_batch_ahead() -> No
         for each in (one, other) if step % 2 else (other, one):
             del each.window.places[:8], each.window.homes[:8]
             planner.top_up([one, other])
-    assert len(of.orders.sampler("joint").counts) > 10  # type: ignore[attr-defined]
-    assert all(len(set(c.values())) == 1 for c in of.orders.sampler("joint").counts)  # type: ignore[attr-defined]
+    assert len(of.samplers.sampler("joint").counts) > 10  # type: ignore[attr-defined]
+    assert all(len(set(c.values())) == 1 for c in of.samplers.sampler("joint").counts)  # type: ignore[attr-defined]
 
 
 def test_plans_are_as_long_in_time_for_a_slow_job_as_for_a_fast_one() -> None:
@@ -96,7 +96,7 @@ def test_a_newcomer_draws_as_the_fastest_until_its_pace_is_known() -> None:
     going, newcomer = reader(1, of, 500.0), reader(2, of, 20.0)
     newcomer.pace.known = 0.0
     Planner(Noting()).top_up([going, newcomer])
-    assert of.orders.sampler("joint").counts[0][1] == of.orders.sampler("joint").counts[0][2]  # type: ignore[attr-defined]
+    assert of.samplers.sampler("joint").counts[0][1] == of.samplers.sampler("joint").counts[0][2]  # type: ignore[attr-defined]
 
 
 def test_a_job_that_is_hardly_read_does_not_make_others_plan_for_hours() -> None:
@@ -143,12 +143,12 @@ def test_plans_of_jobs_that_left_are_forgotten() -> None:
 
 
 def test_in_a_stream_each_draws_for_itself_as_far_as_it_looks_ahead() -> None:
-    of = Recipe("photos", ROWS, 0, Orders(sampler_of, 0))
+    of = Recipe("photos", ROWS, 0, Samplers(sampler_of, 0))
     readers = []
     for job, pace in ((1, 20.0), (2, 800.0)):
         its = JobRows(np.arange(ROWS), ROWS)
         made = Reader(
-            job, of, its, 8, Limits(), Followed(job, its, of.orders, str(job), None), Terms()
+            job, of, its, 8, Limits(), Followed(job, its, of.samplers, str(job), None), Terms()
         )
         made.pace.known, made.pace.per_s = True, pace
         made.note_rate(0, 0.0)

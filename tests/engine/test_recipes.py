@@ -262,12 +262,12 @@ def test_leaving_while_samples_are_held_leaves_no_lease() -> None:
 def test_the_orders_of_a_cluster_go_on_when_a_recipe_is_closed_and_opened_again() -> None:
     recipes = Recipes(seed=1)
     first = recipes.open("photos", 50, stream=9)
-    sampler = first.orders.sampler("shared")
+    sampler = first.samplers.sampler("shared")
     sampler.add("job", range(50))
     order = sampler.draw({"job": 50})["job"].tolist()
     sampler.remove("job")
     recipes.close(first)
-    again = recipes.open("photos", 50, stream=9).orders.sampler("shared")
+    again = recipes.open("photos", 50, stream=9).samplers.sampler("shared")
     again.add("job", range(50))
     assert again.draw({"job": 50})["job"].tolist() != order
 
@@ -277,11 +277,11 @@ def test_only_streams_of_a_cluster_have_clocks_that_others_hear() -> None:
     recipes.open("alone", 50)
     shared = recipes.open("photos", 50, stream=9)
     assert recipes.clocks() == {"photos": (9, 0, [])}
-    sampler = shared.orders.sampler("shared")
+    sampler = shared.samplers.sampler("shared")
     sampler.add("job", range(50))
     sampler.draw({"job": 20})
     assert recipes.clocks() == {"photos": (9, 1, [(0, 1, 20, 50)])}
     recipes.hear(Hear("photos", 8, ((0, 7, 1, 50),)))  # of other orders: another life of a leader
-    assert shared.orders.latest == 1
+    assert shared.samplers.latest == 1
     recipes.hear(Hear("photos", 9, ((0, 7, 1, 50),)))
-    assert shared.orders.latest == 7
+    assert shared.samplers.latest == 7

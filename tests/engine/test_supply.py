@@ -83,7 +83,7 @@ def test_the_last_job_that_needs_a_row_gets_it_whole() -> None:
 def test_rows_that_other_nodes_may_ask_for_are_not_prepared_whole() -> None:
     on = world()
     on.join(join(1))
-    on.engine._readers[1].recipe.orders.stream = 5
+    on.engine._readers[1].recipe.samplers.stream = 5
     read_pass(on, 1)
     assert not any(order.whole for order in orders(on))
 

@@ -6,7 +6,7 @@ A job: `admission` (what is refused, whom memory has room for, who is compared f
 window on its `plan`), `limits` (what it is guaranteed); `team` and `teams` (ranks of one job),
 `courses` (their steps, on their way to other nodes). Samples: `stock`, `room`, `sizes`,
 `last_resort` (no room at all), `raw_forms` (rows as they are stored), `forecast` (for eviction). A
-recipe: `recipes`, `orders` (its samplers) and `pieces` (how rows are numbered). Of
+recipe: `recipes`, `samplers` (one per order) and `pieces` (how rows are numbered). Of
 other nodes: `inheritance`, `couplings` (joint draws).
 """
 

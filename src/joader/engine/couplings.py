@@ -48,7 +48,7 @@ class Couplings:
             planned = np.array(reader.window.places, np.int64)
             self._room.give_up_all(reader)
             reader.window.forget_plan()
-            plan.couple(planned, reader.recipe.orders.elsewhere)
+            plan.couple(planned, reader.recipe.samplers.elsewhere)
 
     def _uncouple(self, event: Uncouple) -> None:
         """Draw for a job here again."""

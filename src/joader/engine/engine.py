@@ -20,7 +20,6 @@ from joader.engine.forecast import Forecast
 from joader.engine.inheritance import Inheritance
 from joader.engine.last_resort import LastResort
 from joader.engine.limits import Limits
-from joader.engine.orders import MakeSampler, sampler_of
 from joader.engine.plan import Told, plan_of
 from joader.engine.planner import Planner
 from joader.engine.preparations import Preparations
@@ -28,6 +27,7 @@ from joader.engine.raw_forms import RawForms
 from joader.engine.reader import Reader, Terms
 from joader.engine.recipes import Recipe, Recipes
 from joader.engine.room import Room
+from joader.engine.samplers import MakeSampler, sampler_of
 from joader.engine.stock import Stock
 from joader.engine.supply import Supply
 from joader.engine.teams import Teams
@@ -227,7 +227,7 @@ class Engine:
                 limits=self._limits,
                 plan=Told(job, rows, needs=not event.team)
                 if told
-                else plan_of(event, job, rows, recipe.orders, reads_for),
+                else plan_of(event, job, rows, recipe.samplers, reads_for),
                 terms=Terms.of(event, reads_for),
             )
 

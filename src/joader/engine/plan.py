@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joader.engine.orders import JOINT, SHARED, Orders
+from joader.engine.samplers import JOINT, SHARED, Samplers
 from joader.errors import BadArgument
 from joader.messages import Array, Begin, Job, Join
 from joader.messages.fields import NONE
@@ -189,21 +189,21 @@ class Followed(Drawn):
     """
 
     def __init__(
-        self, job: Job, rows: JobRows, orders: Orders, whom: str, seed: int | None
+        self, job: Job, rows: JobRows, samplers: Samplers, whom: str, seed: int | None
     ) -> None:
         """Draw in the name that the job reads for; `seed` is what it gives the stream."""
-        super().__init__(job, rows, orders.sampler(SHARED), seed=None)
-        self._job, self._orders, self._whom, self._gives = job, orders, whom, seed
+        super().__init__(job, rows, samplers.sampler(SHARED), seed=None)
+        self._job, self._samplers, self._whom, self._gives = job, samplers, whom, seed
 
     def _add(self, numbers: Array, event: Begin, life: int, behind: int) -> None:
         followed, rest = 0 < event.life == life, bool(event.done.size)
-        if self._orders.stream and event.life not in (0, life):
+        if self._samplers.stream and event.life not in (0, life):
             # It may have followed these very orders on another node, or here before a restart.
-            self._orders.bar(self._whom)
-        if self._orders.may_follow(self._whom) and self._orders.enter(self._whom, self):
-            self.sampler, self.name = self._orders.sampler(SHARED), self._whom
+            self._samplers.bar(self._whom)
+        if self._samplers.may_follow(self._whom) and self._samplers.enter(self._whom, self):
+            self.sampler, self.name = self._samplers.sampler(SHARED), self._whom
         else:
-            self.sampler, self.name = self._orders.apart(), self._job
+            self.sampler, self.name = self._samplers.apart(), self._job
         if isinstance(self.sampler, StreamSampler):
             self.sampler.add(
                 self.name,
@@ -212,7 +212,7 @@ class Followed(Drawn):
                 followed=followed,
                 behind=behind,
                 seed=self._gives,
-                after=self._orders.barred(self._whom),
+                after=self._samplers.barred(self._whom),
             )
         else:
             self.sampler.add(self.name, numbers)
@@ -227,12 +227,12 @@ class Followed(Drawn):
         if self.is_drawing:
             self.sampler.remove(self.name)
             if self.name == self._whom:
-                self._orders.leave(self._whom)
+                self._samplers.leave(self._whom)
 
     @property
     def is_drawing(self) -> bool:
         """Whether the sampler knows this pass."""
-        return self._drawing and (self.name != self._whom or self._orders.holds(self._whom, self))
+        return self._drawing and (self.name != self._whom or self._samplers.holds(self._whom, self))
 
 
 class Told:
@@ -289,11 +289,11 @@ class Told:
 Plan = Drawn | Told
 
 
-def plan_of(join: Join, job: Job, rows: JobRows, orders: Orders, whom: str) -> Plan:
+def plan_of(join: Join, job: Job, rows: JobRows, samplers: Samplers, whom: str) -> Plan:
     """Return the plan of a job that draws in the name `whom`, which it reads for."""
     if join.order == SHARED:
-        return Followed(job, rows, orders, whom, join.seed)
+        return Followed(job, rows, samplers, whom, join.seed)
     if join.order == JOINT and join.remote and not join.team:
-        return Lent(job, rows, orders.sampler(JOINT))
+        return Lent(job, rows, samplers.sampler(JOINT))
     seed = (join.seed or 0) if join.order == "seeded" else None
-    return Drawn(job, rows, orders.sampler(join.order), seed)
+    return Drawn(job, rows, samplers.sampler(join.order), seed)

@@ -57,7 +57,7 @@ class Planner:
         for reader in low:
             if reader.runs_low:  # still, after those before it
                 together = [other for other in readers if other.draws_with(reader)]
-                # Of the passes in one name (orders.py) only the latest has something to draw.
+                # Of the passes in one name (samplers.py) only the latest has something to draw.
                 _draw([other for other in together if other.plan.undrawn])
                 self._tell(together)
                 drawn += together

@@ -10,7 +10,7 @@ sooner: once no job reads it, a dataset with another number of rows may have tha
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from joader.engine.orders import MakeSampler, Orders, sampler_of
+from joader.engine.samplers import MakeSampler, Samplers, sampler_of
 from joader.engine.sizes import Sizes
 from joader.errors import BadArgument
 from joader.messages import Hear
@@ -24,12 +24,12 @@ MOST_KEPT = 16
 
 @dataclass(eq=False)
 class Recipe:
-    """The orders of its rows, a range of sample numbers, and the size of its samples."""
+    """The samplers of its rows, a range of sample numbers, and the size of its samples."""
 
     name: str
     row_limit: int
     base: int
-    orders: Orders
+    samplers: Samplers
     sizes: Sizes = field(init=False)
     readers: int = 0
     underway: int = 0  # preparations
@@ -78,13 +78,13 @@ class Recipes:
         if recipe is None:
             base = self._free_base(row_limit)
             self._made += 1
-            orders = Orders(
+            samplers = Samplers(
                 self._make_sampler,
                 self._seed + self._made,
                 stream,
                 self._opened.get(stream, 0) if stream else 0,
             )
-            recipe = Recipe(name, row_limit, base, orders)
+            recipe = Recipe(name, row_limit, base, samplers)
             self._open[name] = recipe
             if stored and stored != name:
                 self._feed(recipe, stored)
@@ -113,23 +113,24 @@ class Recipes:
             all_bytes = sum(recipe.row_limit * recipe.sizes.usual_bytes for recipe in read)
             for recipe in read:
                 rows = recipe.row_limit * capacity_bytes // max(all_bytes, 1)
-                recipe.orders.set_reach(min(rows, recipe.row_limit))
+                recipe.samplers.set_reach(min(rows, recipe.row_limit))
 
     def clocks(self) -> dict[str, tuple[int, int, list[Clock]]]:
         """Return (stream, latest generation, local clocks) of each recipe that nodes share.
 
         The latest generation is the latest that is known, on whichever node it is read.
         """
-        shared = [recipe for recipe in self._open.values() if recipe.orders.stream]
+        shared = [recipe for recipe in self._open.values() if recipe.samplers.stream]
         return {
-            one.name: (one.orders.stream, one.orders.latest, one.orders.clocks()) for one in shared
+            one.name: (one.samplers.stream, one.samplers.latest, one.samplers.clocks())
+            for one in shared
         }
 
     def hear(self, event: Hear) -> None:
         """Take in how far a recipe is read on other nodes; not if its streams are others there."""
         recipe = self._open.get(event.recipe)
-        if recipe is not None and recipe.orders.stream == event.stream:
-            recipe.orders.hear([Clock(*each) for each in event.clocks], event.past)
+        if recipe is not None and recipe.samplers.stream == event.stream:
+            recipe.samplers.hear([Clock(*each) for each in event.clocks], event.past)
 
     def has(self, name: str) -> bool:
         """Tell whether a recipe of this name is open."""
@@ -170,9 +171,9 @@ class Recipes:
 
     def _note_opened(self, recipe: Recipe) -> None:
         """Make sure its orders do not come again: who read them is forgotten with the recipe."""
-        stream = recipe.orders.stream
+        stream = recipe.samplers.stream
         if stream:
-            self._opened[stream] = max(recipe.orders.latest, self._opened.get(stream, 0))
+            self._opened[stream] = max(recipe.samplers.latest, self._opened.get(stream, 0))
 
     def _free_base(self, row_limit: int) -> int:
         base = 0

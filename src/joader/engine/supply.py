@@ -313,7 +313,7 @@ class Supply:
         recipe = reader.recipe
         if not (recipe.sizes.slot_bytes and reader.sizes.slot_bytes):
             return False  # their sizes are not known yet
-        if recipe.orders.stream or self._raws.pay(recipe):
+        if recipe.samplers.stream or self._raws.pay(recipe):
             return False
         return reader.terms.private or self._stock.cache.is_full
 

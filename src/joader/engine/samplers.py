@@ -39,7 +39,7 @@ class Pass(Protocol):
     undrawn: int
 
 
-class Orders:
+class Samplers:
     """The samplers of one recipe."""
 
     def __init__(self, make: MakeSampler, seed: int, stream: int = 0, opened: int = 0) -> None:

@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from joader.engine.orders import Orders, sampler_of
 from joader.engine.plan import Drawn, plan_of
 from joader.engine.recipes import Recipes
+from joader.engine.samplers import Samplers, sampler_of
 from joader.messages import Begin, Join
 from joader.sampling import DependentSampler, SequentialSampler, StreamSampler
 from joader.sampling.generation import Clock
@@ -17,11 +17,13 @@ ROWS = 60
 LIFE = 7
 
 
-def orders() -> Orders:
-    return Orders(sampler_of, seed=3)
+def orders() -> Samplers:
+    return Samplers(sampler_of, seed=3)
 
 
-def plan(of: Orders, job: int, whom: str, order: str = "shared", seed: int | None = None) -> Drawn:
+def plan(
+    of: Samplers, job: int, whom: str, order: str = "shared", seed: int | None = None
+) -> Drawn:
     rows = JobRows(np.arange(ROWS), ROWS)
     join = Join(job, "photos", np.arange(ROWS), ROWS, 4, order=order, seed=seed)
     made = plan_of(join, job, rows, of, whom)
@@ -150,14 +152,14 @@ def test_reach_is_told_to_streams_alone() -> None:
 # Streams that all nodes of a cluster follow.
 
 
-def in_cluster(opened: int = 0) -> Orders:
-    return Orders(sampler_of, seed=3, stream=99, opened=opened)
+def in_cluster(opened: int = 0) -> Samplers:
+    return Samplers(sampler_of, seed=3, stream=99, opened=opened)
 
 
 def test_nodes_with_one_stream_have_one_order_whatever_their_seeds() -> None:
     orders_read = []
     for seed in (1, 2):
-        of = Orders(sampler_of, seed, stream=99)
+        of = Samplers(sampler_of, seed, stream=99)
         one = plan(of, 1, "a process")
         one.begin(Begin(1), LIFE)
         orders_read.append(read(one, ROWS))
@@ -201,7 +203,7 @@ def resumed_beside(stream: int, company: bool) -> tuple[list[int], list[int]]:
 
     A job of another node drives the generation, perhaps with one of this node.
     """
-    here, there = (Orders(sampler_of, 3, stream=stream) for _ in range(2))
+    here, there = (Samplers(sampler_of, 3, stream=stream) for _ in range(2))
     for of in (here, there):
         of.sampler("shared")
         of.set_reach(ROWS // 4)
@@ -280,7 +282,7 @@ def test_a_stream_goes_on_where_a_dataset_under_its_name_has_grown() -> None:
     recipes = Recipes(seed=1)
     read_in = []
     for rows in (ROWS, ROWS + 5):
-        of = recipes.open("photos", rows, stream=99).orders
+        of = recipes.open("photos", rows, stream=99).samplers
         one = plan(of, 1, "me")
         one.begin(Begin(1), LIFE)
         read_in.append(read(one, ROWS))
