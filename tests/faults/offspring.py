@@ -8,7 +8,6 @@ import os
 from typing import Any
 
 from joader import wire
-from joader.client.reading import births
 from joader.memory import Parcel
 from joader.recipe.parts import OwnPart, SharedPart
 from joader.workers import nursery
@@ -28,7 +27,7 @@ def in_offspring(injector: Injector) -> None:
 
 
 def _in_births(injector: Injector) -> None:
-    be_nursery, born = births.be_nursery, nursery.Nursery._born
+    be_nursery, born = nursery.be_nursery, nursery.Nursery._born
     bear, be_worker = nursery.Nursery._bear, nursery.Nursery._be_worker
     fork = os.fork
 
@@ -57,7 +56,7 @@ def _in_births(injector: Injector) -> None:
         injector.at("fork", "after")
         be_worker(self, number)
 
-    births.be_nursery = faulty_nursery  # type: ignore[assignment]
+    nursery.be_nursery = faulty_nursery  # type: ignore[assignment]
     nursery.Nursery._born = faulty_born  # type: ignore[method-assign]
     nursery.Nursery._bear = faulty_bear  # type: ignore[method-assign]
     nursery.Nursery._be_worker = faulty_worker  # type: ignore[assignment,method-assign]

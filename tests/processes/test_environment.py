@@ -139,7 +139,7 @@ def test_no_room_for_a_lock_is_said(place: Path) -> None:
     finally:
         subprocess.run(["umount", place], check=True)
     assert "No space left on device" in result.stderr
-    assert "see that you may write there, and that it has room" in result.stderr
+    assert "check its permissions and free space" in result.stderr
 
 
 @needs_root
