@@ -108,7 +108,8 @@ def test_ray_has_a_daemon_on_every_node_and_its_tasks_share(raylets: Raylets) ->
     for seen in passes:
         assert sorted(seen) == list(range(ROWS))
     prepared = (raylets.folder / "prepared").read_text().split()
-    assert len(prepared) < 2.2 * ROWS  # three nodes compare 64 rows with each other, first
+    # Alone they would prepare 3; they compare 64 rows first, and do not start at the same moment.
+    assert len(prepared) < 2.6 * ROWS
     assert sum(raylets.status(name)["fetched"] for name in raylets.nodes) > 300
 
     leader = ray.get_actor("joader-leader", namespace="joader")
